@@ -154,7 +154,9 @@ def _own(context: ToolContext, number: int) -> MemoryItem:
     Raises:
         MemoryNotFoundError: There is none; the sentence is the same for memories of others.
     """
-    changed = [Scope.CONVERSATION, Scope.AGENT if context.user_id is None else Scope.PERSON]
+    changed = [Scope.CONVERSATION]
+    if not context.is_shared:
+        changed.append(Scope.AGENT if context.user_id is None else Scope.PERSON)
     item = _reach(context).filter(pk=number, scope__in=changed).first()
     if item is None:
         raise MemoryNotFoundError(
@@ -175,6 +177,11 @@ def _place(context: ToolContext, *, only_this_conversation: bool) -> MemoryPlace
             context.agent,
             context.user_id,
             context.conversation_id,
+        )
+    if context.is_shared:
+        raise InvalidMemoryError(
+            "Another person has said something to this run, so it works for nobody in particular: "
+            "remember only for a conversation (only_this_conversation), if there is one."
         )
     scope = Scope.AGENT if context.user_id is None else Scope.PERSON
     return MemoryPlace(context.workspace_id, scope, context.agent, context.user_id)

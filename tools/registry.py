@@ -113,11 +113,20 @@ def resolve(specs: Mapping[str, Tool], name: str) -> Tool | None:
     spec = specs.get(name)
     if spec is not None:
         return spec
-    for wanted in dict.fromkeys((normalized(name), normalized(_NAMESPACE.split(name)[-1]))):
+    for wanted in _forms(name):
         fitting = [known for known in specs if normalized(known) == wanted]
         if wanted and len(fitting) == 1:
             return specs[fitting[0]]
     return None
+
+
+def same_name(known: str, name: str) -> bool:
+    """Return True if a name, as a model may write it, means the tool ``known``; see ``resolve``."""
+    return normalized(known) in _forms(name)
+
+
+def _forms(name: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((normalized(name), normalized(_NAMESPACE.split(name)[-1]))))
 
 
 def _check(spec: ToolSpec) -> None:

@@ -36,8 +36,9 @@ def answer_wait(wait: Wait, answer: Any, *, by: Actor) -> None:
     problems = [] if declines else validate(question_of(wait).form, answer)
     if problems:
         raise InvalidEditError(f"The answer does not fit: {'; '.join(problems)}.")
-    query = "SELECT heartbit_answer(%s, %s, %s, %s)"
-    ring = call_function(query, (wait.run_id, wait.key, json.dumps(answer), by.name))
+    query = "SELECT heartbit_answer(%s, %s, %s, %s, %s)"
+    parameters = (wait.run_id, wait.key, json.dumps(answer), by.name, by.user_id)
+    ring = call_function(query, parameters)
     audit.record(
         by,
         "wait.answer",

@@ -15,6 +15,7 @@ from agents.errors import CallClosedError, DryRunUnavailableError, InvalidEditEr
 from agents.limits.pauses import stopped_tools
 from agents.querysets import calls_waiting, shown_tool
 from agents.reads.versions import definition_of
+from agents.runs.acting_person import acts_for
 from agents.runs.run_audit import record_of_call
 from agents.runtime.call_context import context_factory
 from agents.runtime.offer import offered_tools
@@ -54,7 +55,10 @@ def dry_run_call(
     """
     _check_open(call, digest)
     _check_asked(call, by, is_edited=arguments is not None)
-    prepared, executed_digest = _prepared(call, arguments)
+    person = acts_for(call.run_id)
+    if arguments is not None and person != by.user_id:
+        person = None  # as in its run, once another person wrote what it does
+    prepared, executed_digest = _prepared(call, arguments, person)
     if arguments is None and executed_digest != digest:
         raise DryRunUnavailableError(
             f"The tool {prepared.spec.name} has changed since the call was shown: it cannot be "
@@ -90,8 +94,10 @@ def _check_asked(call: ToolCall, by: Actor, *, is_edited: bool) -> None:
         )
 
 
-def _prepared(call: ToolCall, arguments: str | None) -> tuple[PreparedCall, str]:
-    """Return the call that would run, and its digest."""
+def _prepared(
+    call: ToolCall, arguments: str | None, person: int | None
+) -> tuple[PreparedCall, str]:
+    """Return the call that would run for a person, and its digest."""
     run = call.run
     definition = definition_of(run.version)
     offer = offered_tools(definition, registry, is_child=run.parent_id is not None)
@@ -110,7 +116,7 @@ def _prepared(call: ToolCall, arguments: str | None) -> tuple[PreparedCall, str]
     who = stopped_tools(run.workspace).get(tool)
     if who is not None:
         raise DryRunUnavailableError(f"The tool {tool} was stopped by {who}: it cannot be tried.")
-    context = _context(run, call.call_id)
+    context = _context(run, call.call_id, person)
     bound = next((one for one in definition.tools if one.name == tool), None)
     names = {} if bound is None else bound.credentials
     needs = choose(spec, workspace_id=run.workspace_id, user_id=context.user_id, names=names)
@@ -137,7 +143,7 @@ def _prepared(call: ToolCall, arguments: str | None) -> tuple[PreparedCall, str]
     return found, digest
 
 
-def _context(run: Run, call_id: str) -> ToolContext:
+def _context(run: Run, call_id: str, person: int | None) -> ToolContext:
     """Return the tool's context in its run, but without HTTP, which cannot be rolled back."""
     nowhere = httpx.AsyncClient(transport=httpx.MockTransport(_refused), trust_env=False)
     return context_factory(
@@ -146,7 +152,8 @@ def _context(run: Run, call_id: str) -> ToolContext:
         root_id=run.root_id,
         agent=run.agent,
         http=nowhere,
-        user_id=run.root.started_user_id,
+        user_id=person,
+        is_shared=person is None and run.root.started_user_id is not None,
         conversation_id=run.conversation_id,
     )(call_id)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
+from agents.actions.refuse_reader import refuse_reader
 from agents.actions.start_tool_call import describe_call
 from agents.actions.wake_run import wake_queue
 from agents.choices import Placement, RunKind
@@ -119,6 +120,7 @@ def fork_run(
         VersionNotFoundError: The agent has no such version.
         ReservedKeyError: The idempotency key begins with a prefix reserved for Heartbit.
         ForkRefusedError: The turn ended the source, and no edit adds anything.
+        ForbiddenError: The source has recalled memories that the owner may not read.
         AgentNotFoundError: The agent is stopped.
         HaltedError: The workspace or the installation is stopped.
         QuotaExceededError: The workspace or the agent has reached a run quota.
@@ -145,6 +147,8 @@ def accept_fork(
     """Fork without an audit entry, which the caller writes; return the run's id and True if new."""
     edits = _cleaned(edits)
     version = find_version(source.version.agent, edits.version) if edits.version else None
+    if turn:  # else nothing but the task is copied
+        refuse_reader(source, by)
     past = load_history(source)
     plan = _plan(source, past, turn, edits, version or source.version)
     forked = RunForked(str(source.pk), plan.cut, turn, edits.said(), by.name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from django.db import transaction
 
+from agents.actions.refuse_reader import refuse_reader
 from agents.actions.start_run import task_text
 from agents.actions.wake_run import wake_queue
 from agents.choices import BusyPolicy, Placement
@@ -105,6 +106,8 @@ def post_message(
         ReservedKeyError: The idempotency key begins with a prefix reserved for Heartbit.
         AgentNotFoundError: The conversation's agent is gone or stopped.
         ConversationBusyError: The policy is to refuse the message, and a run is active.
+        ForbiddenError: The message would steer a run that has recalled memories that the author
+            may not read.
         QuotaExceededError: The workspace or the agent has reached a run quota.
         ModelUnreachableError: No model that the agent may ask answers, and a run would start.
         NoSandboxError: A run would start, and its agent has no sandbox for its code.
@@ -115,6 +118,9 @@ def post_message(
     if not steers and has_obstacle(conversation.workspace_id, home):
         agent = find_agent(conversation.workspace, conversation.agent, origin=conversation.origin)
         raise_if_not_ready(agent, model, home, key=key)
+    if steers:
+        for run in reached:
+            refuse_reader(run, by)
     run_id = new_id()
     parameters = (
         conversation.pk,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
+from agents.actions.refuse_reader import refuse_reader
 from agents.choices import RunKind
 from agents.errors import EmptyTaskError, RunStateError
 from agents.runs.run_audit import record_of_run
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def steer_run(run: Run, text: str, *, by: Actor = NOBODY) -> None:
-    """Add a message to a live run.
+    """Add a message to a live run; one of another person makes it work for nobody from there on.
 
     Raises:
         EmptyTaskError: ``text`` is blank.
         CallClosedError: The run has ended.
+        ForbiddenError: The run has recalled memories that the author may not read.
         RunStateError: The run is not of the kind agent.
     """
     words = clean_text(text).strip()
@@ -33,5 +35,7 @@ def steer_run(run: Run, text: str, *, by: Actor = NOBODY) -> None:
         raise RunStateError(
             f"The kind of run {run.pk} is {run.kind}: only an agent's run can be steered."
         )
-    call_function("SELECT heartbit_steer(%s, %s, %s)", [run.pk, words, by.name])
+    refuse_reader(run, by)
+    parameters = [run.pk, words, by.name, by.user_id]
+    call_function("SELECT heartbit_steer(%s, %s, %s, p_user => %s)", parameters)
     record_of_run(by, "steer", run)

@@ -385,7 +385,7 @@ class WaitResolved:
     """A wait ended. Written by the join.
 
     Attributes:
-        value: Holds at least ``subject`` and ``status``.
+        value: Holds at least ``subject`` and ``status``; ``other_person`` as in ``RunSteered``.
         kind: Kind of the wait (``agents.journal.waits``).
         call_id: Tool call that waited; empty: none.
     """
@@ -403,12 +403,15 @@ class RunSteered:
 
     Attributes:
         source: ``person`` (or a program) grants the run new turns; ``agent`` does not.
+        other_person: True if another person than the run's said it: the run, and all of its tree,
+            works for nobody in particular from here on.
     """
 
     type: ClassVar[str] = "run.steered"
     text: str
     by: str = ""
     source: Literal["person", "agent"] = "person"
+    other_person: bool = False
 
 
 @dataclass(frozen=True, slots=True)

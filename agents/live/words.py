@@ -6,9 +6,10 @@ openai:gpt-5-mini"): a terminal puts the agent's name before it, a page makes it
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agents.journal import events
 from agents.journal.phrase import Phrase
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Namer = Callable[[str], str]
+
+
+#: Note of words by another person than the run's.
+SHARED: Final = "works for nobody in particular from here on: without anyone's memories and credentials"
 
 
 def say(event: events.Event, name_of: Namer) -> Phrase:
@@ -52,8 +57,9 @@ def _say_run(event: events.Event) -> Phrase | None:
             return Phrase(title, "", "psychology", "info", note)
         case events.MemoriesExtracted() as stored:
             return Phrase(stored.summary, "", "psychology", "success")
-        case events.RunSteered(text=text, by=by):
-            return Phrase(f"told by {visible(by) or 'somebody'}", text, "campaign", "primary")
+        case events.RunSteered(text=text, by=by, other_person=other):
+            name = visible(by) or "somebody"
+            return Phrase(f"told by {name}", text, "campaign", "primary", SHARED if other else "")
         case events.CancelRequested(reason=reason):
             return Phrase("is being cancelled", reason, "stop_circle", "warning")
         case events.RunUnquarantined(by=by):
@@ -128,7 +134,8 @@ def _say_call(event: events.Event, name_of: Namer) -> Phrase:
             title = f"waits for {_name(call_id, name_of)}"
             return Phrase(title, "", "hourglass_top", "primary", note)
         case events.WaitResolved(kind=kind, call_id=call_id, value=value):
-            return kind_of(kind).describe(value, _name(call_id, name_of) if call_id else "")
+            said = kind_of(kind).describe(value, _name(call_id, name_of) if call_id else "")
+            return replace(said, note=SHARED) if value.get("other_person") else said
         case _:
             return _say_question(event, name_of)
 

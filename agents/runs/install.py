@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "786b17b27d261beee54c6ab093354f0a4628a3bb81ef7ed25b11f575334c9ee5"
+FINGERPRINT = "4e76b7e65fe5f4cca92d4ab97c95e37bc350e3451758a368aff4a13d56bd928d"
 
 
 def statements() -> str:

@@ -77,7 +77,9 @@ class CallChecks:
         spec = resolve(self._specs, call.name)
         given = UNBOUND if spec is None else self._bound.get(spec.name, UNBOUND)
         context = replace(
-            self._context(call_id), reply=reply, knowledge_bases=tuple(given.knowledge_bases)
+            await self._with_person(spec, self._context(call_id)),
+            reply=reply,
+            knowledge_bases=tuple(given.knowledge_bases),
         )
         needs = await self._needs(call)
         if isinstance(needs, ToolResult):
@@ -133,6 +135,13 @@ class CallChecks:
             return None
         reason = f"{who} let the call run, but lost the right to decide: it is asked about again."
         return ApprovalLapsed(call_id, key, reason)
+
+    async def _with_person(self, spec: ToolSpec | None, context: ToolContext) -> ToolContext:
+        """Return the context of a call for the person for whom the run acts now."""
+        if spec is None or spec.context_parameter is None or context.user_id is None:
+            return context
+        person = await self._lookups.person()
+        return replace(context, user_id=person, is_shared=person is None)
 
     async def _needs(self, call: ToolCall) -> Mapping[str, ChosenCredential] | ToolResult:
         """Return the credentials of a call, or the refusal if the person or a credential lacks."""

@@ -24,6 +24,7 @@ def context_factory(
     agent: str,
     http: httpx.AsyncClient,
     user_id: int | None = None,
+    is_shared: bool = False,
     conversation_id: UUID | None = None,
 ) -> Callable[[str], ToolContext]:
     """Return a function that builds the context of each call of one run."""
@@ -38,6 +39,7 @@ def context_factory(
             idempotency_key=f"{run_id}:{call_id}",
             http=http,
             user_id=user_id,
+            is_shared=is_shared,
             conversation_id=conversation_id,
             read_artifact=partial(read_stored, root_id),
             store_artifact=partial(store_file, run_id, root_id, call_id),

@@ -35,7 +35,7 @@ from agents.runtime.known_memories import known_at_start
 from agents.runtime.lookups import CallLookups
 from agents.runtime.mixed_data import labels_read, mixed_data_rule
 from agents.runtime.offer import offered_tools, required_permissions
-from agents.runtime.person import credential_lookup, permission_lookup
+from agents.runtime.person import credential_lookup, permission_lookup, person_lookup
 from agents.runtime.progress import ToolProgress
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
 from agents.runtime.store_extracted import store_extracted
@@ -72,7 +72,8 @@ class EngineDependencies:
     async def toolbox(self, active: ActiveRun, definition: AgentDefinition) -> RunToolbox:
         """Return the toolbox of a run's version."""
         dependencies, claimed = self.dependencies, active.claimed
-        permissions = permission_lookup(claimed)
+        person = person_lookup(self.pool, claimed)
+        permissions = permission_lookup(claimed, person)
         required = required_permissions(definition, dependencies.registry)
         offer = offered_tools(
             definition,
@@ -106,8 +107,9 @@ class EngineDependencies:
             lookups=CallLookups(
                 granted=grant_lookup(self.pool, definition.agent_id, claimed),
                 lost=revoked_right_lookup(self.pool, claimed),
-                credentials=credential_lookup(claimed),
+                credentials=credential_lookup(claimed, person),
                 permissions=permissions,
+                person=person,
                 mixed=mixed_data_rule(
                     self.pool,
                     claimed.root_id,

@@ -10,6 +10,7 @@ from django.db import transaction
 from agents.journal.events import MemoriesRecalled
 from agents.loop import known
 from agents.models import RecalledMemory
+from agents.runs.acting_person import acts_for, lock_and_ask
 from agents.runtime.provided_memories import provided_at_start
 from heartbit_site.base import orm
 from memory.models import MemoryItem
@@ -78,10 +79,11 @@ def _recall(
     stored = list(own)
     if stored or state.task is None:
         return stored
+    person = acts_for(claimed.id)
     reach = MemoryItem.objects.recalled_by(
         claimed.workspace_id,
         claimed.agent,
-        user_id=claimed.user_id,
+        user_id=person,
         conversation_id=claimed.conversation_id,
     )
     hits = recall(
@@ -105,8 +107,10 @@ def _recall(
     lines = [known.KnownMemory(row.title, row.text, row.source) for row in made]
     made = made[: len(known.fitting(lines, definition.memory_tokens))]
     with transaction.atomic():
+        if lock_and_ask(claimed.root_id, claimed.id) != person:  # another person spoke meanwhile
+            made = [row for row in made if row.item is not None and row.item.user_id is None]
         RecalledMemory.objects.bulk_create(made, ignore_conflicts=True)
-        strengthen(hit.item for hit in hits[: len(made)])
+        strengthen(row.item for row in made if row.item is not None)
     return list(own.all())  # a worker that lost the run may have been quicker
 
 

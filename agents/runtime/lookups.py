@@ -17,6 +17,8 @@ GrantLookup = Callable[[str, str], Awaitable[int | None]]
 CredentialLookup = Callable[
     [ToolSpec, Mapping[str, str]], Awaitable["Mapping[str, ChosenCredential]"]
 ]
+#: Returns the person for whom the run acts now; None: nobody.
+PersonLookup = Callable[[], Awaitable[int | None]]
 #: Returns those of some permissions that the person behind the run has.
 PermissionLookup = Callable[[frozenset[str]], Awaitable[frozenset[str]]]
 #: Returns why a tool's call needs an approval for what the run tree has read; None: it does not.
@@ -34,6 +36,7 @@ class CallLookups:
         lost: Looks up an approver who lost the right to decide.
         credentials: Chooses the credentials of a call.
         permissions: Looks up the permissions of the person behind the run.
+        person: Looks up the person for whom the run acts.
         mixed: Asks for an approval of calls that send data out.
     """
 
@@ -41,4 +44,5 @@ class CallLookups:
     lost: RevokedRightLookup
     credentials: CredentialLookup
     permissions: PermissionLookup
+    person: PersonLookup
     mixed: MixedDataRule

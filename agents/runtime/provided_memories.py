@@ -6,8 +6,11 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
+from django.db import transaction
+
 from agents.loop import known
 from agents.models import RecalledMemory
+from agents.runs.acting_person import acts_for, lock_and_ask
 from heartbit_site.base import orm
 from memory.errors import MemoryProviderError
 from memory.providers.calls import call_before
@@ -36,27 +39,30 @@ async def provided_at_start(claimed: ClaimedRun, task: str, tokens: int) -> list
     stored = await orm.read_in_thread(partial(_stored, claimed))
     if stored:
         return stored
+    person = await orm.read_in_thread(partial(acts_for, claimed.id))
     context = MemoryContext(
-        claimed.id, claimed.workspace_id, claimed.agent, claimed.user_id, claimed.conversation_id
+        claimed.id, claimed.workspace_id, claimed.agent, person, claimed.conversation_id
     )
     try:
         texts = await call_before(context, task)
     except MemoryProviderError as error:
         logger.warning("run %s starts without memories: %s", claimed.id, error)
         return []
-    return await orm.run_in_thread(partial(_store, claimed, texts, tokens))
+    return await orm.run_in_thread(partial(_store, claimed, person, texts, tokens))
 
 
 def _stored(claimed: ClaimedRun) -> list[RecalledMemory]:
     return list(RecalledMemory.objects.filter(run=claimed.id))
 
 
-def _store(claimed: ClaimedRun, texts: Sequence[ProvidedText], tokens: int) -> list[RecalledMemory]:
+def _store(
+    claimed: ClaimedRun, person: int | None, texts: Sequence[ProvidedText], tokens: int
+) -> list[RecalledMemory]:
     made = [
         RecalledMemory(
             run_id=claimed.id,
             provider=provider_name(),
-            person_id=claimed.user_id,
+            person_id=person,
             from_outsiders=one.from_outsiders,
             position=place,
             text=one.text,
@@ -66,7 +72,8 @@ def _store(claimed: ClaimedRun, texts: Sequence[ProvidedText], tokens: int) -> l
         for place, one in enumerate(texts)
     ]
     lines = [known.KnownMemory(row.title, row.text, row.source) for row in made]
-    RecalledMemory.objects.bulk_create(
-        made[: len(known.fitting(lines, tokens))], ignore_conflicts=True
-    )
+    with transaction.atomic():
+        if lock_and_ask(claimed.root_id, claimed.id) == person:  # else another one spoke meanwhile
+            fitting = made[: len(known.fitting(lines, tokens))]
+            RecalledMemory.objects.bulk_create(fitting, ignore_conflicts=True)
     return _stored(claimed)  # a worker that lost the run may have been quicker

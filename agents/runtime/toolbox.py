@@ -12,9 +12,11 @@ from django.db import transaction
 from agents.journal.events import ToolFinished
 from agents.llm.messages import Message, ToolCall, ToolDefinition
 from agents.loop import delegation, script_tools
+from agents.runs.acting_person import lock_and_ask
 from agents.runtime.approval_policy import approval_policy
 from agents.runtime.call_checks import CallChecks
 from agents.runtime.offer import OfferedTools
+from agents.runtime.person import SHARED
 from agents.runtime.script_runs import ScriptRuns
 from agents.runtime.transactional import execute_transactional
 from heartbit_site.base import orm
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.orm import OrmExecutor
     from heartbit_site.base.suspensions import QuestionReply, WaitOutcome
     from heartbit_site.base.toolspec import ToolContext, ToolSpec
-    from tools.pipeline import CallJournal, SuspendedCall
+    from tools.pipeline import CallJournal, PreparedCall, SuspendedCall
     from tools.scripts.interpreter import ScriptInterpreter
     from tools.scripts.steps import EndedScript, PausedScript
 
@@ -156,7 +158,7 @@ class RunToolbox:
             if refusal is not None:
                 return ToolFinished(call_id, "refused", refusal, Effect.TRANSACTIONAL)
             began = time.monotonic()
-            done = execute_transactional(ready.prepared, around=transaction.atomic)
+            done = _for_its_person(ready.prepared)
             done = self.store(call_id, ready.prepared.spec.name, done)
             took = round((time.monotonic() - began) * 1000)
             effect = Effect.TRANSACTIONAL
@@ -205,3 +207,17 @@ class RunToolbox:
         return pipeline.resume(
             spec, outcomes, max_output_bytes=self._definition.max_tool_output_bytes
         )
+
+
+def _for_its_person(prepared: PreparedCall) -> ToolResult:
+    """Run a transactional call, and undo it if another person has spoken in its run meanwhile."""
+    parameter = prepared.spec.context_parameter
+    context: ToolContext | None = prepared.keywords[parameter] if parameter is not None else None
+    if context is None or context.user_id is None:
+        return execute_transactional(prepared, around=transaction.atomic)
+    with transaction.atomic():
+        done = execute_transactional(prepared, around=transaction.atomic)
+        if lock_and_ask(context.root_id, context.run_id) == context.user_id:
+            return done
+        transaction.set_rollback(True)
+    return ToolResult(f"{SHARED} The call was undone: make it again if it is of use so.", "refused")

@@ -8,7 +8,7 @@ entries (``sql/audit.sql``).
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from django.contrib.auth.models import User
@@ -35,11 +35,13 @@ class Actor:
         name: Name for readers.
         via: admin, web, api, terminal, email or system.
         user_id: The actor's account, if there is one.
+        access: The rights of the request behind the change; None: Heartbit or a program did it.
     """
 
     name: str
     via: str
     user_id: int | None = None
+    access: Access | None = field(default=None, compare=False, repr=False)
 
 
 #: Heartbit itself.
@@ -50,12 +52,13 @@ NOBODY = Actor("", "system")
 
 def actor_of(access: Access) -> Actor:
     """Return the actor of a request over the web or the API."""
-    return Actor(access.name, access.via, access.user_id)
+    return Actor(access.name, access.via, access.user_id, access)
 
 
 def starter_of(access: Access) -> Actor:
     """Return the caller as the starter of a run: a key without its owner."""
-    return Actor(access.name, access.via, access.user_id if access.key_id is None else None)
+    user_id = access.user_id if access.key_id is None else None
+    return Actor(access.name, access.via, user_id, access)
 
 
 def record(

@@ -98,7 +98,10 @@ class ToolContext:
         call_id: ``turn.index`` of the call within its run.
         idempotency_key: Stable over every attempt of this call: ``run_id:call_id``.
         http: The guarded client; the only way out for a request a model can steer.
-        user_id: The person who started the run tree, or who owns its schedule; None: no person did.
+        user_id: The person who started the run tree, or who owns its schedule; None: no person did,
+            or ``is_shared``.
+        is_shared: True once another person said something to the run: it works for nobody in
+            particular, and changes no memories but those of its conversation.
         conversation_id: The run's conversation, if it has one.
         deadline: Time after which the result is dropped.
         read_artifact: Returns the content of an artifact that the run tree stored, by its name.
@@ -124,6 +127,7 @@ class ToolContext:
     idempotency_key: str
     http: httpx.AsyncClient
     user_id: int | None = None
+    is_shared: bool = False
     conversation_id: UUID | None = None
     deadline: datetime | None = None
     read_artifact: Callable[[str], bytes] | None = None

@@ -48,6 +48,7 @@ from memory.place import MemoryPlace
 from memory.querysets import MemoryQuerySet
 from memory.recall import recall
 from memory.scoring import Weights
+from memory.visibility import visible_memories
 
 OfAgent = Annotated[Name, Field(description="Only this agent's; empty: all.")]
 OfPerson = Annotated[Word, Field(description="Only this person's, by user name; empty: all.")]
@@ -188,14 +189,6 @@ def forget_memory(access: Access, memory_id: Word, body: ForgetIn) -> MemoryOut:
 def undo_memory_change(access: Access, memory_id: Word) -> MemoryOut:
     """Take back a memory's last change, or that it was forgotten. 409: no change is left."""
     return MemoryOut.of(undo(_changeable(access, memory_id), by=_author(access)))
-
-
-def visible_memories(access: Access) -> MemoryQuerySet:
-    """Return the memories that a caller sees: not those of other persons, unless they manage."""
-    rows = MemoryItem.objects.filter(workspace=access.workspace)
-    if _manages(access):
-        return rows
-    return rows.filter(Q(user=None) | Q(user__isnull=False, user_id=access.user_id))
 
 
 def _filtered(access: Access, agent: str, person: str, scope: str | None) -> MemoryQuerySet:

@@ -136,7 +136,7 @@ def cancel_run(access: Access, run_id: Word) -> RunStateOut:
 def steer_run(access: Access, run_id: Word, body: SteerIn) -> RunStateOut:
     """Send a text to a run; its next model call reads it."""
     run = find_run(access.workspace, run_id)
-    steering.steer_run(run, body.text, by=actor_of(access))
+    steering.steer_run(run, body.text, by=starter_of(access))
     return RunStateOut.of(run)
 
 

@@ -130,7 +130,7 @@ BEGIN
     -- A run that is being cancelled hears nothing any more, and one that asks nobody must not act
     -- on a message whose sender wants to be asked: these are answered afterwards.
     ELSIF v_held AND p_policy = 'steer' AND NOT l.cancel_requested AND (l.approve OR NOT p_approve) THEN
-        PERFORM heartbit_steer(l.id, p_task, p_by, p_key);
+        PERFORM heartbit_steer(l.id, p_task, p_by, p_key, p_user => p_user);
         RETURN QUERY SELECT l.id, ''::text, false, 'steered';
         RETURN;
     END IF;

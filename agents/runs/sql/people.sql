@@ -1,9 +1,50 @@
 -- What people say to a run: steering, and decisions about its calls.
 
+-- Whether words that p_user says to a run are another person's than its tree was started for; a tree that
+-- no person started has none to lose.
+CREATE OR REPLACE FUNCTION heartbit_is_other(p_run uuid, p_user bigint)
+RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT t.started_user_id IS NOT NULL AND t.started_user_id IS DISTINCT FROM p_user
+    FROM agents_run r JOIN agents_run t ON t.id = r.root_id WHERE r.id = p_run
+$$;
+
+-- The mark of such words in the journal.
+CREATE OR REPLACE FUNCTION heartbit_others_mark(p_run uuid, p_user bigint)
+RETURNS jsonb LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN heartbit_is_other(p_run, p_user) THEN '{"other_person": true}'::jsonb ELSE '{}' END
+$$;
+
+-- Whether a journal of a tree has words of another person than the one that it was started for.
+CREATE OR REPLACE FUNCTION heartbit_is_shared(p_root uuid)
+RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT 1 FROM agents_run r JOIN agents_runevent e ON e.run_id = r.id
+        WHERE r.root_id = p_root AND e.type IN ('run.steered', 'wait.resolved')
+              AND coalesce(e.payload -> 'other_person', e.payload #> '{value,other_person}') = 'true')
+$$;
+
+-- The person for whom a run acts: with whose memories, credentials and permissions. Null: nobody started
+-- its tree, or another person has spoken in it, before it in its conversation, or in what it continues.
+CREATE OR REPLACE FUNCTION heartbit_acts_for(p_run uuid)
+RETURNS bigint LANGUAGE sql STABLE AS $$
+    SELECT t.started_user_id FROM agents_run r JOIN agents_run t ON t.id = r.root_id
+    WHERE r.id = p_run AND t.started_user_id IS NOT NULL AND NOT heartbit_is_shared(t.id)
+          AND NOT EXISTS (
+              SELECT 1 FROM agents_run h
+              WHERE h.conversation_id = t.conversation_id AND h.created_at < t.created_at
+                    AND h.parent_id IS NULL AND h.started_at IS NOT NULL
+                    AND (h.started_user_id IS DISTINCT FROM t.started_user_id
+                         OR heartbit_is_shared(h.id)))
+          -- A fork's beginning is its source's words.
+          AND (t.forked_seq = 0 OR heartbit_acts_for(t.forked_from_id) = t.started_user_id)
+$$;
+
 -- Tell a live run something; its next model call sees it. p_source: person, who gives it new turns, or
--- agent, another one of which replies to what it wrote.
+-- agent, another one of which replies to what it wrote. p_user: the person who says it, or for whom the
+-- agent works; null: none.
 CREATE OR REPLACE FUNCTION heartbit_steer(
-    p_run uuid, p_text text, p_by text, p_key text DEFAULT NULL, p_source text DEFAULT 'person')
+    p_run uuid, p_text text, p_by text, p_key text DEFAULT NULL, p_source text DEFAULT 'person',
+    p_user bigint DEFAULT NULL)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE r agents_run;
 BEGIN
@@ -15,7 +56,8 @@ BEGIN
     END IF;
     PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, jsonb_build_array(jsonb_build_object(
         'type', 'run.steered', 'payload', jsonb_build_object(
-            'text', p_text, 'by', p_by, 'key', p_key, 'source', p_source))));
+            'text', p_text, 'by', p_by, 'key', p_key, 'source', p_source)
+            || heartbit_others_mark(r.id, p_user))));
     UPDATE agents_run SET last_seq = last_seq + 1 WHERE id = p_run;
 END $$;
 
@@ -133,7 +175,9 @@ BEGIN
     PERFORM heartbit_give_back_patience(r, v_key);
     RETURN heartbit_resolve_wait(p_run, v_key, jsonb_build_object(
         'subject', c.tool, 'status', p_verdict, 'digest', p_runs_digest, 'arguments', p_arguments,
-        'reason', p_reason, 'by', p_by));
+        'reason', p_reason, 'by', p_by)
+        || CASE WHEN p_verdict IN ('edited', 'answered') OR p_verdict = 'denied' AND p_reason <> ''
+                THEN heartbit_others_mark(p_run, p_user) ELSE '{}' END);
 END $$;
 
 -- Whether who said something in a workspace may decide calls there (still): p_roles are those that
@@ -234,12 +278,14 @@ BEGIN
             clock_timestamp());
     PERFORM heartbit_give_back_patience(r, v_key);
     RETURN heartbit_resolve_wait(p_run, v_key, jsonb_build_object(
-        'subject', v_tool, 'status', p_outcome, 'result', p_result, 'by', p_by));
+        'subject', v_tool, 'status', p_outcome, 'result', p_result, 'by', p_by)
+        || CASE WHEN p_result IS NULL THEN '{}' ELSE heartbit_others_mark(p_run, p_user) END);
 END $$;
 
 -- Answer a wait of any kind that a person ends, but one for approval or an outcome, which have their own
 -- functions. Returns the run to ring, or null.
-CREATE OR REPLACE FUNCTION heartbit_answer(p_run uuid, p_key text, p_answer jsonb, p_by text)
+CREATE OR REPLACE FUNCTION heartbit_answer(
+    p_run uuid, p_key text, p_answer jsonb, p_by text, p_user bigint DEFAULT NULL)
 RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE
     r agents_run;
@@ -251,5 +297,6 @@ BEGIN
     WHERE w.run_id = p_run AND w.key = p_key;
     PERFORM heartbit_give_back_patience(r, p_key);
     RETURN heartbit_resolve_wait(p_run, p_key, jsonb_build_object(
-        'subject', coalesce(v_tool, p_key), 'status', 'answered', 'answer', p_answer, 'by', p_by));
+        'subject', coalesce(v_tool, p_key), 'status', 'answered', 'answer', p_answer, 'by', p_by)
+        || heartbit_others_mark(p_run, p_user));
 END $$;

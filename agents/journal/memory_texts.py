@@ -1,0 +1,165 @@
+"""Texts of memories in journals: calls of memory tools, without those that a reader may not see.
+
+Pure. Usage::
+
+    texts = MemoryTexts(person="ann")
+    event = texts.redact(event)  # each event of one run, from the first one on
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from agents.journal.events import (
+    ApprovalRequested,
+    ModelAnswered,
+    RunCreated,
+    RunForked,
+    ScriptCalled,
+    ToolFinished,
+    WaitResolved,
+)
+from tools.registry import same_name
+
+if TYPE_CHECKING:
+    from agents.journal.events import Event
+    from agents.llm.messages import ToolCall
+
+RECALL: Final = "recall"
+#: Tools whose arguments are texts of memories.
+_WRITERS: Final = ("remember", "update_memory", "consolidate_memories")
+#: Arguments of these that are shown to everyone.
+_SHOWN: Final = frozenset({"id", "ids", "category", "importance", "only_this_conversation"})
+#: Scopes of memories that may be a person's.
+_PERSONAL: Final = ("person", "conversation")
+#: Scripts: what they print may repeat what their calls returned.
+_HIDDEN: Final = "hidden"
+
+
+def is_recall(name: str) -> bool:
+    """Return True if a name that a model wrote means the tool that returns memories."""
+    return same_name(RECALL, name)
+
+
+def is_memory_tool(name: str) -> bool:
+    """Return True if a call of that name has texts of memories, in its result or arguments."""
+    return is_recall(name) or any(same_name(writer, name) for writer in _WRITERS)
+
+
+def shown_result(name: str, content: str, person: str) -> str:
+    """Return a call's result for a reader who may not see a person's memories.
+
+    Args:
+        name: The tool's name as the model wrote it.
+        content: The result.
+        person: The person's user name; empty: not known any more.
+    """
+    if not is_recall(name):
+        return content
+    try:
+        answer = json.loads(content)
+        found = answer["memories"]
+        kept = [one for one in found if one["scope"] not in _PERSONAL]
+    except (ValueError, TypeError, KeyError):  # cut, or an error's sentence
+        return _sentence(None, person)
+    hidden = len(found) - len(kept)
+    if not hidden:
+        return content
+    return json.dumps({**answer, "memories": kept, _HIDDEN: _sentence(hidden, person)})
+
+
+def shown_arguments(name: str, arguments: str, person: str) -> str:
+    """Return a call's arguments, as JSON, for a reader who may not see a person's memories."""
+    if not any(same_name(writer, name) for writer in _WRITERS):
+        return arguments
+    try:
+        given = json.loads(arguments)
+    except ValueError:
+        given = None
+    if not isinstance(given, dict):
+        given = {}
+    kept = {key: value for key, value in given.items() if key in _SHOWN}
+    return json.dumps({**kept, _HIDDEN: _sentence(1, person)})
+
+
+def hidden_memories(number: int, person: str) -> str:
+    """Return the sentence in the place of memories that a reader may not see."""
+    return _sentence(number, person)
+
+
+def _sentence(number: int | None, person: str) -> str:
+    whose = person or "a person whose account is gone"
+    match number:
+        case None:
+            return f"Memories of {whose} are not shown to you."
+        case 1:
+            return f"1 memory of {whose} is not shown to you."
+        case _:
+            return f"{number} memories of {whose} are not shown to you."
+
+
+@dataclass(slots=True)
+class MemoryTexts:
+    """Redaction of one run's journal for readers who may not see a person's memories.
+
+    Attributes:
+        person: The person's user name; empty: not known any more.
+        names: Tools of the calls so far, by call id.
+    """
+
+    person: str
+    names: dict[str, str] = field(default_factory=dict)
+
+    def redact(self, event: Event) -> Event:
+        """Return an event without texts of the person's memories."""
+        match event:
+            case RunCreated(call=call) if call is not None:
+                return replace(event, call=self._called("0.0", call))
+            case ModelAnswered(turn=turn, message=message):
+                calls = tuple(
+                    self._called(f"{turn}.{n}", call) for n, call in enumerate(message.tool_calls)
+                )
+                return replace(event, message=replace(message, tool_calls=calls))
+            case ScriptCalled(calls=calls, call_ids=ids):
+                shown = tuple(self._called(key, one) for key, one in zip(ids, calls, strict=True))
+                if not any(is_recall(name) for name in self.names.values()):
+                    return replace(event, calls=shown)
+                # What a script holds and prints may repeat what its calls returned.
+                return replace(event, calls=shown, snapshot="", printed="")
+            case ToolFinished(call_id=call_id, content=content):
+                return replace(event, content=self._result(call_id, content))
+            case ApprovalRequested(tool=tool, arguments=arguments):
+                given = shown_arguments(tool, json.dumps(arguments), self.person)
+                return replace(event, arguments=json.loads(given))
+            case WaitResolved(call_id=call_id, value=value):
+                return replace(event, value=self._decided(call_id, value))
+            case RunForked(edits=edits) if {"arguments", "result"} & edits.keys():
+                return replace(event, edits=self._edits(edits))
+        return event
+
+    def _called(self, call_id: str, call: ToolCall) -> ToolCall:
+        self.names[call_id] = call.name
+        return replace(call, arguments=shown_arguments(call.name, call.arguments, self.person))
+
+    def _result(self, call_id: str, content: str) -> str:
+        below = (name for one, name in self.names.items() if one.startswith(f"{call_id}."))
+        if any(map(is_recall, below)):  # a script that recalled
+            return _sentence(None, self.person)
+        return shown_result(self.names.get(call_id, ""), content, self.person)
+
+    def _decided(self, call_id: str, value: dict[str, Any]) -> dict[str, Any]:
+        arguments = value.get("arguments")
+        if not isinstance(arguments, str):
+            return value
+        name = self.names.get(call_id, "")
+        return {**value, "arguments": shown_arguments(name, arguments, self.person)}
+
+    def _edits(self, edits: dict[str, Any]) -> dict[str, Any]:
+        name, shown = self.names.get(str(edits.get("call", "")), ""), dict(edits)
+        if isinstance(edits.get("arguments"), str):
+            shown["arguments"] = shown_arguments(name, edits["arguments"], self.person)
+        if isinstance(edits.get("result"), str):
+            shown["result"] = shown_result(name, edits["result"], self.person)
+        return shown

@@ -1,0 +1,19 @@
+"""Journals mark words of other persons than the run's, and the functions know whom a run acts for."""
+
+from django.db import migrations
+
+from agents.runs.install import install
+
+
+class Migration(migrations.Migration):
+    dependencies = [("agents", "0018_claims_after_a_flood")]
+
+    operations = [
+        # Partial: only these events can take a run's person away, and few journals have many.
+        migrations.RunSQL(
+            "CREATE INDEX event_said ON agents_runevent (run_id) "
+            "WHERE type IN ('run.steered', 'wait.resolved')",
+            "DROP INDEX event_said",
+        ),
+        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
+    ]

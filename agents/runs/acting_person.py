@@ -1,0 +1,30 @@
+"""The person for whom a run acts: who started its tree, until another person speaks in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from heartbit_site.base.query import fetch_one
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+#: The query of the person, by the run's id.
+ACTS_FOR: Final = "SELECT heartbit_acts_for(%s) AS person"
+
+
+def acts_for(run_id: UUID) -> int | None:
+    """Return the id of the person for whom a run acts now; None: nobody."""
+    (person,) = fetch_one(ACTS_FOR, [run_id])
+    found: int | None = person
+    return found
+
+
+def lock_and_ask(root_id: UUID, run_id: UUID) -> int | None:
+    """Return the person as ``acts_for``, and let nobody else speak until the transaction ends.
+
+    The root is locked before the run, as by those who speak.
+    """
+    for each in dict.fromkeys((root_id, run_id)):
+        fetch_one("SELECT id FROM agents_run WHERE id = %s FOR NO KEY UPDATE", [each])
+    return acts_for(run_id)

@@ -1,0 +1,34 @@
+"""Readers of memories: the one rule, for the memory API and for all that shows what runs recalled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from django.db.models import Q
+
+from memory.models import MemoryItem
+
+if TYPE_CHECKING:
+    from heartbit_site.base.access import Access
+    from memory.querysets import MemoryQuerySet
+
+#: The scope that shows the memories of every person of the workspace.
+MANAGE: Final = "workspace:manage"
+
+
+def visible_memories(access: Access) -> MemoryQuerySet:
+    """Return the memories that a caller sees: not those of other persons, unless they manage."""
+    rows = MemoryItem.objects.filter(workspace=access.workspace)
+    if access.allows(MANAGE):
+        return rows
+    return rows.filter(Q(user=None) | Q(user__isnull=False, user_id=access.user_id))
+
+
+def sees_memories_of(access: Access, user_id: int | None) -> bool:
+    """Return True if ``visible_memories`` has a person's.
+
+    Args:
+        access: The caller.
+        user_id: The person; None: one whose account is gone, whose memories managers see alone.
+    """
+    return access.allows(MANAGE) or (user_id is not None and user_id == access.user_id)
