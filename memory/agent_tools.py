@@ -54,7 +54,7 @@ Reason = Annotated[str, Field(max_length=500, description="Reason, for the memor
 CategoryName = Literal["fact", "decision", "preference", "todo", "learning", "context", "summary"]
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS)
+@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS, labels=())
 def remember(
     context: ToolContext,
     text: Text,
@@ -113,21 +113,21 @@ def recall(
     return {"found_by": found.basis, "memories": memories}
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS)
+@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS, labels=())
 def update_memory(context: ToolContext, id: Number, text: Text, reason: Reason = "") -> str:
     """Replace what a memory says, such as when a fact has changed; its history is kept."""
     item = supersede(_own(context, id), by=_author(context), reason=reason, text=text)
     return f"Memory {item.pk} is updated."
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS)
+@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS, labels=())
 def forget(context: ToolContext, id: Number, reason: Reason = "") -> str:
     """Forget a memory; a person can undo that."""
     item = forgetting.forget(_own(context, id), by=_author(context), reason=reason)
     return f"Memory {item.pk} is forgotten."
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS)
+@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS, labels=())
 def consolidate_memories(
     context: ToolContext,
     ids: Annotated[list[Number], Field(min_length=2, max_length=20)],

@@ -18,7 +18,7 @@ from heartbit_site.base.audit import Actor
 from heartbit_site.base.local_times import NoSuchTimeError, localize
 from heartbit_site.base.models import AuditEntry, Workspace
 from heartbit_site.base.moments import TooFarError, to_utc
-from heartbit_site.base.toolspec import Effect, ToolContext, tool
+from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from scheduling import recurrence
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.save_schedule import CREATED, save_schedule
@@ -62,7 +62,11 @@ Cron = Annotated[
 ]
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=("schedule",))
+#: Tasks of schedules are texts of people and of agents, whatever these had read.
+_READ = (Label.PRIVATE, Label.UNTRUSTED)
+
+
+@tool(effect=Effect.TRANSACTIONAL, tags=("schedule",), labels=())
 def schedule(
     context: ToolContext,
     name: Annotated[str, Field(min_length=1, max_length=80, description="A short, new name.")],
@@ -119,7 +123,7 @@ def schedule(
     return f"Planned {planned.name!r}: {build_recurrence(planned).words}. {_next(planned)}"
 
 
-@tool(effect=Effect.PURE, tags=("schedule",))
+@tool(effect=Effect.PURE, tags=("schedule",), labels=_READ)
 def list_schedules(context: ToolContext) -> list[dict[str, str]]:
     """List what you have planned for yourself and is still to come.
 
@@ -136,7 +140,7 @@ def list_schedules(context: ToolContext) -> list[dict[str, str]]:
     ]
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=("schedule",))
+@tool(effect=Effect.TRANSACTIONAL, tags=("schedule",), labels=())
 def cancel_schedule(
     context: ToolContext,
     name: Annotated[str, Field(max_length=200, description="Name as list_schedules shows it.")],

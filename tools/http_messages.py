@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json as json_text
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.http.transport import FROM_PRIVATE_HOST
 
 if TYPE_CHECKING:
     import httpx
@@ -29,6 +30,11 @@ _REFUSED_HEADERS = frozenset(
 
 class UnusableRequestError(HeartbitError):
     """The arguments do not form one HTTP request."""
+
+
+#: Line of a described response whose host is open to tools by HEARTBIT_HTTP_ALLOWLIST alone: its text
+#: is private data. A public host that sends the line only makes its own text private.
+PRIVATE_HOST: Final = "Host: in the private network"
 
 
 def read_headers(headers: dict[str, str] | None) -> dict[str, str]:
@@ -76,6 +82,8 @@ def describe(response: httpx.Response) -> str:
     if response.has_redirect_location:
         lines.append(f"Location: {response.headers['location'][:2_000]}")
     lines.append(f"Content-Type: {content_type}")
+    if response.extensions.get(FROM_PRIVATE_HOST):
+        lines.append(PRIVATE_HOST)
     if not response.content:
         return "\n".join([*lines, "", "(empty body)"])
     if not is_text(content_type, response.content):

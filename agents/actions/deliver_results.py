@@ -9,13 +9,14 @@ import logging
 import time
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from agents.choices import TERMINAL
+from agents.choices import TERMINAL, MixedData
 from agents.delivery.attempts import store_attempt
 from agents.delivery.due import MAIL, WITHIN, claim, due, sync_webhook_deliveries
 from agents.delivery.mail import build_email, mail_server, send_copy
@@ -26,7 +27,12 @@ from agents.delivery.webhooks import RETRY_AFTER, message, new_message_id
 from agents.errors import ArtifactNotFoundError, InvalidTargetsError
 from agents.models import Delivery, Run, WebhookDelivery, WebhookEndpoint
 from agents.reads.artifacts import find_artifact
+from agents.reads.versions import definition_of
+from agents.runtime.data_flow import ENDINGS, ending_of
+from agents.runtime.mixed_data import reason_to_hold
+from tools.catalogue import catalogue
 from tools.mail.errors import MailServerError
+from tools.registry import resolve
 
 if TYPE_CHECKING:
     from agents.delivery.mail import ResultEmail
@@ -82,7 +88,7 @@ def _attempt(delivery: Delivery) -> _Outcome | None:
     """Attempt a delivery; return None if its outcome is recorded elsewhere."""
     if delivery.attempts > _MOST_ATTEMPTS:
         return _Outcome("The worker crashed at each attempt: its log says why.", final=True)
-    runs = Run.objects.select_related("workspace").filter(workspace=delivery.workspace_id)
+    runs = Run.objects.select_related("workspace", "version").filter(workspace=delivery.workspace_id)
     run = runs.filter(pk=delivery.run_id).first()
     if run is None:
         return _Outcome("The run was archived or deleted before its result was sent.", final=True)
@@ -135,6 +141,8 @@ def _mail(delivery: Delivery, target: EmailTarget, run: Run) -> _Outcome | None:
     report = report_of(run, attach=target.attach and not target.external)
     if target.external and (report.problem or not report.answer):
         return _Outcome("The run has no answer, so nothing is sent outside.", final=True)
+    if ENDINGS[ending_of(target)] and not delivery.released and (held := _reason_to_hold(run)):
+        return _Outcome(held, final=True)
     try:
         letter = build_email(target, report, delivery.message_id)
         return _send(delivery, target, letter)
@@ -142,6 +150,15 @@ def _mail(delivery: Delivery, target: EmailTarget, run: Run) -> _Outcome | None:
         return _Outcome(str(error), unavailable=True)
     except ValueError as error:  # a header or an address that no mail can have
         return _Outcome(f"No mail can be made of it: {error}", final=True)
+
+
+def _reason_to_hold(run: Run) -> str:
+    """Return why a person has to release the run's answer before it leaves; empty: nobody has to."""
+    if definition_of(run.version).mixed_data == MixedData.ALLOW:
+        return ""
+    reason = reason_to_hold(run.root_id, partial(resolve, catalogue(run.workspace_id)))
+    said = f"The answer waits for a person, since {reason}: read it, and send it again to let it leave."
+    return said if reason else ""
 
 
 def _send(delivery: Delivery, target: EmailTarget, letter: ResultEmail) -> _Outcome | None:

@@ -11,7 +11,9 @@ from agents.actions.redeliver_webhook import redeliver_webhook
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.errors import DeliveryStateError
 from agents.models import Delivery, WebhookDelivery
+from agents.runtime.decision_rights import DECIDE
 from heartbit_site.base.audit import Actor, record_on
+from heartbit_site.base.errors import ForbiddenError
 
 
 @transaction.atomic
@@ -21,9 +23,18 @@ def redeliver_result(delivery: Delivery, *, by: Actor) -> None:
     A mail that arrived goes to all its addresses again; a failed one only to the addresses for
     which the server has not accepted it.
 
+    An answer that waited for a person, since its run had read mixed data, leaves by this: it takes
+    the right to decide calls.
+
     Raises:
+        ForbiddenError: The answer waits for a person who may decide calls.
         DeliveryStateError: The delivery is still pending, or its webhook is disabled.
     """
+    leaves = bool(delivery.target.get("external")) and not delivery.released
+    if leaves and by.access is not None and not by.access.allows(DECIDE):
+        raise ForbiddenError(
+            "To let a result leave for people outside takes the right to decide calls.", DECIDE
+        )
     again = _pending_again(delivery)
     done = Delivery.objects.filter(pk=delivery.pk).exclude(status=DeliveryStatus.PENDING)
     if not done.update(**again):
@@ -47,6 +58,7 @@ def _pending_again(delivery: Delivery) -> dict[str, Any]:
         "error": "",
         "recipient_results": reached,
         "delivered_at": None,
+        "released": True,  # whoever sends it has seen why it was not
         "next_at": Now(),
     }
 

@@ -17,7 +17,7 @@ _FRAME_BYTES = 120  # the line above the text
 
 
 # Without labels: the call that returned the result has labelled the run already.
-@tool(effect=Effect.PURE, tags=("artifacts",))
+@tool(effect=Effect.PURE, tags=("artifacts",), labels=())
 def read_artifact(
     context: ToolContext,
     artifact: Annotated[str, Field(max_length=200, description="Name of the artifact.")],

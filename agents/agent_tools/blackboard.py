@@ -15,7 +15,7 @@ from heartbit_site.base.toolspec import Effect, ToolContext, tool
 Key = Annotated[str, Field(min_length=1, max_length=200, description="The entry's name.")]
 
 
-@tool(effect=Effect.PURE, tags=("blackboard",))
+@tool(effect=Effect.PURE, tags=("blackboard",), labels=())
 def blackboard_read(context: ToolContext, key: Key) -> Any:
     """Read an entry of the team's blackboard. A finished member's result is at agent:<name>."""
     entry = blackboard(context.root_id).filter(key=key).first()
@@ -24,7 +24,7 @@ def blackboard_read(context: ToolContext, key: Key) -> Any:
     return entry.value
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=("blackboard",))
+@tool(effect=Effect.TRANSACTIONAL, tags=("blackboard",), labels=())
 def blackboard_write(
     context: ToolContext,
     key: Key,
@@ -48,7 +48,7 @@ def blackboard_write(
     return f"Wrote {key!r}."
 
 
-@tool(effect=Effect.PURE, tags=("blackboard",))
+@tool(effect=Effect.PURE, tags=("blackboard",), labels=())
 def blackboard_list(context: ToolContext) -> list[dict[str, str]]:
     """List the entries of the team's shared blackboard with their authors."""
     return [{"key": one.key, "author": one.author} for one in blackboard(context.root_id)]

@@ -16,7 +16,7 @@ from agents.errors import FolderError
 from agents.runtime.folder import Folder
 from agents.runtime.folder_limits import MAX_BYTES, MAX_FILE_BYTES, MAX_FILES
 from heartbit_site.base import orm
-from heartbit_site.base.toolspec import Effect, ToolContext, tool
+from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.builtin.code import artifact_content, describe, skill_files
 from tools.sandbox.choice import find_sandbox
 from tools.sandbox.program import Ended, Limits, Program
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _TAGS = ("builtin", "folder")
+_READ = (Label.PRIVATE, Label.UNTRUSTED)  # files that the run was given may say anything
 _SECONDS = 60
 _LIMITS = Limits(files=MAX_FILES, file_bytes=MAX_BYTES)
 _LONGEST_LIST = 500
@@ -35,7 +36,7 @@ Path = Annotated[
 Text = Annotated[str, Field(max_length=1_000_000)]
 
 
-@tool(effect=Effect.PURE, tags=_TAGS)
+@tool(effect=Effect.PURE, tags=_TAGS, labels=_READ)
 def read(
     context: ToolContext,
     path: Path,
@@ -52,14 +53,14 @@ def read(
     return "\n".join(numbered)
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS)
+@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS, labels=())
 def write(context: ToolContext, path: Path, text: Text) -> str:
     """Write a text file of the folder; one that is there is replaced."""
     Folder.of(context).change({path: text.encode()})
     return f"Wrote {path}."
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS)
+@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS, labels=())
 def edit(
     context: ToolContext,
     path: Path,
@@ -82,7 +83,7 @@ def edit(
     return f"Replaced {count} of {count} in {path}."
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS)
+@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS, labels=())
 def patch(
     context: ToolContext,
     diff: Annotated[Text, Field(min_length=1, description="A unified diff, of several files too.")],
@@ -113,7 +114,7 @@ def patch(
     return f"Changed {', '.join(sorted(changed))}."
 
 
-@tool(effect=Effect.PURE, tags=_TAGS)
+@tool(effect=Effect.PURE, tags=_TAGS, labels=_READ)
 def glob(
     context: ToolContext,
     pattern: Annotated[
@@ -130,7 +131,7 @@ def glob(
     return {"files": shown} | ({"of": len(found)} if len(found) > len(shown) else {})
 
 
-@tool(effect=Effect.PURE, timeout_seconds=_SECONDS, tags=_TAGS)
+@tool(effect=Effect.PURE, timeout_seconds=_SECONDS, tags=_TAGS, labels=_READ)
 async def grep(
     context: ToolContext,
     pattern: Annotated[
@@ -147,7 +148,7 @@ async def grep(
 
 
 # Nothing outside can be reached, and a repeated call begins with the folder as the first one did.
-@tool(effect=Effect.IDEMPOTENT, timeout_seconds=_SECONDS, tags=_TAGS)
+@tool(effect=Effect.IDEMPOTENT, timeout_seconds=_SECONDS, tags=_TAGS, labels=_READ)
 async def shell(
     context: ToolContext,
     command: Annotated[str, Field(min_length=1, max_length=20_000, description="Shell script.")],
@@ -183,7 +184,7 @@ async def shell(
     return describe(ended, {}) | ({"changed": sorted(changed)[:_LONGEST_LIST]} if changed else {})
 
 
-@tool(effect=Effect.PURE, tags=_TAGS)
+@tool(effect=Effect.PURE, tags=_TAGS, labels=())
 def keep_file(context: ToolContext, path: Path) -> str:
     """Store a file of the folder as an artifact of this run, to be mailed or given to run_code."""
     if context.store_artifact is None:

@@ -27,7 +27,7 @@ One = Annotated[
 ]
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=("messages",))
+@tool(effect=Effect.TRANSACTIONAL, tags=("messages",), labels=())
 def send_message(
     context: ToolContext,
     to: Annotated[
@@ -53,7 +53,7 @@ def send_message(
     return receipts.describe_receipt(message)
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=("messages",))
+@tool(effect=Effect.TRANSACTIONAL, tags=("messages",), labels=())
 def reply_to_message(
     context: ToolContext,
     message: Annotated[str, Field(min_length=36, max_length=40, description="The message's id.")],
@@ -65,7 +65,7 @@ def reply_to_message(
     return receipts.describe_receipt(reply)
 
 
-@tool(effect=Effect.IDEMPOTENT, tags=("messages",), resume=results)
+@tool(effect=Effect.IDEMPOTENT, tags=("messages",), resume=results, labels=())
 def ask_agent(
     context: ToolContext,
     to: One,
@@ -87,7 +87,7 @@ def ask_agent(
     return asking.ask_agent(sender, to, question, timeout_seconds=timeout_seconds, key=key)
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=("messages",))
+@tool(effect=Effect.TRANSACTIONAL, tags=("messages",), labels=())
 def start_agent(
     context: ToolContext,
     to: One,
@@ -106,7 +106,7 @@ def start_agent(
     return f"Started run {message.run_id} of {message.recipient} (message {message.pk})."
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=("messages",))
+@tool(effect=Effect.TRANSACTIONAL, tags=("messages",), labels=())
 def read_messages(
     context: ToolContext,
     limit: Annotated[int, Field(ge=1, le=50, description="Maximum number of messages.")] = 10,

@@ -17,7 +17,7 @@ _TAGS = ("skills",)
 Name = Annotated[str, Field(min_length=1, max_length=64, description="The skill's name.")]
 
 
-@tool(effect=Effect.PURE, tags=_TAGS)
+@tool(effect=Effect.PURE, tags=_TAGS, labels=())
 def load_skill(context: ToolContext, name: Name) -> str:
     """Load the instructions of one of your skills, with the names of its files."""
     version = skill_of_run(context.run_id, name)
@@ -29,7 +29,7 @@ def load_skill(context: ToolContext, name: Name) -> str:
     return "\n".join([body, "", head, *files])
 
 
-@tool(effect=Effect.PURE, tags=_TAGS)
+@tool(effect=Effect.PURE, tags=_TAGS, labels=())
 def read_skill_file(
     context: ToolContext,
     name: Name,

@@ -52,7 +52,7 @@ def script_tools(specs: Mapping[str, ToolSpec]) -> dict[str, ToolSpec]:
     is_listed = len(listing) <= LISTED_CHARACTERS
     which = _LISTED.format(functions=listing) if is_listed else ""
     which = which or _TO_FIND.format(count=len(functions))
-    run = spec_of(run_script, effect=Effect.PURE, description=f"{_RUN_TEXT}\n{which}")
+    run = spec_of(run_script, effect=Effect.PURE, description=f"{_RUN_TEXT}\n{which}", labels=())
     return {RUN: run} if is_listed else {FIND: _finder(functions), RUN: run}
 
 
@@ -69,7 +69,7 @@ def _finder(functions: Mapping[str, ScriptFunction]) -> ToolSpec:
         found = index.find(query, most)
         return "\n\n".join(function.listing for function in found) or _NOTHING
 
-    return spec_of(find_tools, effect=Effect.PURE)
+    return spec_of(find_tools, effect=Effect.PURE, labels=())
 
 
 async def run_script(

@@ -1,6 +1,6 @@
-"""Journals mark words of other persons than the run's, and the functions know whom a run acts for."""
+"""Journals mark words of other persons than the run's; answers with mixed data wait for a person."""
 
-from django.db import migrations
+from django.db import migrations, models
 
 from agents.runs.install import install
 
@@ -14,6 +14,9 @@ class Migration(migrations.Migration):
             "CREATE INDEX event_said ON agents_runevent (run_id) "
             "WHERE type IN ('run.steered', 'wait.resolved')",
             "DROP INDEX event_said",
+        ),
+        migrations.AddField(
+            "delivery", "released", models.BooleanField(db_default=False, default=False)
         ),
         migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

@@ -20,6 +20,7 @@ class Delivery(Attempted):
         target: A validated ``agents.delivery.targets.Target``.
         recipient_results: Final result per address of an e-mail: empty if the server accepted the
             message, else the reason for the permanent failure.
+        released: True once a person let the answer of a run with mixed data leave.
         message_id: Stable id over all attempts: an e-mail's Message-ID with its angle brackets, or
             the id of a webhook message; empty: not created yet.
     """
@@ -32,6 +33,7 @@ class Delivery(Attempted):
     kind = models.CharField(max_length=12, choices=DeliveryKind.choices)
     target = models.JSONField()
     recipient_results = models.JSONField(default=dict, blank=True)
+    released = models.BooleanField(default=False, db_default=False)
     message_id = models.CharField(max_length=200, blank=True, default="", db_default="")
 
     class Meta:

@@ -18,8 +18,11 @@ from agents.models.channel import BY_CHANNEL
 from agents.models.run import BY_SCHEDULE
 from agents.output import respond
 from agents.runs.pool import call
+from agents.runtime.data_flow import FOLDER_READERS, Source, labels_of
+from agents.runtime.folder import GIVEN
 from heartbit_site.base.query import fetch_named
-from heartbit_site.base.toolspec import Label
+from heartbit_site.base.toolspec import UNDECLARED, Label, Origin
+from tools.http_messages import PRIVATE_HOST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +34,6 @@ if TYPE_CHECKING:
 # Calls that never reached their tool have read nothing.
 _READ = [CallStatus.OK, CallStatus.ERROR, CallStatus.TIMEOUT, CallStatus.UNCERTAIN]
 _OWN = frozenset({delegation.NAME, respond.NAME})  # what sub-agents have read is in their own calls
-_RECALL: Final = "recall"
 _UNKNOWN: Final = UUID(int=0)
 # Roots of the trees whose texts a tree has read. A writer's run may be deleted: then its own id. A
 # scheduled run with hops was planned by an agent; its schedule may be deleted: then no run's id.
@@ -71,6 +73,16 @@ _QUERY: Final = """
         FROM runs r
         JOIN agents_runevent e ON e.run_id = r.id AND e.type = 'memories.recalled')
     SELECT ARRAY(SELECT DISTINCT tool FROM calls) AS tools,
+           EXISTS (SELECT 1 FROM agents_workfile f WHERE f.call IN (%(given)s, '')
+                   AND f.root_id IN (SELECT id FROM tree)) AS given_files,
+           EXISTS (SELECT 1 FROM runs r JOIN agents_toolcall c ON c.run_id = r.id
+                   WHERE c.result LIKE %(private_host)s
+                   ) AS private_host,
+           EXISTS (SELECT 1 FROM runs r JOIN agents_agentversion v ON v.id = r.version_id
+                   CROSS JOIN LATERAL jsonb_array_elements(v.snapshot -> 'tools') g
+                   JOIN tools_cataloguetool k ON k.workspace_id = r.workspace_id
+                        AND k.name = g ->> 'name' AND k.server_id IS NOT NULL
+                   WHERE r.started_at IS NOT NULL) AS described,
            EXISTS (SELECT 1 FROM runs WHERE started_by LIKE %(channel)s) AS from_channel,
            EXISTS (SELECT 1 FROM tree t
                    WHERE NOT EXISTS (SELECT 1 FROM agents_run r WHERE r.id = t.id)) AS is_partial,
@@ -94,22 +106,38 @@ class ReadData:
     def __init__(self, row: Mapping[str, Any], find: Callable[[str], ToolSpec | None]) -> None:
         names = sorted(set(row["tools"]) - _OWN)
         # A tool that this process does not know may have read anything, and so may a deleted run.
-        found = [(name, find(name)) for name in names]
+        labels = {name: _labels_of(find(name), row) for name in names}
+        facts = {
+            Source.DELETED_RUN: row["is_partial"],
+            Source.PRIVATE_HOST: row["private_host"],
+            Source.CHANNEL: row["from_channel"],
+            Source.MARKED_MEMORIES: row["recalled"],
+        }
+        labels |= {source.value: labels_of(source) for source, found in facts.items() if found}
+        self.private = [name for name, found in labels.items() if Label.PRIVATE in found]
+        self.untrusted = [name for name, found in labels.items() if Label.UNTRUSTED in found]
+        self._described = bool(row["described"])
 
-        def having(label: Label) -> list[str]:
-            return [name for name, spec in found if spec is None or label in spec.labels]
+    @property
+    def is_mixed(self) -> bool:
+        """True if a text by outsiders could send private data out."""
+        return bool(self.private and (self.untrusted or self._described))
 
-        deleted = ["a deleted run"] if row["is_partial"] else []
-        self.private = having(Label.PRIVATE) + deleted
-        self.untrusted = having(Label.UNTRUSTED) + deleted
-        if row["from_channel"]:
-            self.untrusted.append("a channel's message")
-        if row["recalled"]:
-            self.untrusted.append("memories")
+    @property
+    def sources(self) -> str:
+        """Both sources, for people; descriptions of tools are named if there is nothing else."""
+        outsiders = self.untrusted or [Source.DESCRIPTIONS.value]
+        return (
+            f"private data ({_listed(self.private)}) and text by outsiders ({_listed(outsiders)})"
+        )
 
     @property
     def labels(self) -> frozenset[Label]:
-        """Labels of all that was read."""
+        """Labels of all that was read.
+
+        Descriptions of tools are not part of it: a manager has consented to them, and they are in
+        every run of their agents, all of whose memories would be marked.
+        """
         sources = {Label.PRIVATE: self.private, Label.UNTRUSTED: self.untrusted}
         return frozenset(label for label, names in sources.items() if names)
 
@@ -131,12 +159,9 @@ def mixed_data_rule(
             return None
         row = await call(pool, _QUERY, _parameters(root_id))
         read = None if row is None else ReadData(row, find)
-        if read is None or not read.private or not read.untrusted:
+        if read is None or not read.is_mixed:
             return None
-        return (
-            f"{spec.name} sends data out, after private data ({_listed(read.private)}) and text by "
-            f"outsiders ({_listed(read.untrusted)}) were read."
-        )
+        return f"{spec.name} sends data out, after {read.sources} were read."
 
     return reason
 
@@ -147,6 +172,21 @@ def labels_read(root_id: UUID, find: Callable[[str], ToolSpec | None]) -> frozen
     return ReadData(row, find).labels
 
 
+def reason_to_hold(root_id: UUID, find: Callable[[str], ToolSpec | None]) -> str:
+    """Return why an answer that leaves for an outsider needs a person's consent; empty: it does not."""
+    [row] = fetch_named(_QUERY, _parameters(root_id))
+    read = ReadData(row, find)
+    return f"the run had read {read.sources}" if read.is_mixed else ""
+
+
+def _labels_of(spec: ToolSpec | None, row: Mapping[str, Any]) -> frozenset[Label]:
+    if spec is None:
+        return UNDECLARED
+    if spec.name in FOLDER_READERS and spec.origin is Origin.CODE and not row["given_files"]:
+        return frozenset()  # all files are the tree's own, and what it had read is known
+    return spec.labels
+
+
 def _parameters(root_id: UUID) -> dict[str, Any]:
     return {
         "root": root_id,
@@ -154,7 +194,9 @@ def _parameters(root_id: UUID) -> dict[str, Any]:
         "channel": f"{BY_CHANNEL}%",
         "schedule": f"{BY_SCHEDULE}%",
         "unknown": _UNKNOWN,
-        "recall": _RECALL,
+        "given": GIVEN,
+        "recall": Source.MEMORIES.value,
+        "private_host": f"%{PRIVATE_HOST}%",
     }
 
 

@@ -2,7 +2,7 @@
 
 Usage::
 
-    @tool(effect=Effect.PURE)
+    @tool(effect=Effect.PURE, labels=())
     def add(a: float, b: float) -> float:
         '''Add two numbers.'''
         return a + b
@@ -32,7 +32,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
@@ -80,6 +80,10 @@ class Label(enum.StrEnum):
     UNTRUSTED = "untrusted"  # its result contains text by outsiders: mail, web pages, MCP servers
     PRIVATE = "private"  # its result contains data of the workspace or of a person
     OUTBOUND = "outbound"  # its arguments leave the installation
+
+
+#: Labels of a tool that declares none: its result may hold anything.
+UNDECLARED: Final = frozenset({Label.UNTRUSTED, Label.PRIVATE})
 
 
 def _show_to_no_one(text: str) -> None:
@@ -176,7 +180,7 @@ class ToolSpec:
             can say. ``None``: the function takes the JSON values as they are.
         defaults: Arguments used where the model gives none; they win over the function's own.
         credentials: Credentials that the tool asks for; a call without one is refused.
-        labels: See ``Label``.
+        labels: See ``Label``; a tool that declares none is ``UNDECLARED``.
         requires: Django permission that the person behind the run has to have; empty: none.
         source: Its module, or its package with version, for lists.
         origin: Source of its registration.
@@ -196,7 +200,7 @@ class ToolSpec:
     bind: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
     credentials: tuple[CredentialNeed, ...] = field(default=())
-    labels: frozenset[Label] = frozenset()
+    labels: frozenset[Label] = UNDECLARED
     requires: str = ""
     source: str = ""
     origin: Origin = Origin.CODE
@@ -219,7 +223,7 @@ def tool(
     effect: Effect | str = Effect.AT_MOST_ONCE,
     timeout_seconds: float = 60.0,
     tags: tuple[str, ...] = (),
-    labels: tuple[Label, ...] = (),
+    labels: tuple[Label, ...] | None = None,
     requires: str = "",
     resume: Resume | None = None,
     connect: Connect | None = None,
@@ -285,7 +289,7 @@ def spec_of(
     effect: Effect | str = Effect.AT_MOST_ONCE,
     timeout_seconds: float = 60.0,
     tags: tuple[str, ...] = (),
-    labels: tuple[Label, ...] = (),
+    labels: tuple[Label, ...] | None = None,
     requires: str = "",
     resume: Resume | None = None,
     connect: Connect | None = None,
@@ -300,7 +304,7 @@ def spec_of(
         effect: The class, or its value.
         timeout_seconds: Limit on one execution.
         tags: Words for lists.
-        labels: See ``Label``.
+        labels: See ``Label``; None: ``UNDECLARED``; an empty tuple: none of them.
         requires: See ``ToolSpec``.
         resume: See ``ToolSpec``.
         connect: See ``ToolSpec``.
@@ -338,7 +342,7 @@ def spec_of(
         tags=tags,
         bind=bind,
         credentials=tuple(parameters.credentials),
-        labels=frozenset(labels),
+        labels=UNDECLARED if labels is None else frozenset(labels),
         requires=requires,
         source=str(getattr(function, "__module__", "")),
     )

@@ -41,7 +41,7 @@ class CalculationError(HeartbitError):
     """The expression is not supported arithmetic, or has no result."""
 
 
-@tool(effect=Effect.PURE, timeout_seconds=5, tags=("builtin",))
+@tool(effect=Effect.PURE, timeout_seconds=5, tags=("builtin",), labels=())
 def calculate(
     expression: Annotated[
         str,

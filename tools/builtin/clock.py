@@ -19,7 +19,7 @@ class UnknownTimeZoneError(HeartbitError):
 
 
 # Pure although results differ: a repeated reading is as good as the first.
-@tool(effect=Effect.PURE, timeout_seconds=5, tags=("builtin",))
+@tool(effect=Effect.PURE, timeout_seconds=5, tags=("builtin",), labels=())
 def current_time(
     time_zone: Annotated[
         str, Field(description="IANA name such as Europe/Berlin or America/New_York.")

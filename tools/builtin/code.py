@@ -49,7 +49,7 @@ Skills = Annotated[
 
 
 # Nothing outside can be reached, so that nothing is done twice: it may run again.
-@tool(effect=Effect.PURE, timeout_seconds=_SECONDS, tags=("builtin", "code"))
+@tool(effect=Effect.PURE, timeout_seconds=_SECONDS, tags=("builtin", "code"), labels=())
 async def run_code(
     context: ToolContext,
     language: CodeLanguage,

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.http.transport import FROM_PRIVATE_HOST
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.connectors import page_reader
-from tools.http_messages import Url, is_text
+from tools.http_messages import PRIVATE_HOST, Url, is_text
 from tools.mail.encodings import decode_charset
 from tools.mail.headers import one_line
 from tools.mail.html_text import text_of_html
@@ -65,7 +66,10 @@ async def web_fetch(
         )
     title, text = await _read(response, content_type)
     lines = [f"# {title}"] if title else []
-    lines += [f"URL: {str(response.url)[:_MOST_OF_URL]}", "", text[start : start + PAGE_CHARACTERS]]
+    lines += [f"URL: {str(response.url)[:_MOST_OF_URL]}"]
+    if response.extensions.get(FROM_PRIVATE_HOST):
+        lines.append(PRIVATE_HOST)
+    lines += ["", text[start : start + PAGE_CHARACTERS]]
     end = start + PAGE_CHARACTERS
     if start and start >= len(text):
         lines[-1] = f"[The page has {len(text)} characters: there are none from {start} on.]"

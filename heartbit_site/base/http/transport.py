@@ -8,10 +8,12 @@ import httpcore
 import httpx
 
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.http.addresses import effective, is_public
 from heartbit_site.base.http.bodies import Body, declared_size, is_compressed
 from heartbit_site.base.http.conversion import httpx_errors
 from heartbit_site.base.http.errors import BlockedAddressError, too_large
 
+FROM_PRIVATE_HOST = "heartbit.private_host"  # response extension: True unless the peer is public
 DEADLINE = "heartbit.deadline"  # request extension: absolute time of the loop's clock, in seconds
 
 # ``Response.text`` would run the codec of "charset=zlib": another bomb; punycode is quadratic.
@@ -79,9 +81,15 @@ class GuardedTransport(httpx.AsyncBaseTransport):
             max_bytes=self._max_response_bytes,
             deadline=request.extensions.get(DEADLINE),
         )
-        result = httpx.Response(
-            response.status, headers=headers, stream=body, extensions=response.extensions
-        )
+        extensions = {**response.extensions, FROM_PRIVATE_HOST: _is_private(response)}
+        result = httpx.Response(response.status, headers=headers, stream=body, extensions=extensions)
         if not _CHARSET.fullmatch((result.charset_encoding or "utf-8").lower()):
             result.encoding = "utf-8"
         return result
+
+
+def _is_private(response: httpcore.Response) -> bool:
+    """Return True unless the other end of the connection is on the public internet."""
+    stream = response.extensions.get("network_stream")
+    peer = stream.get_extra_info("server_addr") if stream is not None else None
+    return peer is None or not is_public(effective(str(peer[0])))
