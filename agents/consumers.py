@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 from uuid import UUID
@@ -17,6 +18,7 @@ from agents.live.feeds import subscribed
 from agents.live.member_consumer import IDLE, MALFORMED, NOT_FOUND, UNKNOWN, MemberConsumer
 from agents.live.watchers import watch
 from agents.querysets import find_run
+from agents.reads.hidden_memories import texts_hidden_from
 from heartbit_site.base import orm, sessions
 from heartbit_site.base.access import workspaces_of
 
@@ -64,7 +66,9 @@ class RunConsumer(MemberConsumer):
             await self.close(IDLE)
 
     async def _tell(self, after: Mapping[UUID, int]) -> None:
-        async with contextlib.aclosing(watch(self._root_id, after=after)) as batches:
+        hidden = partial(texts_hidden_from, self.access, self._root_id)
+        shown = watch(self._root_id, after=after, hidden=hidden)
+        async with contextlib.aclosing(shown) as batches:
             async for batch in batches:
                 await self.send(text_data=await batch.text())
         await self.send_json({"type": "end"})

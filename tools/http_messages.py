@@ -32,8 +32,8 @@ class UnusableRequestError(HeartbitError):
     """The arguments do not form one HTTP request."""
 
 
-#: Line of a described response whose host is open to tools by HEARTBIT_HTTP_ALLOWLIST alone: its text
-#: is private data. A public host that sends the line only makes its own text private.
+#: Line of a described response whose host is open to tools by HEARTBIT_HTTP_ALLOWLIST alone: its
+#: text is private data. A public host that sends the line only makes its own text private.
 PRIVATE_HOST: Final = "Host: in the private network"
 
 

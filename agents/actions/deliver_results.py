@@ -88,7 +88,9 @@ def _attempt(delivery: Delivery) -> _Outcome | None:
     """Attempt a delivery; return None if its outcome is recorded elsewhere."""
     if delivery.attempts > _MOST_ATTEMPTS:
         return _Outcome("The worker crashed at each attempt: its log says why.", final=True)
-    runs = Run.objects.select_related("workspace", "version").filter(workspace=delivery.workspace_id)
+    runs = Run.objects.select_related("workspace", "version").filter(
+        workspace=delivery.workspace_id
+    )
     run = runs.filter(pk=delivery.run_id).first()
     if run is None:
         return _Outcome("The run was archived or deleted before its result was sent.", final=True)
@@ -153,12 +155,13 @@ def _mail(delivery: Delivery, target: EmailTarget, run: Run) -> _Outcome | None:
 
 
 def _reason_to_hold(run: Run) -> str:
-    """Return why a person has to release the run's answer before it leaves; empty: nobody has to."""
+    """Return why a person has to release the run's answer; empty: it may leave."""
     if definition_of(run.version).mixed_data == MixedData.ALLOW:
         return ""
     reason = reason_to_hold(run.root_id, partial(resolve, catalogue(run.workspace_id)))
-    said = f"The answer waits for a person, since {reason}: read it, and send it again to let it leave."
-    return said if reason else ""
+    if not reason:
+        return ""
+    return f"The answer waits for a person, since {reason}: read it, and send it again if it may."
 
 
 def _send(delivery: Delivery, target: EmailTarget, letter: ResultEmail) -> _Outcome | None:

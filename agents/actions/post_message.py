@@ -25,6 +25,7 @@ from heartbit_site.base.ids import new_id
 from heartbit_site.base.query import fetch_one
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from uuid import UUID
 
     from agents.runs.idempotency_keys import InternalKey
@@ -118,9 +119,7 @@ def post_message(
     if not steers and has_obstacle(conversation.workspace_id, home):
         agent = find_agent(conversation.workspace, conversation.agent, origin=conversation.origin)
         raise_if_not_ready(agent, model, home, key=key)
-    if steers:
-        for run in reached:
-            refuse_reader(run, by)
+    _check_steered(reached if steers else (), by)
     run_id = new_id()
     parameters = (
         conversation.pk,
@@ -166,6 +165,11 @@ def post_message(
             return Posted(accepted, "steered")
         case _:
             return Posted(accepted, "started")
+
+
+def _check_steered(reached: Iterable[Run], by: Actor) -> None:
+    for run in reached:
+        refuse_reader(run, by)
 
 
 def _reached(

@@ -91,7 +91,13 @@ def _push(reply_id: UUID) -> bool:
     source = "person" if reply.source_run_id is None else "agent"
     call_function(
         "SELECT heartbit_steer(%s, %s, %s, p_source => %s, p_user => heartbit_acts_for(%s))",
-        [answered.source_run_id, as_steering_text(reply), reply.sender, source, reply.source_run_id],
+        [
+            answered.source_run_id,
+            as_steering_text(reply),
+            reply.sender,
+            source,
+            reply.source_run_id,
+        ],
     )
     InboxEntry.objects.filter(pk=entry.pk).update(
         read_at=timezone.now(), run_id=answered.source_run_id

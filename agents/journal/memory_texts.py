@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID  # noqa: TC003  the fields of a dataclass
 
 from agents.journal.events import (
     ApprovalRequested,
@@ -34,7 +35,8 @@ _WRITERS: Final = ("remember", "update_memory", "consolidate_memories")
 _SHOWN: Final = frozenset({"id", "ids", "category", "importance", "only_this_conversation"})
 #: Scopes of memories that may be a person's.
 _PERSONAL: Final = ("person", "conversation")
-#: Scripts: what they print may repeat what their calls returned.
+_READER: Final = "read_artifact"
+#: Field with the sentence on what is not shown.
 _HIDDEN: Final = "hidden"
 
 
@@ -84,13 +86,13 @@ def shown_arguments(name: str, arguments: str, person: str) -> str:
     return json.dumps({**kept, _HIDDEN: _sentence(1, person)})
 
 
-def hidden_memories(number: int, person: str) -> str:
+def hidden_memories(number: int | None, person: str) -> str:
     """Return the sentence in the place of memories that a reader may not see."""
     return _sentence(number, person)
 
 
 def _sentence(number: int | None, person: str) -> str:
-    whose = person or "a person whose account is gone"
+    whose = person or "a person"
     match number:
         case None:
             return f"Memories of {whose} are not shown to you."
@@ -100,17 +102,28 @@ def _sentence(number: int | None, person: str) -> str:
             return f"{number} memories of {whose} are not shown to you."
 
 
+def is_hidden_artifact(name: str) -> bool:
+    """Return True if an artifact is the whole of a long result of ``recall``."""
+    return name.startswith(f"{RECALL}-")
+
+
 @dataclass(slots=True)
 class MemoryTexts:
     """Redaction of one run's journal for readers who may not see a person's memories.
 
     Attributes:
-        person: The person's user name; empty: not known any more.
+        person: The person's user name; empty: not known.
+        hides_arguments: True if what the run stores is a person's.
+        is_extraction: True if the run proposes memories, in its model's answers.
         names: Tools of the calls so far, by call id.
+        readers: Calls that read the artifact of a recall.
     """
 
     person: str
+    hides_arguments: bool = True
+    is_extraction: bool = False
     names: dict[str, str] = field(default_factory=dict)
+    readers: set[str] = field(default_factory=set)
 
     def redact(self, event: Event) -> Event:
         """Return an event without texts of the person's memories."""
@@ -121,7 +134,10 @@ class MemoryTexts:
                 calls = tuple(
                     self._called(f"{turn}.{n}", call) for n, call in enumerate(message.tool_calls)
                 )
-                return replace(event, message=replace(message, tool_calls=calls))
+                text = message.text
+                if self.is_extraction and self.hides_arguments and text:
+                    text = _sentence(None, self.person)
+                return replace(event, message=replace(message, text=text, tool_calls=calls))
             case ScriptCalled(calls=calls, call_ids=ids):
                 shown = tuple(self._called(key, one) for key, one in zip(ids, calls, strict=True))
                 if not any(is_recall(name) for name in self.names.values()):
@@ -131,7 +147,7 @@ class MemoryTexts:
             case ToolFinished(call_id=call_id, content=content):
                 return replace(event, content=self._result(call_id, content))
             case ApprovalRequested(tool=tool, arguments=arguments):
-                given = shown_arguments(tool, json.dumps(arguments), self.person)
+                given = self.arguments(tool, json.dumps(arguments))
                 return replace(event, arguments=json.loads(given))
             case WaitResolved(call_id=call_id, value=value):
                 return replace(event, value=self._decided(call_id, value))
@@ -141,11 +157,25 @@ class MemoryTexts:
 
     def _called(self, call_id: str, call: ToolCall) -> ToolCall:
         self.names[call_id] = call.name
-        return replace(call, arguments=shown_arguments(call.name, call.arguments, self.person))
+        if same_name(_READER, call.name) and f'"{RECALL}-' in call.arguments:
+            self.readers.add(call_id)
+        return replace(call, arguments=self.arguments(call.name, call.arguments))
+
+    def arguments(self, name: str, arguments: str) -> str:
+        """Return a call's arguments, as JSON."""
+        if not self.hides_arguments:
+            return arguments
+        return shown_arguments(name, arguments, self.person)
+
+    def result(self, name: str, arguments: str, content: str) -> str:
+        """Return the result of a call of which nothing else is known."""
+        if same_name(_READER, name) and f'"{RECALL}-' in arguments:
+            return _sentence(None, self.person)
+        return shown_result(name, content, self.person)
 
     def _result(self, call_id: str, content: str) -> str:
         below = (name for one, name in self.names.items() if one.startswith(f"{call_id}."))
-        if any(map(is_recall, below)):  # a script that recalled
+        if call_id in self.readers or any(map(is_recall, below)):  # or a script that recalled
             return _sentence(None, self.person)
         return shown_result(self.names.get(call_id, ""), content, self.person)
 
@@ -154,12 +184,40 @@ class MemoryTexts:
         if not isinstance(arguments, str):
             return value
         name = self.names.get(call_id, "")
-        return {**value, "arguments": shown_arguments(name, arguments, self.person)}
+        return {**value, "arguments": self.arguments(name, arguments)}
 
     def _edits(self, edits: dict[str, Any]) -> dict[str, Any]:
         name, shown = self.names.get(str(edits.get("call", "")), ""), dict(edits)
         if isinstance(edits.get("arguments"), str):
-            shown["arguments"] = shown_arguments(name, edits["arguments"], self.person)
+            shown["arguments"] = self.arguments(name, edits["arguments"])
         if isinstance(edits.get("result"), str):
             shown["result"] = shown_result(name, edits["result"], self.person)
         return shown
+
+
+@dataclass(slots=True)
+class TreeTexts:
+    """Redaction of a tree's journals for readers who may not see a person's memories.
+
+    Attributes:
+        person: As of ``MemoryTexts``.
+        hides_arguments: As of ``MemoryTexts``.
+        runs: Redactions of the runs so far.
+    """
+
+    person: str
+    hides_arguments: bool = True
+    runs: dict[UUID, MemoryTexts] = field(default_factory=dict)
+
+    def of(self, run_id: UUID, *, is_extraction: bool = False) -> MemoryTexts:
+        """Return the redaction of a run's journal."""
+        if run_id not in self.runs:
+            self.runs[run_id] = MemoryTexts(self.person, self.hides_arguments, is_extraction)
+        return self.runs[run_id]
+
+    def redact(self, run_id: UUID, event: Event) -> Event:
+        """Return an event of a run without texts of the person's memories."""
+        texts = self.of(run_id)
+        if isinstance(event, RunCreated):
+            texts.is_extraction = event.kind == "extraction"
+        return texts.redact(event)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from uuid import UUID
 
+    from agents.journal.memory_texts import TreeTexts
+
 __all__ = [
     "DeltaUpdate",
     "EventUpdate",
@@ -43,7 +45,11 @@ STREAMING_LOOK_SECONDS = 3.0  # between polls while the streams are never silent
 
 
 async def follow(
-    root_id: UUID, source: LiveSubscriber, *, after: Mapping[UUID, int] | None = None
+    root_id: UUID,
+    source: LiveSubscriber,
+    *,
+    after: Mapping[UUID, int] | None = None,
+    texts: TreeTexts | None = None,
 ) -> AsyncIterator[Update]:
     """Yield every update of a tree, from its beginning until all of its runs have ended.
 
@@ -54,8 +60,9 @@ async def follow(
         root_id: Run at the top.
         source: Signals when to look, and carries the deltas.
         after: Last event that the reader has, by run.
+        texts: As of ``TreeReader``; with the events up to ``after``.
     """
-    reader = TreeReader(root_id, seqs=dict(after or {}))
+    reader = TreeReader(root_id, seqs=dict(after or {}), texts=texts)
     cursors: dict[UUID, Cursor] = {}
     while True:
         for update in await orm.run_in_thread(reader.read_new):

@@ -29,9 +29,10 @@ from agents.live.valkey import ValkeySubscriber, connect
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
     from uuid import UUID
 
+    from agents.journal.memory_texts import TreeTexts
     from agents.live.updates import Update
 
 MAX_BEHIND = 50  # unread batches of a slow watcher
@@ -66,8 +67,8 @@ class _Past:
     The view is folded from each run's first event, whatever the watcher has.
     """
 
-    def __init__(self, root_id: UUID, known: dict[UUID, int]) -> None:
-        self.reader = TreeReader(root_id)
+    def __init__(self, root_id: UUID, known: dict[UUID, int], texts: TreeTexts | None) -> None:
+        self.reader = TreeReader(root_id, texts=texts)
         self.tree = TreeView()
         self._known = known
         self._is_read = False
@@ -89,8 +90,15 @@ class _Past:
         return _unknown([take(self.tree, update) for update in updates], self._known)
 
 
+def _nothing() -> None:
+    """Return what is hidden from a watcher who sees all."""
+
+
 async def watch(
-    root_id: UUID, *, after: Mapping[UUID, int] | None = None
+    root_id: UUID,
+    *,
+    after: Mapping[UUID, int] | None = None,
+    hidden: Callable[[], TreeTexts | None] = _nothing,
 ) -> AsyncGenerator[Batch, None]:
     """Yield every update of a tree, from the watcher's position until all runs have ended.
 
@@ -100,10 +108,11 @@ async def watch(
     Args:
         root_id: Run at the top.
         after: Last event that the watcher has, by run.
+        hidden: Returns a new redaction of what the watcher may not see; None: it sees all. Blocks.
     """
     known = dict(after or {})
     while True:
-        past = _Past(root_id, known)
+        past = _Past(root_id, known, await orm.run_in_thread(hidden))
         async for batch in past.news():
             yield batch
         if past.reader.has_ended:
@@ -167,17 +176,19 @@ class _Place:
 def _attend(past: _Past) -> Iterator[_Place]:
     """Join the tree's reading; the first watcher starts it from the journal it has read."""
     readings = _readings.setdefault(asyncio.get_running_loop(), {})
-    root_id = past.reader.root_id
-    reading = readings.get(root_id)
+    texts = past.reader.texts
+    # All watchers who may not see a tree's memories are shown the same.
+    key = (past.reader.root_id, None if texts is None else texts.person)
+    reading = readings.get(key)
     is_first = reading is None or reading.is_over
     if reading is None or reading.is_over:
-        reading = readings[root_id] = _Reading(past)
+        reading = readings[key] = _Reading(past)
     place = reading.place(is_first=is_first)
     try:
         yield place
     finally:
-        if reading.leave(place) and readings.get(root_id) is reading:
-            del readings[root_id]
+        if reading.leave(place) and readings.get(key) is reading:
+            del readings[key]
 
 
 class _Reading:
@@ -187,7 +198,7 @@ class _Reading:
         self._places: set[_Place] = set()
         self._tree = past.tree
         self._writing: dict[UUID, list[Shown]] = {}
-        self._task = asyncio.ensure_future(self._read(past.reader.root_id, dict(past.reader.seqs)))
+        self._task = asyncio.ensure_future(self._read(past.reader))
         self._task.add_done_callback(self._ended)
 
     @property
@@ -209,10 +220,12 @@ class _Reading:
             self._task.cancel()
         return not self._places
 
-    async def _read(self, root_id: UUID, after: dict[UUID, int]) -> None:
+    async def _read(self, past: TreeReader) -> None:
         client = connect(settings.REDIS_URL)
         try:
-            updates = follow(root_id, ValkeySubscriber(client), after=after)
+            updates = follow(
+                past.root_id, ValkeySubscriber(client), after=dict(past.seqs), texts=past.texts
+            )
             async with contextlib.aclosing(batched(updates)) as batches:
                 async for updates_together in batches:
                     taken = [take(self._tree, update) for update in updates_together]
@@ -256,4 +269,6 @@ class _Reading:
             place.batches.put_nowait(None)
 
 
-_readings: WeakKeyDictionary[AbstractEventLoop, dict[UUID, _Reading]] = WeakKeyDictionary()
+_readings: WeakKeyDictionary[AbstractEventLoop, dict[tuple[UUID, str | None], _Reading]] = (
+    WeakKeyDictionary()
+)

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 #: Note of words by another person than the run's.
-SHARED: Final = "works for nobody in particular from here on: without anyone's memories and credentials"
+SHARED: Final = (
+    "works for nobody in particular from here on: without anyone's memories and credentials"
+)
 
 
 def say(event: events.Event, name_of: Namer) -> Phrase:

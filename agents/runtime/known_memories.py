@@ -57,6 +57,11 @@ def block_of(run_id: UUID) -> str:
     return _block(list(RecalledMemory.objects.filter(run=run_id)))
 
 
+def block_of_rows(rows: Sequence[RecalledMemory]) -> str:
+    """Return the block of some memories of a run."""
+    return _block(rows)
+
+
 def _event(rows: Sequence[RecalledMemory]) -> MemoriesRecalled:
     provided = [row for row in rows if row.provider]
     return MemoriesRecalled(

@@ -173,7 +173,7 @@ def labels_read(root_id: UUID, find: Callable[[str], ToolSpec | None]) -> frozen
 
 
 def reason_to_hold(root_id: UUID, find: Callable[[str], ToolSpec | None]) -> str:
-    """Return why an answer that leaves for an outsider needs a person's consent; empty: it does not."""
+    """Return why an answer needs a person's consent to leave for an outsider; empty: none."""
     [row] = fetch_named(_QUERY, _parameters(root_id))
     read = ReadData(row, find)
     return f"the run had read {read.sources}" if read.is_mixed else ""

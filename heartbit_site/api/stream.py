@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import json
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agents.journal.events import Closing, ModelAnswered
@@ -23,6 +24,7 @@ from agents.live.tree_reader import TreeReader
 from agents.live.tree_view import TreeView
 from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate, RunUpdate
 from agents.live.watchers import watch
+from agents.reads.hidden_memories import texts_hidden_from
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from agents.live.updates import Update
     from agents.models import Run
+    from heartbit_site.base.access import Access
 
 _T = TypeVar("_T")
 
@@ -78,16 +81,20 @@ class Selection:
 
 
 async def events_of(
-    run: Run, selection: Selection, still_allowed: Callable[[], Awaitable[bool]]
+    run: Run,
+    access: Access,
+    selection: Selection,
+    still_allowed: Callable[[], Awaitable[bool]],
 ) -> AsyncIterator[bytes]:
     """Yield the stream of a run, with a sign of life every 15 seconds.
 
     Args:
         run: The run.
+        access: The reader.
         selection: What of its tree is sent.
         still_allowed: Asked every quarter of a minute; when it says no, the stream ends.
     """
-    updates = with_silences(_updates(run.root_id), BEAT_SECONDS)
+    updates = with_silences(_updates(run.root_id, access), BEAT_SECONDS)
     checked_at = time.monotonic()
     async with contextlib.aclosing(updates):
         async for one in updates:
@@ -104,8 +111,9 @@ async def events_of(
     yield _encode("end", {"type": "end", "run_id": str(run.pk)})
 
 
-async def _updates(root_id: UUID) -> AsyncGenerator[Shown, None]:
-    async with contextlib.aclosing(watch(root_id)) as batches:
+async def _updates(root_id: UUID, access: Access) -> AsyncGenerator[Shown, None]:
+    hidden = partial(texts_hidden_from, access, root_id)
+    async with contextlib.aclosing(watch(root_id, hidden=hidden)) as batches:
         async for batch in batches:
             for one in batch.shown:
                 yield one
@@ -120,10 +128,11 @@ def message(one: Shown, run_id: UUID) -> bytes:
     return _encode(data["event"], data, seq)
 
 
-def recorded(run: Run, selection: Selection) -> list[bytes]:
+def recorded(run: Run, access: Access, selection: Selection) -> list[bytes]:
     """Yield the stream of a run up to the present end of its journal."""
     view = TreeView()
-    taken = [take(view, update) for update in TreeReader(run.root_id).read_new()]
+    reader = TreeReader(run.root_id, texts=texts_hidden_from(access, run.root_id))
+    taken = [take(view, update) for update in reader.read_new()]
     return [message(one, run.pk) for one in taken if selection.wants(one.update)]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agents.journal.waits import decision
 from agents.models import Decision, ToolCall
 from agents.querysets import find_run, shown_tool
+from agents.reads.hidden_memories import texts_of_run
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.preview import preview
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from django.db.models import QuerySet
 
+    from agents.journal.memory_texts import MemoryTexts
     from heartbit_site.base.models import Workspace
 
 #: Long columns of a call's run, which no call shows.
@@ -44,14 +46,20 @@ def list_calls(
     rows = with_beginning(with_beginning(rows, "arguments"), "result")
     found, following = page(rows.select_related("run").defer(*_OF_RUN), "pk", cursor, limit)
     decisions = _decisions(found)
-    return CallsOut(calls=[_summary(call, decisions) for call in found], next_cursor=following)
+    texts = texts_of_run(access, run)
+    shown = [_summary(call, decisions, texts) for call in found]
+    return CallsOut(calls=shown, next_cursor=following)
 
 
 def show_call(access: Access, run_id: Word, call_id: Word) -> CallOut:
     """Return a call with the whole of what the model wrote and got."""
     call = find_call(access.workspace, run_id, call_id)
     decided = _decisions([call])[call.run_id, call.call_id]
-    return CallOut.of(call, tool=shown_tool(call), decisions=decided)
+    texts = texts_of_run(access, call.run)
+    given, result, decided = _shown(call, call.arguments, call.result, decided, texts)
+    return CallOut.of(
+        call, tool=shown_tool(call), arguments=given, result=result, decisions=decided
+    )
 
 
 def find_call(workspace: Workspace, run_id: str, call_id: str) -> ToolCall:
@@ -82,11 +90,40 @@ def _decisions(calls: Sequence[ToolCall]) -> Mapping[tuple[UUID, str], list[Call
     return found
 
 
+def _shown(
+    call: ToolCall,
+    arguments: str,
+    result: str | None,
+    decided: list[CallDecisionOut],
+    texts: MemoryTexts | None,
+) -> tuple[str, str | None, list[CallDecisionOut]]:
+    """Return arguments, result and decisions as the reader may see them."""
+    if texts is None:
+        return arguments, result, decided
+    shown = [
+        one
+        if one.arguments is None
+        else one.model_copy(update={"arguments": texts.arguments(call.tool, one.arguments)})
+        for one in decided
+    ]
+    if result is not None:
+        result = texts.result(call.tool, arguments, result)
+    return texts.arguments(call.tool, arguments), result, shown
+
+
 def _summary(
-    call: Any, decisions: Mapping[tuple[UUID, str], list[CallDecisionOut]]
+    call: Any,
+    decisions: Mapping[tuple[UUID, str], list[CallDecisionOut]],
+    texts: MemoryTexts | None,
 ) -> CallSummaryOut:
-    arguments, result = preview(call.arguments_beginning), call.result_beginning
-    whole = decisions[call.run_id, call.call_id]
+    written, result, whole = _shown(
+        call,
+        call.arguments_beginning,
+        call.result_beginning,
+        decisions[call.run_id, call.call_id],
+        texts,
+    )
+    arguments = preview(written)
     decided = [
         one.model_copy(
             update={
@@ -103,5 +140,5 @@ def _summary(
         arguments=arguments,
         result=shown,
         decisions=decided,
-        shortened=(arguments, shown, decided) != (call.arguments_beginning, result, whole),
+        shortened=(arguments, shown, decided) != (written, result, whole),
     )

@@ -75,7 +75,7 @@ def show_conversation(
     found = find_conversation(access.workspace, conversation_id)
     first = find_message(found, before) if before is not None else None
     row = with_activity(Conversation.objects.filter(pk=found.pk)).get()
-    messages, earlier = messages_of(row, before=first, limit=limit)
+    messages, earlier = messages_of(row, access, before=first, limit=limit)
     heading = heading_of(row.title, row.first_task)
     return ThreadOut.of(row, heading=heading, messages=messages, before=earlier)
 

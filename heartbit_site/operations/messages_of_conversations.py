@@ -17,6 +17,7 @@ from django.db.models.functions import Coalesce, Left
 from agents.journal.events import CallWaiting, ModelAnswered, RunSteered, ToolFinished
 from agents.models import Conversation, Run, RunEvent, ToolCall
 from agents.querysets import find_run
+from agents.reads.hidden_memories import texts_hidden_from
 from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.markdown import to_html
 from heartbit_site.contract.conversations import (
@@ -32,6 +33,8 @@ from heartbit_site.operations.run_views import costs_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from agents.journal.memory_texts import TreeTexts
+    from heartbit_site.base.access import Access
     from heartbit_site.base.models import Workspace
     from heartbit_site.operations.run_views import Costs
 
@@ -125,7 +128,7 @@ def heading_of(title: str, first_task: str | None) -> str:
 
 
 def messages_of(
-    conversation: Conversation, *, before: UUID | None, limit: int
+    conversation: Conversation, access: Access, *, before: UUID | None, limit: int
 ) -> tuple[list[MessageOut], UUID | None]:
     """Return the last messages, or those before a run of the thread, the oldest first.
 
@@ -139,7 +142,7 @@ def messages_of(
     more, page = len(page) > limit, page[:limit][::-1]
     trees = _by_root(page)
     costs = costs_of(run for tree in trees.values() for run in tree)
-    steps = _steps(trees)
+    steps = _steps(trees, access)
     messages = [_message(run, trees[run.pk], costs, steps[run.pk]) for run in page]
     return messages, page[0].pk if more else None
 
@@ -170,9 +173,9 @@ def _message(run: Run, tree: list[Run], costs: Costs, steps: list[Step]) -> Mess
     )
 
 
-def _steps(trees: dict[UUID, list[Run]]) -> dict[UUID, list[Step]]:
+def _steps(trees: dict[UUID, list[Run]], access: Access) -> dict[UUID, list[Step]]:
     """Return by run what was said and called before the answer."""
-    calls = _calls(trees)
+    calls = _calls(trees, access)
     found: dict[UUID, list[Step]] = {run_id: [] for run_id in trees}
     events = RunEvent.objects.filter(run__in=trees, type__in=_STEPS).order_by("run_id", "seq")
     for event in events:
@@ -192,16 +195,25 @@ def _steps(trees: dict[UUID, list[Run]]) -> dict[UUID, list[Step]]:
     return found
 
 
-def _calls(trees: dict[UUID, list[Run]]) -> dict[OfCall, CallStepOut]:
+def _calls(trees: dict[UUID, list[Run]], access: Access) -> dict[OfCall, CallStepOut]:
     took, helpers = _durations(trees), _helpers(trees)
     found = {}
+    texts: dict[UUID, TreeTexts | None] = {}
     for call in ToolCall.objects.filter(run__in=trees):
         name = (call.run_id, call.call_id)
+        if call.run_id not in texts:
+            texts[call.run_id] = texts_hidden_from(access, call.run_id)
+        arguments, result = call.arguments, call.result
+        hidden = texts[call.run_id]
+        if hidden is not None:
+            of_run = hidden.of(call.run_id)
+            result = None if result is None else of_run.result(call.tool, arguments, result)
+            arguments = of_run.arguments(call.tool, arguments)
         found[name] = CallStepOut.of(
             call,
             kind="call",
-            arguments=call.arguments[:_LONGEST],
-            result=call.result[:_LONGEST] if call.result is not None else None,
+            arguments=arguments[:_LONGEST],
+            result=None if result is None else result[:_LONGEST],
             duration_ms=took.get(name),
             children=helpers.get(name, []),
         )

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from agents.choices import RunKind
 from agents.journal.events import ApprovalRequested, CallWaiting, RunStarted, WaitResolved
+from agents.journal.memory_texts import hidden_memories
 from agents.llm.messages import AssistantMessage, Message, ToolMessage
 from agents.loop.extraction import definition_for
 from agents.loop.history import Turn, find_turn, replay_to, turns
 from agents.loop.request import build_request
+from agents.reads.hidden_memories import history_for, known_block, texts_of_run
 from agents.reads.pinned_tools import pinned_tools
 from agents.reads.versions import definition_of
 from agents.runs.history import load_history
 from agents.runtime.conversation_history import to_messages
 from agents.runtime.extraction_source import words_of
-from agents.runtime.known_memories import block_of
 from agents.runtime.offer import OfferedTools, offered_tools
 from agents.runtime.unread import with_unread_then
 from heartbit_site.base.preview import preview
@@ -41,11 +42,12 @@ if TYPE_CHECKING:
     from agents.loop.state import RunState
     from agents.models import Run
     from agents.runs.history import RunHistory
+    from heartbit_site.base.access import Access
 
 
-def list_turns(run: Run) -> list[TurnRowOut]:
-    """Return a summary of each turn: text, tools called, completeness and figures."""
-    past = load_history(run)
+def list_turns(run: Run, access: Access | None = None) -> list[TurnRowOut]:
+    """Return a summary of each turn for a reader: text, tools called, completeness and figures."""
+    past = history_for(load_history(run), texts_of_run(access, run))
     return [
         TurnRowOut.of(
             turn.answer,
@@ -60,14 +62,19 @@ def list_turns(run: Run) -> list[TurnRowOut]:
     ]
 
 
-def describe_turn(run: Run, number: int) -> TurnOut:
+def describe_turn(run: Run, number: int, access: Access | None = None) -> TurnOut:
     """Return one turn with all its details.
+
+    Args:
+        run: The run.
+        number: The turn.
+        access: The reader; None: the installation itself, which sees all.
 
     Raises:
         TurnNotFoundError: The model has not answered that often.
         RunStateError: A newer Heartbit wrote the journal.
     """
-    past = load_history(run)
+    past = history_for(load_history(run), texts_of_run(access, run))
     turn = find_turn(past.journal, number)
     version = run.version
     definition = definition_of(version)
@@ -88,7 +95,7 @@ def describe_turn(run: Run, number: int) -> TurnOut:
         number=number,
         turn_count=len(turns(past.journal)),
         complete=turn.closed_seq is not None,
-        request=_request(run, state, definition, offer),
+        request=_request(run, state, definition, offer, access),
         answer=TurnAnswerOut.of(
             answer.message, role="assistant", finish_reason=answer.finish_reason
         ),
@@ -110,12 +117,19 @@ def _begun(turn: Turn, past: RunHistory) -> datetime:
 
 
 def _request(
-    run: Run, state: RunState, definition: AgentDefinition, offer: OfferedTools
+    run: Run,
+    state: RunState,
+    definition: AgentDefinition,
+    offer: OfferedTools,
+    access: Access | None,
 ) -> TurnRequestOut:
-    if run.kind == RunKind.EXTRACTION:
+    texts = texts_of_run(access, run)
+    if run.kind == RunKind.EXTRACTION and texts is not None:
+        known = hidden_memories(None, texts.person)
+    elif run.kind == RunKind.EXTRACTION:
         known = words_of(run.pk, partial(resolve, catalogue(run.workspace_id)))
     else:
-        known = block_of(run.pk)
+        known = known_block(access, run)
     request = build_request(state, definition, tools=offer.definitions, known=known)
     offered = len(state.messages) + bool(known)
     return TurnRequestOut.of(

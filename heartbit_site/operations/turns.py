@@ -33,14 +33,14 @@ def list_turns(
     A row has the beginning of its text: `GET /runs/{run_id}/turns/{number}` has all of the turn.
     """
     run = find_run(access.workspace, run_id)
-    answered = {turn.number: turn for turn in turn_views.list_turns(run)}
+    answered = {turn.number: turn for turn in turn_views.list_turns(run, access)}
     found, following = paging.page_of(answered, paging.number, cursor, limit)
     return TurnsOut(run_id=str(run.pk), turns=found, next_cursor=following)
 
 
 def show_turn(access: Access, run_id: Word, number: Number) -> TurnOut:
     """Return one turn: what the model was sent, what it answered, what its calls gave."""
-    return turn_views.describe_turn(find_past_run(access.workspace, run_id), number)
+    return turn_views.describe_turn(find_past_run(access.workspace, run_id), number, access)
 
 
 @transaction.atomic

@@ -8,9 +8,10 @@ from django.http import Http404
 
 from agents.models import Run
 from agents.querysets import find_run
-from heartbit_site.operations.memories import visible_memories
+from agents.reads.hidden_memories import split_known
 from heartbit_site.operations.messages_of_conversations import find_conversation
 from heartbit_site.web.page import page, show
+from memory.visibility import visible_memories
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -60,10 +61,12 @@ def runs(request: HttpRequest, access: Access) -> HttpResponse:
 def run(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
     """Show one run as it works."""
     found = find_run(access.workspace, run)
+    known, hidden = split_known(access, found)
     learned = found.learned_memories.filter(item__in=visible_memories(access))
     context = {
         "run": found,
-        "known": found.recalled_memories.all(),
+        "known": known,
+        "known_hidden": hidden,
         "learned": learned.select_related("item"),
         "follow_up": Run.objects.filter(extraction__source=found).first(),
         "source": Run.objects.filter(follow_up=found.pk).first(),

@@ -30,11 +30,11 @@ from memory.actions.remember import remember
 from memory.choices import Scope
 from memory.history import Author
 from memory.place import MemoryPlace
+from tests.base.loopback import response, serving
 from tests.delivery.conftest import mailbox, smtp
 from tests.mcp.servers import STDIO
 from tests.runtime.deciding import waiting
 from tests.runtime.desk import agent_tools
-from tests.base.loopback import response, serving
 from tools.actions.refresh_mcp_server import refresh_mcp_server
 from tools.actions.save_mcp_server import save_mcp_server
 from tools.models import McpServer
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from pytest_django.fixtures import Settings
 
-    from agents.models import Run, ToolCall
+    from agents.models import Run
     from tests.mailbox import Mailbox
     from tests.runtime.conftest import Studio
 
@@ -227,7 +227,7 @@ async def test_a_channels_answer_after_private_data_waits_for_a_person(
     assert (delivery.status, delivery.error) == (
         DeliveryStatus.FAILED,
         "The answer waits for a person, since the run had read private data (read_ledger) and text "
-        "by outsiders (a channel's message): read it, and send it again to let it leave.",
+        "by outsiders (a channel's message): read it, and send it again if it may.",
     )
     assert not mailbox.mails
 

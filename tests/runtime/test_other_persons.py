@@ -27,7 +27,7 @@ from agents.runs.history import load_history
 from heartbit_site.base import orm
 from heartbit_site.base.access import ROLE_SCOPES, Access
 from heartbit_site.base.audit import SYSTEM, Actor, starter_of
-from heartbit_site.base.credentials import BearerCredential
+from heartbit_site.base.credentials import BearerCredential  # noqa: TC001  a tool reads it
 from heartbit_site.base.errors import ForbiddenError
 from heartbit_site.base.models.membership import Membership, Role
 from heartbit_site.base.toolspec import Effect, ToolContext, spec_of
@@ -151,7 +151,9 @@ class TestSteered:
         [call] = await waiting(office.studio, run_id)
         row = await orm.run_in_thread(lambda: Run.objects.get(pk=run_id))
         ann = office.actor(office.ann)
-        await orm.run_in_thread(lambda: steer_run(row, f"{NOTIFY} [[then: recall {{}}]] [[text: x]]", by=ann))
+        await orm.run_in_thread(
+            lambda: steer_run(row, f"{NOTIFY} [[then: recall {{}}]] [[text: x]]", by=ann)
+        )
         await approve(call, ann)
         run = await office.ended(run_id)
         assert sent == [office.ann.pk]

@@ -12,8 +12,11 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.http import content_disposition_header
 from ninja import Path, Query, Router
 
+from agents.errors import ArtifactNotFoundError
+from agents.journal.memory_texts import is_hidden_artifact
 from agents.querysets import find_run
 from agents.reads.artifacts import file_name, find_artifact, stored_content
+from agents.reads.hidden_memories import texts_of_run
 from agents.reads.work_files import work_file
 from heartbit_site.api.auth import READ_RUNS, access_of
 from heartbit_site.api.openapi import FILE, answers
@@ -35,8 +38,10 @@ Named = Annotated[Word, Path(description="Name in the list of artifacts.")]
 )
 def fetch(request: HttpRequest, run_id: Word, artifact: Named) -> Any:
     """Return one artifact of the run itself as a file; 409 for parts of an answer still awaited."""
-    workspace = access_of(request).workspace
-    run = find_run(workspace, run_id)
+    access = access_of(request)
+    run = find_run(access.workspace, run_id)
+    if is_hidden_artifact(artifact) and texts_of_run(access, run) is not None:
+        raise ArtifactNotFoundError("It is a list of memories that are not shown to you.")
     found = find_artifact(run, artifact)
     stored = stored_content(run, artifact)
     content = found.content if stored is None else stored  # which may be no text

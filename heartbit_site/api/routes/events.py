@@ -59,9 +59,9 @@ def stream(
         async def allowed() -> bool:
             return await orm.run_in_thread(lambda: _still(access, session_key))
 
-        response: Any = StreamingHttpResponse(events_of(run, selection, allowed))
+        response: Any = StreamingHttpResponse(events_of(run, access, selection, allowed))
     else:
-        response = HttpResponse(b"".join(recorded(run, selection)))
+        response = HttpResponse(b"".join(recorded(run, access, selection)))
     response["Content-Type"] = "text/event-stream; charset=utf-8"
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"  # nginx would hold it back

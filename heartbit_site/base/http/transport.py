@@ -82,7 +82,9 @@ class GuardedTransport(httpx.AsyncBaseTransport):
             deadline=request.extensions.get(DEADLINE),
         )
         extensions = {**response.extensions, FROM_PRIVATE_HOST: _is_private(response)}
-        result = httpx.Response(response.status, headers=headers, stream=body, extensions=extensions)
+        result = httpx.Response(
+            response.status, headers=headers, stream=body, extensions=extensions
+        )
         if not _CHARSET.fullmatch((result.charset_encoding or "utf-8").lower()):
             result.encoding = "utf-8"
         return result
