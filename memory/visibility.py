@@ -1,4 +1,4 @@
-"""Readers of memories: the one rule, for the memory API and for all that shows what runs recalled."""
+"""Readers of memories: the rule of the memory API and of all that shows what runs recalled."""
 
 from __future__ import annotations
 

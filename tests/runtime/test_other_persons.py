@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -42,6 +41,7 @@ from tools.models import Credential
 from tools.registry import registry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from uuid import UUID
 
     from tests.runtime.conftest import Studio
