@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from agents.choices import TERMINAL, MixedData
+from agents.choices import TERMINAL
 from agents.delivery.attempts import store_attempt
 from agents.delivery.due import MAIL, WITHIN, claim, due, sync_webhook_deliveries
 from agents.delivery.mail import build_email, mail_server, send_copy
@@ -156,7 +156,7 @@ def _mail(delivery: Delivery, target: EmailTarget, run: Run) -> _Outcome | None:
 
 def _reason_to_hold(run: Run) -> str:
     """Return why a person has to release the run's answer; empty: it may leave."""
-    if definition_of(run.version).mixed_data == MixedData.ALLOW:
+    if definition_of(run.version).mixed_data == "allow":
         return ""
     reason = reason_to_hold(run.root_id, partial(resolve, catalogue(run.workspace_id)))
     if not reason:

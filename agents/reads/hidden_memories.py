@@ -65,7 +65,8 @@ def split_known(access: Access | None, run: Run) -> tuple[Sequence[RecalledMemor
     if access is None:
         return rows, ""
     owners = [row.person if row.item is None else row.item.user for row in rows]
-    shown, hidden = [], []
+    shown: list[RecalledMemory] = []
+    hidden: list[RecalledMemory] = []
     for row, owner in zip(rows, owners, strict=True):
         seen = owner is None or sees_memories_of(access, owner.pk)
         (shown if seen else hidden).append(row)

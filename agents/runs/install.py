@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "4e76b7e65fe5f4cca92d4ab97c95e37bc350e3451758a368aff4a13d56bd928d"
+FINGERPRINT = "ea74052e190bfc1004a8584ee0feae978769b4fa9e3cbb89b756bdc218e535ed"
 
 
 def statements() -> str:

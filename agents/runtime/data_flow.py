@@ -10,7 +10,7 @@ import enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from agents.choices import DeliveryKind
+from agents.delivery.targets import EmailTarget
 from heartbit_site.base.toolspec import UNDECLARED, Label
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ ENDINGS: Final[Mapping[str, bool]] = MappingProxyType(
 
 def ending_of(target: Target) -> str:
     """Return the name of a delivery target in ``ENDINGS``."""
-    external = target.kind == DeliveryKind.EMAIL and target.external
+    external = isinstance(target, EmailTarget) and target.external
     return f"{target.kind}, external" if external else target.kind
 
 

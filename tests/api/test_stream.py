@@ -16,7 +16,9 @@ from agents.limits.pauses import queue
 from agents.models import Agent, Run, RunEvent
 from heartbit_site.api import stream
 from heartbit_site.base import orm
+from heartbit_site.base.access import Access
 from heartbit_site.base.audit import SYSTEM
+from memory.visibility import MANAGE
 from tests.cli.test_run import TEAM
 
 if TYPE_CHECKING:
@@ -163,7 +165,8 @@ async def test_a_stream_shows_life_and_ends_with_its_key(
         return asked < 6
 
     selection = stream.Selection(run, after=0, whole_tree=False)
-    found = [chunk async for chunk in stream.events_of(run, selection, allowed)]
+    access = Access(workspace, "x", "api", frozenset({MANAGE}), None)
+    found = [chunk async for chunk in stream.events_of(run, access, selection, allowed)]
     # On a slow machine life is shown before the first event was read.
     [event] = [chunk for chunk in found if chunk != stream.BEAT]
     assert event.startswith(b"id: 1\nevent: run.created\n")

@@ -82,6 +82,7 @@ async def serve(
                 lost=lost,
                 credentials=no_credentials,
                 permissions=no_permissions,
+                person=no_person,
                 mixed=nothing_mixed,
             ),
             results=BigResults(run_id, run_id, definition.max_tool_output_bytes),
@@ -91,6 +92,11 @@ async def serve(
         assert not await ToolCallRunner(journaled, definition, toolbox, gate).run_open_calls()
     assert not journaled.state.open_calls()
     return run_id
+
+
+async def no_person() -> int | None:
+    """Return None: these runs act for nobody."""
+    return None
 
 
 async def no_credentials(_spec: ToolSpec, _names: object) -> dict[str, ChosenCredential]:

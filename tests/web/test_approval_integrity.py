@@ -25,7 +25,7 @@ from agents.runtime.toolbox import RunToolbox
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.orm import OrmExecutor
 from heartbit_site.base.toolspec import Effect, ToolSpec, spec_of
-from tests.runs.serving import no_credentials, no_permissions, nothing_mixed
+from tests.runs.serving import no_credentials, no_permissions, no_person, nothing_mixed
 from tests.sizes import sized
 from tests.web.waiting_calls import unserved
 from tools.approval import digest
@@ -130,6 +130,7 @@ def boxed(spec: ToolSpec, *, run: UUID, pinned: str) -> RunToolbox:
             lost=none_lost,
             credentials=no_credentials,
             permissions=no_permissions,
+            person=no_person,
             mixed=nothing_mixed,
         ),
         stopped=WorkspaceStoppedTools(StoppedTools(), 1),

@@ -26,18 +26,29 @@ $$;
 -- The person for whom a run acts: with whose memories, credentials and permissions. Null: nobody started
 -- its tree, or another person has spoken in it, before it in its conversation, or in what it continues.
 CREATE OR REPLACE FUNCTION heartbit_acts_for(p_run uuid)
-RETURNS bigint LANGUAGE sql STABLE AS $$
-    SELECT t.started_user_id FROM agents_run r JOIN agents_run t ON t.id = r.root_id
-    WHERE r.id = p_run AND t.started_user_id IS NOT NULL AND NOT heartbit_is_shared(t.id)
-          AND NOT EXISTS (
-              SELECT 1 FROM agents_run h
-              WHERE h.conversation_id = t.conversation_id AND h.created_at < t.created_at
-                    AND h.parent_id IS NULL AND h.started_at IS NOT NULL
-                    AND (h.started_user_id IS DISTINCT FROM t.started_user_id
-                         OR heartbit_is_shared(h.id)))
-          -- A fork's beginning is its source's words.
-          AND (t.forked_seq = 0 OR heartbit_acts_for(t.forked_from_id) = t.started_user_id)
-$$;
+RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    t agents_run;
+    v_run uuid := p_run;
+    v_person bigint;
+BEGIN
+    LOOP
+        SELECT o.* INTO t FROM agents_run r JOIN agents_run o ON o.id = r.root_id WHERE r.id = v_run;
+        IF t.started_user_id IS NULL OR t.started_user_id <> v_person OR heartbit_is_shared(t.id)
+           OR EXISTS (
+               SELECT 1 FROM agents_run h
+               WHERE h.conversation_id = t.conversation_id AND h.created_at < t.created_at
+                     AND h.parent_id IS NULL AND h.started_at IS NOT NULL
+                     AND (h.started_user_id IS DISTINCT FROM t.started_user_id
+                          OR heartbit_is_shared(h.id))) THEN
+            RETURN NULL;
+        END IF;
+        IF t.forked_seq = 0 THEN RETURN t.started_user_id; END IF;
+        -- A fork's beginning is its source's words; without the source it is not known whose.
+        v_person := t.started_user_id;
+        v_run := t.forked_from_id;
+    END LOOP;
+END $$;
 
 -- Tell a live run something; its next model call sees it. p_source: person, who gives it new turns, or
 -- agent, another one of which replies to what it wrote. p_user: the person who says it, or for whom the

@@ -21,7 +21,7 @@ from agents.runtime.lookups import CallLookups
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
 from agents.runtime.toolbox import RunToolbox
 from heartbit_site.base.toolspec import ToolContext
-from tests.runs.serving import no_credentials, no_permissions, nothing_mixed
+from tests.runs.serving import no_credentials, no_permissions, no_person, nothing_mixed
 from tools.result import ToolResult
 
 if TYPE_CHECKING:
@@ -208,6 +208,7 @@ class _Toolbox(RunToolbox):
                 lost=_everybody_may,
                 credentials=no_credentials,
                 permissions=no_permissions,
+                person=no_person,
                 mixed=nothing_mixed,
             ),
             stopped=WorkspaceStoppedTools(StoppedTools(), 0),
