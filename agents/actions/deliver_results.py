@@ -21,14 +21,20 @@ from agents.delivery.attempts import store_attempt
 from agents.delivery.due import MAIL, WITHIN, claim, due, sync_webhook_deliveries
 from agents.delivery.mail import build_email, mail_server, send_copy
 from agents.delivery.report import report_of
-from agents.delivery.targets import ArtifactTarget, EmailTarget, WebhookTarget, target_of
+from agents.delivery.targets import (
+    ArtifactTarget,
+    EmailTarget,
+    WebhookTarget,
+    ending_of,
+    target_of,
+)
 from agents.delivery.webhook_payload import RUN_DELIVERED, data_of
 from agents.delivery.webhooks import RETRY_AFTER, message, new_message_id
 from agents.errors import ArtifactNotFoundError, InvalidTargetsError
 from agents.models import Delivery, Run, WebhookDelivery, WebhookEndpoint
 from agents.reads.artifacts import find_artifact
 from agents.reads.versions import definition_of
-from agents.runtime.data_flow import ENDINGS, ending_of
+from agents.runtime.data_flow import ENDINGS
 from agents.runtime.mixed_data import reason_to_hold
 from tools.catalogue import catalogue
 from tools.mail.errors import MailServerError

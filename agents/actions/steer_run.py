@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def steer_run(run: Run, text: str, *, by: Actor = NOBODY) -> None:
-    """Add a message to a live run; one of another person makes it work for nobody from there on.
+    """Add a message to a live run; one of another person makes it work for no one from there on.
 
     Raises:
         EmptyTaskError: ``text`` is blank.

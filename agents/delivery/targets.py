@@ -197,6 +197,12 @@ def target_of(value: object) -> Target:
         ) from None
 
 
+def ending_of(target: Target) -> str:
+    """Return the name of a target in the table of ways out (``agents.runtime.data_flow``)."""
+    external = isinstance(target, EmailTarget) and target.external
+    return f"{target.kind}, external" if external else target.kind
+
+
 def describe_target(target: dict[str, Any]) -> str:
     """Return the recipients or the name of a stored target, for people."""
     match target:

@@ -404,7 +404,7 @@ class RunSteered:
     Attributes:
         source: ``person`` (or a program) grants the run new turns; ``agent`` does not.
         other_person: True if another person than the run's said it: the run, and all of its tree,
-            works for nobody in particular from here on.
+            works for no one in particular from here on.
     """
 
     type: ClassVar[str] = "run.steered"

@@ -1,4 +1,4 @@
-"""The person for whom a run acts: who started its tree, until another person speaks in it."""
+"""The person that a run acts for: who started its tree, until another person speaks in it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ ACTS_FOR: Final = "SELECT heartbit_acts_for(%s) AS person"
 
 
 def acts_for(run_id: UUID) -> int | None:
-    """Return the id of the person for whom a run acts now; None: nobody."""
+    """Return the id of the person that a run acts for now; None: no one."""
     (person,) = fetch_one(ACTS_FOR, [run_id])
     found: int | None = person
     return found
 
 
 def lock_and_ask(root_id: UUID, run_id: UUID) -> int | None:
-    """Return the person as ``acts_for``, and let nobody else speak until the transaction ends.
+    """Return the person as ``acts_for``, and let no one else speak until the transaction ends.
 
     The root is locked before the run, as by those who speak.
     """

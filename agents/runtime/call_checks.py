@@ -137,7 +137,7 @@ class CallChecks:
         return ApprovalLapsed(call_id, key, reason)
 
     async def _with_person(self, spec: ToolSpec | None, context: ToolContext) -> ToolContext:
-        """Return the context of a call for the person for whom the run acts now."""
+        """Return the context of a call for the person that the run acts for now."""
         if spec is None or spec.context_parameter is None or context.user_id is None:
             return context
         person = await self._lookups.person()

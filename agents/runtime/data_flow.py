@@ -10,16 +10,13 @@ import enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from agents.delivery.targets import EmailTarget
 from heartbit_site.base.toolspec import UNDECLARED, Label
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agents.delivery.targets import Target
 
-
-class Source(enum.StrEnum):
+class TextSource(enum.StrEnum):
     """A source of text that is no tool, in words for people."""
 
     PERSON = "words of a person"  # the task, messages, answers
@@ -35,18 +32,18 @@ class Source(enum.StrEnum):
 
 
 _NONE: Final[frozenset[Label]] = frozenset()
-SOURCES: Final[Mapping[Source, frozenset[Label]]] = MappingProxyType(
+SOURCES: Final[Mapping[TextSource, frozenset[Label]]] = MappingProxyType(
     {
-        Source.PERSON: _NONE,
-        Source.CHANNEL: frozenset({Label.UNTRUSTED}),
-        Source.MEMORIES: frozenset({Label.PRIVATE}),
-        Source.MARKED_MEMORIES: frozenset({Label.UNTRUSTED}),
-        Source.FILES: UNDECLARED,
-        Source.DESCRIPTIONS: frozenset({Label.UNTRUSTED}),
-        Source.PRIVATE_HOST: frozenset({Label.PRIVATE}),
-        Source.DELETED_RUN: UNDECLARED,
-        Source.TREE: _NONE,
-        Source.AGENT_MESSAGE: _NONE,
+        TextSource.PERSON: _NONE,
+        TextSource.CHANNEL: frozenset({Label.UNTRUSTED}),
+        TextSource.MEMORIES: frozenset({Label.PRIVATE}),
+        TextSource.MARKED_MEMORIES: frozenset({Label.UNTRUSTED}),
+        TextSource.FILES: UNDECLARED,
+        TextSource.DESCRIPTIONS: frozenset({Label.UNTRUSTED}),
+        TextSource.PRIVATE_HOST: frozenset({Label.PRIVATE}),
+        TextSource.DELETED_RUN: UNDECLARED,
+        TextSource.TREE: _NONE,
+        TextSource.AGENT_MESSAGE: _NONE,
     }
 )
 
@@ -54,7 +51,8 @@ SOURCES: Final[Mapping[Source, frozenset[Label]]] = MappingProxyType(
 FOLDER_READERS: Final = frozenset({"read", "glob", "grep", "shell"})
 
 #: Ends of a run's answer: True if it leaves the installation for people or programs whom no manager
-#: chose, so that it is asked about like a call that sends data out.
+#: chose, so that it is asked about like a call that sends data out. Names are of
+#: ``agents.delivery.targets.ending_of``.
 ENDINGS: Final[Mapping[str, bool]] = MappingProxyType(
     {
         "email": False,  # to members, or to addresses for whom a person ordered it
@@ -65,12 +63,6 @@ ENDINGS: Final[Mapping[str, bool]] = MappingProxyType(
 )
 
 
-def ending_of(target: Target) -> str:
-    """Return the name of a delivery target in ``ENDINGS``."""
-    external = isinstance(target, EmailTarget) and target.external
-    return f"{target.kind}, external" if external else target.kind
-
-
-def labels_of(source: Source) -> frozenset[Label]:
+def labels_of(source: TextSource) -> frozenset[Label]:
     """Return the labels of a source that is no tool."""
     return SOURCES.get(source, UNDECLARED)

@@ -17,7 +17,7 @@ GrantLookup = Callable[[str, str], Awaitable[int | None]]
 CredentialLookup = Callable[
     [ToolSpec, Mapping[str, str]], Awaitable["Mapping[str, ChosenCredential]"]
 ]
-#: Returns the person for whom the run acts now; None: nobody.
+#: Returns the person that the run acts for now; None: no one.
 PersonLookup = Callable[[], Awaitable[int | None]]
 #: Returns those of some permissions that the person behind the run has.
 PermissionLookup = Callable[[frozenset[str]], Awaitable[frozenset[str]]]
@@ -36,7 +36,7 @@ class CallLookups:
         lost: Looks up an approver who lost the right to decide.
         credentials: Chooses the credentials of a call.
         permissions: Looks up the permissions of the person behind the run.
-        person: Looks up the person for whom the run acts.
+        person: Looks up the person that the run acts for.
         mixed: Asks for an approval of calls that send data out.
     """
 

@@ -18,7 +18,7 @@ from agents.models.channel import BY_CHANNEL
 from agents.models.run import BY_SCHEDULE
 from agents.output import respond
 from agents.runs.pool import call
-from agents.runtime.data_flow import FOLDER_READERS, Source, labels_of
+from agents.runtime.data_flow import FOLDER_READERS, TextSource, labels_of
 from agents.runtime.folder import GIVEN
 from heartbit_site.base.query import fetch_named
 from heartbit_site.base.toolspec import UNDECLARED, Label, Origin
@@ -108,10 +108,10 @@ class ReadData:
         # A tool that this process does not know may have read anything, and so may a deleted run.
         labels = {name: _labels_of(find(name), row) for name in names}
         facts = {
-            Source.DELETED_RUN: row["is_partial"],
-            Source.PRIVATE_HOST: row["private_host"],
-            Source.CHANNEL: row["from_channel"],
-            Source.MARKED_MEMORIES: row["recalled"],
+            TextSource.DELETED_RUN: row["is_partial"],
+            TextSource.PRIVATE_HOST: row["private_host"],
+            TextSource.CHANNEL: row["from_channel"],
+            TextSource.MARKED_MEMORIES: row["recalled"],
         }
         labels |= {source.value: labels_of(source) for source, found in facts.items() if found}
         self.private = [name for name, found in labels.items() if Label.PRIVATE in found]
@@ -126,7 +126,7 @@ class ReadData:
     @property
     def sources(self) -> str:
         """Both sources, for people; descriptions of tools are named if there is nothing else."""
-        outsiders = self.untrusted or [Source.DESCRIPTIONS.value]
+        outsiders = self.untrusted or [TextSource.DESCRIPTIONS.value]
         return (
             f"private data ({_listed(self.private)}) and text by outsiders ({_listed(outsiders)})"
         )
@@ -195,7 +195,7 @@ def _parameters(root_id: UUID) -> dict[str, Any]:
         "schedule": f"{BY_SCHEDULE}%",
         "unknown": _UNKNOWN,
         "given": GIVEN,
-        "recall": Source.MEMORIES.value,
+        "recall": TextSource.MEMORIES.value,
         "private_host": f"%{PRIVATE_HOST}%",
     }
 

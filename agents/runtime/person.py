@@ -1,4 +1,4 @@
-"""The person for whom a run acts: their permissions, and the credentials that its calls use."""
+"""The person that a run acts for: their permissions, and the credentials that its calls use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHARED: Final = (
 
 
 def person_lookup(pool: Pool, claimed: ClaimedRun) -> PersonLookup:
-    """Return the lookup of the person for whom a run acts now, who can be lost but not change."""
+    """Return the lookup of the person that a run acts for now, who can be lost but not change."""
 
     async def look() -> int | None:
         if claimed.user_id is None:

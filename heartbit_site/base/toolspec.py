@@ -104,7 +104,7 @@ class ToolContext:
         http: The guarded client; the only way out for a request a model can steer.
         user_id: The person who started the run tree, or who owns its schedule; None: no person did,
             or ``is_shared``.
-        is_shared: True once another person said something to the run: it works for nobody in
+        is_shared: True once another person said something to the run: it works for no one in
             particular, and changes no memories but those of its conversation.
         conversation_id: The run's conversation, if it has one.
         deadline: Time after which the result is dropped.

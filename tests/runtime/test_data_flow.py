@@ -14,12 +14,12 @@ from agents.actions.deliver_results import deliver_results
 from agents.actions.redeliver_result import redeliver_result
 from agents.actions.start_run import start_run
 from agents.choices import DeliveryStatus, Placement, RunStatus
-from agents.delivery.targets import Target, target_of
+from agents.delivery.targets import Target, ending_of, target_of
 from agents.live.follow import wait_for_end
 from agents.loop import delegation, script_tools
 from agents.models import Agent, Delivery
 from agents.models.channel import BY_CHANNEL
-from agents.runtime.data_flow import ENDINGS, FOLDER_READERS, SOURCES, Source, ending_of, labels_of
+from agents.runtime.data_flow import ENDINGS, FOLDER_READERS, SOURCES, TextSource, labels_of
 from agents.runtime.known_memories import block_of
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
@@ -124,7 +124,7 @@ class TestEveryWayHasALabel:
         assert spec_of(look, labels=()).labels == frozenset()
 
     def test_each_source_and_each_ending_is_in_the_table(self) -> None:
-        assert set(SOURCES) == set(Source)
+        assert set(SOURCES) == set(TextSource)
         assert labels_of("a new source") == UNDECLARED  # type: ignore[arg-type]
         kinds = [one.model_fields["kind"].default for one in get_args(get_args(Target)[0])]
         assert {name.partition(",")[0] for name in ENDINGS} == set(kinds)

@@ -76,7 +76,8 @@ async def test_http_get_shows_status_type_and_text(server: Server) -> None:
     result = await done(
         "http_get", server=server, url=f"{base}/a", headers={"Accept": "text/plain"}
     )
-    assert result == ToolResult("HTTP 200 OK\nContent-Type: text/plain; charset=utf-8\n\né", "ok")
+    head = "HTTP 200 OK\nContent-Type: text/plain; charset=utf-8\nHost: in the private network"
+    assert result == ToolResult(f"{head}\n\né", "ok")
     assert server.requests[0].headers["accept"] == "text/plain"
     result = await done("http_get", server=server, url=f"{base}/b")
     assert f"Final URL: {base}/a" in result.content

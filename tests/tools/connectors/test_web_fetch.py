@@ -42,7 +42,7 @@ async def test_a_page_is_read_as_markdown(server: Server, charset: str) -> None:
     server.answers["/"] = redirect("/ada")
     text = (await fetched(server)).content
     base = f"http://127.0.0.1:{server.port}"
-    assert text.startswith(f"# Grüße & more\nURL: {base}/ada\n\n")
+    assert text.startswith(f"# Grüße & more\nURL: {base}/ada\nHost: in the private network\n\n")
     assert "# About Ada" in text
     assert f"[her notes]({base}/notes)" in text.replace("\n", " ")
     assert "Größe!" in text
