@@ -113,7 +113,7 @@ async def test_given_a_watcher_that_claims_what_it_cannot_have_then_it_harms_nob
     root, foreign = await started(workspace), await started(workspace)
     liar = asyncio.create_task(seen(root, after={root: 10**9, foreign: 0}))
     readings = watchers._readings.setdefault(asyncio.get_running_loop(), {})
-    while root not in readings:  # it is the first, so the reading begins with what it has
+    while (root, None) not in readings:  # it is the first, so the reading begins with what it has
         await asyncio.sleep(0.01)
     updates = await seen(root)
     assert seqs(updates) == await journal(root)
