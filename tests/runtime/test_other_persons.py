@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.contrib.auth.models import User
 
-from agents.actions.decide_call import answer_call, approve_call, deny_call
+from agents.actions.decide_call import answer_call, approve_call, deny_call, edit_call
 from agents.actions.fork_run import Edits, fork_run
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
@@ -253,7 +253,7 @@ class TestSteered:
         await office.ended(run_id)
 
 
-@pytest.mark.parametrize("how", ["answer", "deny with a reason", "approve"])
+@pytest.mark.parametrize("how", ["answer", "edit", "deny with a reason", "approve"])
 async def test_an_answer_and_a_reason_are_words_and_an_approval_is_none(
     office: Office, sent: list[int | None], how: str
 ) -> None:
@@ -264,6 +264,9 @@ async def test_an_answer_and_a_reason_are_words_and_an_approval_is_none(
         await orm.run_in_thread(
             partial(answer_call, call, digest=call.digest, answer="Notify me.", by=bob)
         )
+    elif how == "edit":
+        edit = partial(edit_call, call, digest=call.digest, by=bob)
+        await orm.run_in_thread(partial(edit, arguments='{"expression": "2 + 2"}'))
     elif how == "approve":
         await approve(call, bob)
     else:
