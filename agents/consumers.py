@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agents.live.feeds import Subscription
 
 ASK_SECONDS = 10.0
+_DRAWN = re.compile(r"[0-9]{1,16}")
 
 
 class RunConsumer(MemberConsumer):
@@ -182,7 +183,7 @@ class AdminConsumer(MemberConsumer):
     def _unchanged(self, subscription: Subscription, kinds: Sequence[str]) -> dict[str, list[str]]:
         query = parse_qs(self.scope["query_string"].decode(errors="replace"))
         [drawn] = query.get("drawn", [""])[:1]
-        if not re.fullmatch(r"[0-9]{1,16}", drawn):
+        if not _DRAWN.fullmatch(drawn):
             return {}
         same = subscription.unchanged_since(int(drawn))
         return {"unchanged": [kind for kind in kinds if kind in same]}

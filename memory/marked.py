@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_MARKED: Final = re.compile("\x02([^\x03]*)\x03")
+_MARKED: Final = re.compile("\x02([^\x02\x03]*)\x03")
 _MOST_WORDS: Final = 5
 
 

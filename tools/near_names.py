@@ -13,13 +13,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _WORD = re.compile(r"[a-z0-9]+")
+_NEITHER = re.compile(r"[^a-z0-9]")
 _SHOWN_NAMES = 3
 _LIKE = 0.55
+_LONGEST = 200
 
 
 def closest(name: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Return up to three names most similar to a wrong one, best first."""
-    likeness = {known: _likeness(name[:200], known) for known in names}
+    """Return up to three names most similar to a wrong one, best first.
+
+    Comparing takes the product of two lengths: a name that is too long to be one is like none.
+    """
+    if len(name) > _LONGEST:
+        return ()
+    likeness = {known: _likeness(name, known) for known in names if len(known) <= _LONGEST}
     found = sorted(likeness, key=lambda known: -likeness[known])
     return tuple(known for known in found if likeness[known] > _LIKE)[:_SHOWN_NAMES]
 
@@ -50,4 +57,4 @@ def _likeness(name: str, known: str) -> float:
 
 def normalized(name: str) -> str:
     """Return a name's letters and digits, in lower case."""
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    return _NEITHER.sub("", name.lower())

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Tool = TypeVar("Tool")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_LONGEST_WRITTEN = 200  # a name with its namespace
 _NAMESPACE = re.compile(r"[.:/]")
 
 
@@ -111,7 +112,7 @@ def resolve(specs: Mapping[str, Tool], name: str) -> Tool | None:
     ``current_time``), as long as only one tool fits.
     """
     spec = specs.get(name)
-    if spec is not None:
+    if spec is not None or len(name) > _LONGEST_WRITTEN:
         return spec
     for wanted in _forms(name):
         fitting = [known for known in specs if normalized(known) == wanted]

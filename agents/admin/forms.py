@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -35,7 +34,7 @@ FIELDS = ("workspace", "name", "team", *(name for name in SETTINGS if name != "c
 
 #: Labels of the settings whose names end with a unit; the others are labelled by their names.
 LABELS = {
-    name: re.sub(r" (\w+)$", r" (\1)", name.replace("_", " ")).capitalize()
+    name: f"{name.rpartition('_')[0].replace('_', ' ')} ({name.rpartition('_')[2]})".capitalize()
     for name in {*SETTINGS, *GRANT_SETTINGS}
     if name.endswith(("_seconds", "_minutes", "_ms", "_bytes"))
 } | {"max_run_cost_usd": "Max run cost (US dollars)", "defaults": "Default arguments"}

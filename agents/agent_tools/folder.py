@@ -15,6 +15,7 @@ from pydantic import Field
 from agents.errors import FolderError
 from agents.runtime.folder import Folder
 from agents.runtime.folder_limits import MAX_BYTES, MAX_FILE_BYTES, MAX_FILES
+from agents.runtime.path_pattern import fits, parts_of
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.builtin.code import artifact_content, describe, skill_files
@@ -29,6 +30,8 @@ _READ = (Label.PRIVATE, Label.UNTRUSTED)  # files that the run was given may say
 _SECONDS = 60
 _LIMITS = Limits(files=MAX_FILES, file_bytes=MAX_BYTES)
 _LONGEST_LIST = 500
+_LONGEST_DIFF = 200_000  # half a second of the library that reads it
+_OF_A_FILE = re.compile(r"^(?=--- .*\n\+\+\+ )", re.MULTILINE)  # of a diff
 
 Path = Annotated[
     str, Field(min_length=1, max_length=200, description="Path in the folder, e.g. src/app.py.")
@@ -75,6 +78,10 @@ def edit(
     count = text.count(old)
     if count == 0:
         raise FolderError(f"{path} does not contain that text: read it again.")
+    if len(text) + count * (len(new) - len(old)) > MAX_FILE_BYTES:
+        raise FolderError(
+            f"{path} would have more than {MAX_FILE_BYTES} bytes: replace fewer, or with less."
+        )
     if count > 1 and not every:
         raise FolderError(
             f"{path} contains that text {count} times: give more of what is around it, or every."
@@ -86,14 +93,19 @@ def edit(
 @tool(effect=Effect.TRANSACTIONAL, tags=_TAGS, labels=())
 def patch(
     context: ToolContext,
-    diff: Annotated[Text, Field(min_length=1, description="A unified diff, of several files too.")],
+    diff: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=_LONGEST_DIFF,
+            description="A unified diff, of several files too.",
+        ),
+    ],
 ) -> str:
     """Apply a unified diff to files of the folder: all of it, or nothing."""
     folder = Folder.of(context)
     changed: dict[str, bytes | None] = {}
-    # Apart, since the library takes the next file's heading for lines of the one before.
-    parts = re.split(r"^(?=--- .*\n\+\+\+ )", diff, flags=re.MULTILINE)
-    for one in chain.from_iterable(map(whatthepatch.parse_patch, parts)):
+    for one in _changes_of(diff):
         if one.header is None or one.changes is None:
             continue
         old, new = _paths(one.header, folder)
@@ -122,9 +134,9 @@ def glob(
     ] = "**",
 ) -> dict[str, Any] | str:
     """List files of the folder by a pattern, with their sizes in bytes."""
-    fits = re.compile(_as_expression(pattern))
+    parts = parts_of(pattern)
     sizes = Folder.of(context).sizes()
-    found = {path: size for path, size in sizes.items() if fits.fullmatch(path)}
+    found = {path: size for path, size in sizes.items() if fits(parts, path)}
     if not found:
         return "No file of the folder fits."
     shown = dict(list(found.items())[:_LONGEST_LIST])
@@ -230,6 +242,15 @@ def _text(folder: Folder, path: str) -> str:
         raise FolderError(f"{path} is no text file.") from None
 
 
+def _changes_of(diff: str) -> list[Any]:
+    """Return the changes of a diff, one for each file."""
+    # Apart, since the library takes the next file's heading for lines of the one before.
+    try:
+        return list(chain.from_iterable(map(whatthepatch.parse_patch, _OF_A_FILE.split(diff))))
+    except (whatthepatch.exceptions.WhatThePatchException, ValueError) as error:
+        raise FolderError(f"The diff cannot be read: {error}. Write a unified diff.") from None
+
+
 def _paths(header: Any, folder: Folder) -> tuple[str | None, str | None]:
     """Return a file's path before and after a diff; None: there is no such file."""
     paths = (header.old_path, header.new_path)
@@ -238,9 +259,3 @@ def _paths(header: Any, folder: Folder) -> tuple[str | None, str | None]:
     if old is not None and new is not None and not folder.has(old) and folder.has(new):
         old = new
     return old, new
-
-
-def _as_expression(pattern: str) -> str:
-    meaning = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
-    return "".join(meaning.get(part, re.escape(part)) for part in parts)

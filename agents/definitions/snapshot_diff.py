@@ -9,7 +9,6 @@ Usage::
 
 from __future__ import annotations
 
-import difflib
 import json
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +16,7 @@ from pydantic import Field
 
 from agents.definitions.snapshot import AGENT_PINS, GRANT_PINS
 from agents.definitions.spec import AgentSettings, ToolGrant
+from heartbit_site.base.line_diff import line_diff
 from heartbit_site.base.view import View
 
 if TYPE_CHECKING:
@@ -153,8 +153,7 @@ def _rest(part: Mapping[str, Any], definition: str) -> dict[str, Any]:
 
 def text_diff(before: str, after: str) -> str:
     """Return a unified diff of two texts, without its header."""
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=3)
-    return "\n".join(list(lines)[2:])  # without the header, which names files
+    return "\n".join(line_diff(before.splitlines(), after.splitlines(), context=3))
 
 
 def _short(value: Any) -> str:

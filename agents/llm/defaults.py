@@ -15,6 +15,8 @@ from heartbit_site.base.installation import extra_command
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+_COMPARED = 60  # characters: comparing takes the product of two lengths
+
 
 def default_model(environ: Mapping[str, str]) -> str:
     """Return the ``provider:model`` that the environment sets.
@@ -78,7 +80,7 @@ def _is_part_of_name(prefix: str, provider: str, environ: Mapping[str, str]) -> 
 
 
 def _close_to(name: str, names: Iterable[str]) -> str:
-    return next(iter(difflib.get_close_matches(name.lower(), names, n=1)), "")
+    return next(iter(difflib.get_close_matches(name[:_COMPARED].lower(), names, n=1)), "")
 
 
 def _unknown_provider(name: str, *, source: str) -> ConfigurationError:

@@ -38,11 +38,10 @@ def fenced(text: str) -> tuple[Fenced, ...]:
         if opening is None:
             continue
         indent, fence, information = opening.groups()
-        closing = re.compile(rf" {{0,{len(indent) + 3}}}{fence[0]}{{{len(fence)},}}[ \t]*")
         content: list[str] = []
         closed = False
         for inner in lines:
-            closed = closing.fullmatch(inner) is not None
+            closed = _closes(inner, fence, len(indent) + 3)
             if closed:
                 break
             content.append(_outdented(inner, len(indent)))
@@ -52,6 +51,15 @@ def fenced(text: str) -> tuple[Fenced, ...]:
         language = words[0].lower()[:_LANGUAGE_CHARACTERS] if words else ""
         blocks.append(Fenced(language, "".join(f"{inner}\n" for inner in content), closed))
     return tuple(blocks)
+
+
+def _closes(line: str, fence: str, columns: int) -> bool:
+    """Return True if a line is a closing fence, at most some columns deep."""
+    found = line.lstrip(" ")
+    marks = found.rstrip(" \t")
+    return (
+        len(line) - len(found) <= columns and len(marks) >= len(fence) and not marks.strip(fence[0])
+    )
 
 
 def _outdented(line: str, columns: int) -> str:

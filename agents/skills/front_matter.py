@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _MAX_FRONT_MATTER: Final = 20_000
+_DEEPEST: Final = 20
+_LONGEST_NUMBER: Final = 60
 _LINE: Final = "---"
-_TOOL: Final = re.compile(r"([^\s,()]+)(?:\([^)]*\))?")
+#: What PyYAML's constructors raise for a value that its tag does not fit, such as !!bool maybe.
+_MISFITS: Final = (KeyError, IndexError, AttributeError, TypeError, OverflowError)
+_TOOL: Final = re.compile(r"([^\s,()]+)(?:\([^)]*\)?)?")
 #: Heartbit's names of tools that other products' skills ask for.
 _ALIASES: Final = {
     "Bash": "shell",
@@ -32,12 +36,31 @@ _ALIASES: Final = {
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML's safe loader without aliases: a few lines of them can stand for gigabytes."""
+    """YAML's safe loader within limits.
+
+    Without aliases, since a few lines of them can stand for gigabytes; not nested deeply; and
+    without long numbers, which Python refuses to write as text.
+    """
+
+    _depth = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
             raise yaml.YAMLError("it uses an alias (*name), which is not accepted")
-        return super().compose_node(parent, index)
+        if self._depth >= _DEEPEST:
+            raise yaml.YAMLError(f"it is nested deeper than {_DEEPEST} levels")
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+    def construct_object(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002  PyYAML's
+        number = node.tag.endswith((":int", ":float"))
+        if number and isinstance(node, yaml.ScalarNode) and len(node.value) > _LONGEST_NUMBER:
+            raise yaml.YAMLError(
+                f"it has a number of more than {_LONGEST_NUMBER} characters: put it in quotes"
+            )
+        return super().construct_object(node, deep)
 
 
 class _Dumper(yaml.SafeDumper):
@@ -151,8 +174,13 @@ def _table(head: str) -> dict[Any, Any]:
                 "a colon or a # in quotes."
             ]
         ) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        reason = "too deep" if isinstance(error, RecursionError) else str(error).rstrip(".")
+    except (yaml.YAMLError, ValueError) as error:
+        reason = str(error).rstrip(".")
+        raise InvalidSkillError(
+            [f"{MAIN_FILE}: the front matter cannot be read ({reason}): write keys and texts."]
+        ) from None
+    except _MISFITS as error:
+        reason = f"a value does not fit its type, {error}".rstrip(".")
         raise InvalidSkillError(
             [f"{MAIN_FILE}: the front matter cannot be read ({reason}): write keys and texts."]
         ) from None

@@ -9,11 +9,15 @@ Built on ``jsonschema-rs`` (0.60): compiled, without recursion in Python, regula
 linear time (no look-around, no back-references), nothing is ever fetched: only a ``$ref`` within
 the schema, or to the JSON Schema drafts themselves, resolves.
 
+Work is estimated beforehand, so that a hostile schema or value, such as a remote server's, cannot
+stop the event loop. Each part of a schema may meet each part of a value (a long ``enum`` for each
+item of a long array), errors hold copies of both (measured: gigabytes), and patterns take up to a
+megabyte each when they are compiled.
+
 Alternatives that repeat (``anyOf`` of ``anyOf``, or a recursion through several branches) make
 validation exponential, and collecting its errors about a thousand times dearer than that (measured:
 2**18 branches take 2 ms to judge and 8.5 s to explain). So the branches are counted beforehand; too
-many to explain get one general sentence, too many to judge are refused. A hostile schema, such as
-a remote server's, cannot stop the event loop.
+many to explain get one general sentence, too many to judge are refused.
 """
 
 from __future__ import annotations
@@ -33,8 +37,8 @@ from heartbit_site.base.schema_references import (
     SAME_VALUE,
     parts_of,
     referenced,
+    subschemas,
 )
-from heartbit_site.base.untrusted import MAX_JSON_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,6 +48,8 @@ MAX_PROBLEMS = 8
 _SHOWN_CHARACTERS = 80
 _SHOWN_CHOICES = 20
 _REGEX_BYTES = 1 << 20  # compiled size of one pattern
+_ALL_REGEX_BYTES = 8 << 20  # of all patterns of a schema, in equal parts
+_MOST_PATTERNS = 200
 _PHRASES = {
     "const": "must be {}",
     "enum": "is not one of {}",
@@ -64,6 +70,8 @@ _PHRASES = {
 
 _EXPLAINED_BRANCHES = 5_000  # about 50 ms of errors
 _JUDGED_BRANCHES = 2_000_000  # about 20 ms
+_JUDGED_MEETINGS = 4_000_000  # of parts of a schema with parts of a value: at most 0.5 s
+_COPIED_CHARACTERS = 50_000_000  # into errors
 _UNCOUNTABLE = 10**12
 
 
@@ -71,7 +79,8 @@ _UNCOUNTABLE = 10**12
 class _Compiled:
     validator: jsonschema_rs.Validator
     branches: Branches
-    most_branches: int  # for a value as deep as values may be
+    parts: int  # JSON values in the schema
+    characters: int  # of the schema
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
@@ -107,14 +116,20 @@ def validate(schema: Mapping[str, Any], value: object) -> list[str]:
         ConfigurationError: As ``check_schema``.
     """
     compiled = _compiled(_canonical(schema))
-    branches = _branches(compiled, value)
+    size = _size_of(value)
+    branches = compiled.branches.count(size.depth)
     if branches > _JUDGED_BRANCHES:
         return ["the value is nested too deeply to be checked: send a flatter one"]
+    if not _is_judged(compiled, size):
+        return ["the value is too long to be checked: send it in parts"]
     validator = compiled.validator
     if validator.is_valid(value):
         return []
-    if branches > _EXPLAINED_BRANCHES:
+    copied = branches * (compiled.characters + size.characters)
+    if branches > _EXPLAINED_BRANCHES or copied > _COPIED_CHARACTERS:
         return ["the value does not fit the schema, which has too many alternatives to say why"]
+    if branches * size.leaves > _EXPLAINED_BRANCHES or copied * size.leaves > _COPIED_CHARACTERS:
+        return [_sentence(_first_error(validator, value), schema)]  # the others cost too much
     problems = [
         _sentence(error, schema) for error in islice(validator.iter_errors(value), MAX_PROBLEMS)
     ]
@@ -128,13 +143,23 @@ def fits(schema: Mapping[str, Any], value: Any) -> bool | None:
         ConfigurationError: As ``check_schema``.
     """
     compiled = _compiled(_canonical(schema))
-    branches = _branches(compiled, value)
-    return None if branches > _JUDGED_BRANCHES else bool(compiled.validator.is_valid(value))
+    judged = _is_judged(compiled, _size_of(value))
+    return bool(compiled.validator.is_valid(value)) if judged else None
 
 
-def _branches(compiled: _Compiled, value: Any) -> int:
-    most = compiled.most_branches
-    return compiled.branches.count(depth_of(value)) if most > _EXPLAINED_BRANCHES else most
+def _is_judged(compiled: _Compiled, size: _Size) -> bool:
+    """Return True if it is cheap to find out whether a value of a size is valid."""
+    branches = compiled.branches.count(size.depth)
+    meetings = max(branches * size.leaves, compiled.parts * size.parts)
+    return branches <= _JUDGED_BRANCHES and meetings <= _JUDGED_MEETINGS
+
+
+def _first_error(validator: jsonschema_rs.Validator, value: Any) -> jsonschema_rs.ValidationError:
+    try:
+        validator.validate(value)
+    except jsonschema_rs.ValidationError as error:
+        return error
+    raise AssertionError("a value that is not valid has an error")
 
 
 def _canonical(schema: Mapping[str, Any]) -> str:
@@ -143,14 +168,20 @@ def _canonical(schema: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=512)
 def _compiled(text: str) -> _Compiled:
+    schema = json.loads(text)
+    patterns = sum(map(_patterns_of, subschemas(schema)))
+    if patterns > _MOST_PATTERNS:
+        raise ConfigurationError(
+            f"The JSON Schema has {patterns} regular expressions: at most {_MOST_PATTERNS} are "
+            "accepted."
+        )
+    most = min(_REGEX_BYTES, _ALL_REGEX_BYTES // max(1, patterns))
     try:
         validator = jsonschema_rs.validator_for(
             text,
             offline=True,
             validate_formats=True,
-            pattern_options=jsonschema_rs.RegexOptions(
-                size_limit=_REGEX_BYTES, dfa_size_limit=_REGEX_BYTES
-            ),
+            pattern_options=jsonschema_rs.RegexOptions(size_limit=most, dfa_size_limit=most),
         )
     except jsonschema_rs.ValidationError as error:
         where = _path(error.instance_path)
@@ -158,8 +189,48 @@ def _compiled(text: str) -> _Compiled:
         raise ConfigurationError(f"The JSON Schema is not valid{place}: {error.message}") from None
     except (jsonschema_rs.ReferencingError, ValueError) as error:
         raise ConfigurationError(f"The JSON Schema cannot be used: {error}") from None
-    branches = Branches(json.loads(text))
-    return _Compiled(validator, branches, branches.count(MAX_JSON_DEPTH))
+    return _Compiled(validator, Branches(schema), _size_of(schema).parts, len(text))
+
+
+def _patterns_of(schema: Mapping[str, Any]) -> int:
+    named = schema.get("patternProperties")
+    return isinstance(schema.get("pattern"), str) + (len(named) if isinstance(named, dict) else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """Size of a JSON value.
+
+    Attributes:
+        depth: Nested levels; 1 for a text or an empty object.
+        parts: Values in it, itself included, and names.
+        leaves: Values in it that hold no others.
+        characters: Characters of its texts and names.
+    """
+
+    depth: int
+    parts: int
+    leaves: int
+    characters: int
+
+
+def _size_of(value: object) -> _Size:
+    depth, parts, leaves, characters = 0, 0, 0, 0
+    level: list[object] = [value]
+    while level:
+        depth, parts = depth + 1, parts + len(level)
+        characters += sum(len(part) for part in level if isinstance(part, str))
+        below: list[object] = []
+        for part in level:
+            if isinstance(part, dict):
+                below += part.values()
+                parts += len(part)
+                characters += sum(map(len, part))
+            elif isinstance(part, list):
+                below += part
+        leaves += sum(not part or not isinstance(part, dict | list) for part in level)
+        level = below
+    return _Size(depth, parts, leaves, characters)
 
 
 def depth_of(value: object) -> int:

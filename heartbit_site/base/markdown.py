@@ -3,11 +3,16 @@
 Sanitised last, whatever the renderer let through. Pictures are not shown: fetching one would
 reveal the reader to its server, and a model can be made to write such an address. Links open only
 when a person follows them, and send no referrer.
+
+The renderer is written in Python and takes some ten microseconds for each mark, two seconds for a
+text of nothing else. So marks are counted first, and a text with too many is shown as it is.
 """
 
 from __future__ import annotations
 
 import functools
+import html
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,20 +28,30 @@ _TAGS = {
 _ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
 _SCHEMES = {"http", "https", "mailto"}
 LONGEST = 200_000
+MOST_MARKS = 6_000
+#: What the renderer stops at; a line break counts too.
+_MARK = re.compile(r"[\n\\`*_~\[\]<>&|#!]")
+#: Characters of the line below a table's head, within a quotation or a list too.
+_HEAD = "|-: \t>*+.)0123456789"
+_TOO_MANY = "This text is shown as written: it has too many marks to be rendered as Markdown."
 
 
 def to_html(text: str, *, styles: Mapping[str, str] | None = None) -> str:
     """Render Markdown as sanitised HTML.
 
     Args:
-        text: Untrusted; only the first 200,000 characters are rendered.
+        text: Untrusted; only the first 200,000 characters are rendered, and with more than
+            ``MOST_MARKS`` they are shown as they were written.
         styles: The ``style`` of every element of a tag, for HTML without a style sheet (a mail);
             never from the author of the text.
     """
+    shown = text[:LONGEST]
+    if not _is_rendered(shown):
+        return _as_written(shown, styles or {})
     # The sanitiser sets styles too: a replacement in its output might hit a "<p" in an attribute.
     given = {tag: {"style": style} for tag, style in (styles or {}).items()}
     given["a"] = {**given.get("a", {}), "target": "_blank"}
-    rendered = _renderer().render(text[:LONGEST])
+    rendered = _renderer().render(shown)
     import nh3  # noqa: PLC0415  as ``_renderer`` is: mails and pages of results alone need them
 
     return nh3.clean(
@@ -47,6 +62,31 @@ def to_html(text: str, *, styles: Mapping[str, str] | None = None) -> str:
         link_rel="noopener noreferrer nofollow",
         set_tag_attribute_values=given,
     )
+
+
+def _is_rendered(text: str) -> bool:
+    """Return True if rendering is quick: few marks, and few cells of tables.
+
+    A row of a table is filled up to the columns of its head, so rows cost more than their marks.
+    """
+    marks = len(_MARK.findall(text))
+    if marks > MOST_MARKS:
+        return False
+    cells, columns = 0, 0
+    for line in text.split("\n"):
+        if not line.strip():
+            columns = 0
+        elif "-" in line and not line.strip(_HEAD):
+            columns = max(columns, line.count("|") + 1)
+        cells += columns
+    return marks + cells <= MOST_MARKS
+
+
+def _as_written(text: str, styles: Mapping[str, str]) -> str:
+    """Return the text itself; nothing of it is markup, so there is nothing to sanitise."""
+    parts = {"p": _TOO_MANY, "pre": html.escape(text)}
+    style = {tag: f' style="{html.escape(styles[tag])}"' for tag in parts if tag in styles}
+    return "".join(f"<{tag}{style.get(tag, '')}>{part}</{tag}>" for tag, part in parts.items())
 
 
 @functools.cache

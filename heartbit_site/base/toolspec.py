@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     #: Coroutine function that takes what the tool's function takes.
     Connect = Callable[..., Awaitable[None]]
 
+_WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -358,7 +359,7 @@ def _effect(effect: str, tool_name: str) -> Effect:
 
 
 def _snake_case(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+    return _WORD_START.sub("_", name).lower()
 
 
 class _Untitled(GenerateJsonSchema):

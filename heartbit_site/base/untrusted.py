@@ -137,14 +137,14 @@ def _unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
     Two equal names are an attack: one reader checks the first, another acts on the last.
     """
-    pairs = list(pairs)
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise UntrustedJSONError(
-            f"The JSON object names {clean_text(twice)[:80]!r} more than once: give it one value."
-        )
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise UntrustedJSONError(
+                f"The JSON object names {clean_text(name)[:80]!r} more than once: "
+                "give it one value."
+            )
+        found[name] = value
     return found
 
 

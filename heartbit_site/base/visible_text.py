@@ -12,33 +12,28 @@ Usage::
 from __future__ import annotations
 
 import json
-import re
 import unicodedata
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Final
 
 MARKS_IN_A_ROW: Final = 3  # more of them overlap the lines above
 
-# Categories that draw nothing of their own: control, format, surrogate, private, unassigned, and
-# separators, except the plain space.
-_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 _MEANT: Final = frozenset(" \n\t")
 # Letters and marks that draw nothing all the same: grapheme joiner, Hangul fillers, inherent Khmer
 # vowels, Mongolian and other variation selectors, the empty Braille pattern.
-_BLANK: Final = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
-    "\U000e0100-\U000e01ef]"
-)
+_BLANK: Final = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u2800\u3164\uffa0"
+) | {chr(code) for code in (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))}
 _MARKS: Final = frozenset({"Mn", "Me"})
+_SECOND_PLANE: Final = 0x10000
 
 
 def is_hidden(character: str) -> bool:
     """Return True if a character is invisible, or changes how others are shown."""
     if character in _MEANT:
         return False
-    return unicodedata.category(character) in _HIDDEN or _BLANK.match(character) is not None
+    # Not printable are controls, formats, surrogates, private and unassigned characters, and
+    # separators but the plain space: what draws nothing of its own.
+    return not character.isprintable() or character in _BLANK
 
 
 def visible(text: str) -> str:
@@ -51,18 +46,38 @@ def visible(text: str) -> str:
 
 def split_hidden(text: str) -> list[str]:
     """Cut a text at its hidden characters: visible text, an escape, visible text, ..."""
-    pattern = "" if text.isascii() and text.isprintable() else _pattern(set(text))
-    if not pattern:
+    if text.isascii() and text.isprintable():
         return [text]
-    found = re.split(f"({pattern})", text)
-    found[1::2] = map(json_escape, found[1::2])
-    return found
+    hidden, marks = set(), set()
+    for one in set(text):
+        if is_hidden(one):
+            hidden.add(one)
+        if unicodedata.category(one) in _MARKS:
+            marks.add(one)
+    if not hidden and not marks:
+        return [text]
+    # One pass: a regular expression of all that occurs takes a minute for some texts of 1 MB.
+    escapes = {one: json_escape(one) for one in hidden | marks}
+    found: list[str] = []
+    start, in_a_row = 0, 0
+    for place, one in enumerate(text):
+        if one not in escapes:
+            in_a_row = 0
+            continue
+        in_a_row = in_a_row + 1 if one in marks else 0
+        if one in hidden or in_a_row > MARKS_IN_A_ROW:
+            found += (text[start:place], escapes[one])
+            start = place + 1
+    return [*found, text[start:]]
 
 
 def json_escape(character: str) -> str:
     """Return a character's JSON escape: two halves beyond the first plane."""
-    units = character.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+    code = ord(character)
+    if code < _SECOND_PLANE:
+        return f"\\u{code:04x}"
+    high, low = divmod(code - _SECOND_PLANE, 0x400)
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
 
 
 def readable_json(value: object) -> str:
@@ -77,18 +92,3 @@ def readable_json(value: object) -> str:
 def compact_json(value: object) -> str:
     """Return a JSON value on one line, with hidden characters escaped."""
     return visible(json.dumps(value, ensure_ascii=False))
-
-
-def _pattern(characters: set[str]) -> str:
-    """Return a regular expression for those of the characters that are to be escaped."""
-    hidden = _class(character for character in characters if is_hidden(character))
-    marks = _class(c for c in characters if unicodedata.category(c) in _MARKS)
-    choices = [hidden] if hidden else []
-    if marks:
-        choices.append(f"(?<={marks}{{{MARKS_IN_A_ROW}}}){marks}")
-    return "|".join(choices)
-
-
-def _class(characters: Iterable[str]) -> str:
-    found = "".join(map(re.escape, sorted(characters)))
-    return f"[{found}]" if found else ""

@@ -35,6 +35,7 @@ View = TypeVar("View", bound=BaseModel)
 In = TypeVar("In", bound=BaseModel)
 PAGE: Final = 1000  # rows that are asked for at once
 KEY: Final = "idempotency_key"
+_PLACE: Final = re.compile(r"\{(\w+)\}")  # of a value in a path
 
 
 class Backend(ABC):
@@ -86,9 +87,7 @@ class ServerBackend(Backend):
     def call(self, operation: Operation[Out], body: BaseModel | None = None, **given: Any) -> Out:
         """Return what the server answers."""
         values = {name: value for name, value in given.items() if value is not None}
-        path = re.sub(
-            r"\{(\w+)\}", lambda found: quote(str(values.pop(found[1])), safe=""), operation.path
-        )
+        path = _PLACE.sub(lambda found: quote(str(values.pop(found[1])), safe=""), operation.path)
         key = values.pop(KEY, None)
         from heartbit_site.cli.remote_client import send  # noqa: PLC0415  httpx is slow to import
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from heartbit_site.cli.backend import Backend
     from heartbit_site.cli.kinds import Kind, WaitingCall
 
+_WORD: Final = re.compile(r"\[(\w)\](\w*)")  # of the keys, such as [a]pprove
 LOOK_SECONDS: Final = 0.5  # how soon a person sees that someone else was quicker
 _APPROVALS: Final = {"a": Approve(), "r": Approve("run"), "A": Approve("agent")}
 
@@ -218,7 +219,7 @@ async def _settled() -> Settle | Skip | None:
 
 async def _letter(kind: Kind) -> str:
     """Return the letter that the person answers with; empty: it is none of them."""
-    named: list[tuple[str, str]] = re.findall(r"\[(\w)\](\w*)", kind.keys)
+    named: list[tuple[str, str]] = _WORD.findall(kind.keys)
     letters = [letter for letter, _ in named]
     words = {letter + rest: letter for letter, rest in named} | {
         letter: letter for letter in letters

@@ -8,17 +8,12 @@ from typing import Final
 from heartbit_site.config import toml_text
 from heartbit_site.config.errors import Problem
 from heartbit_site.config.positions import last_repeat, offset_of
+from heartbit_site.config.quoted import end_of_string
 from heartbit_site.config.sections import ARRAYS
 
 _PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _REPEATED: Final = ("cannot overwrite a value", "cannot declare", "duplicate inline table key")
 _CODE: Final = re.compile(r"""[^"'#]+|\#[^\n]*""")
-_CLOSED: Final = re.compile(
-    # One character at a time: an unclosed string would otherwise be tried in every division.
-    r"""\"{3}(?:[^"\\]|\\[\s\S]|"{1,2}(?!"))*"{3,5}"""
-    r"""|'{3}(?:[^']|'{1,2}(?!'))*'{3,5}"""
-    r"""|"(?!"")(?:[^"\\\n]|\\.)*"|'(?!'')[^'\n]*'"""
-)
 
 
 def describe(message: str, text: str) -> Problem:
@@ -51,10 +46,11 @@ def _unclosed(text: str) -> int | None:
     """Return the offset of the first quote that is never closed, or not in its line."""
     at = 0
     while at < len(text):
-        found = _CODE.match(text, at) or _CLOSED.match(text, at)
-        if found is None:
+        code = _CODE.match(text, at)
+        end = end_of_string(text, at) if code is None else code.end()
+        if end is None:
             return at
-        at = found.end()
+        at = end
     return None
 
 

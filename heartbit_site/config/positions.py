@@ -20,21 +20,18 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final, TypeAlias
 
+from heartbit_site.config.quoted import end_of_string
+
 Path: TypeAlias = tuple[str | int, ...]
 Position: TypeAlias = tuple[int, int]
 
 MAX_DEPTH: Final = 100  # dotted keys nest without recursion; walks over the values recurse
 
-# No possessive quantifiers: Python 3.11's early releases lose matches with them.
 _BLANK: Final = re.compile(r"(?:[ \t\n]+|#[^\n]*)*")
 _SPACE: Final = re.compile(r"[ \t]*")
 _COMMA: Final = re.compile(",?")
-_KEY: Final = re.compile(r"""[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'""")
-_STRING: Final = re.compile(
-    r"""\"{3}(?:[^"\\]+|\\[\s\S]|"{1,2}(?!"))*"{3,5}"""  # up to two quotes before the closing ones
-    r"""|'{3}(?:[^']+|'{1,2}(?!'))*'{3,5}"""
-    r"""|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'"""
-)
+_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
+_NEWLINE: Final = re.compile(r"\n")
 _SCALAR: Final = re.compile(r"[^,\]}#\n]+")
 
 
@@ -91,7 +88,7 @@ class _Walk:
         self.repeat: Repeat | None = None
         self._text = text
         self._at = 0
-        self._newlines = [match.start() for match in re.finditer("\n", text)]
+        self._newlines = [match.start() for match in _NEWLINE.finditer(text)]
         self._found: dict[Path, Position] = {}
         self._elements: dict[Path, int] = {}  # arrays of tables: how many there are so far
 
@@ -140,7 +137,8 @@ class _Walk:
         while True:
             self._skip(_SPACE)
             start = self._at
-            self._skip(_KEY)
+            if not self._skip_string():
+                self._skip(_BARE_KEY)
             keys.append((_plain(self._text[start : self._at]), start))
             self._skip(_SPACE)
             if self._text[self._at] != ".":
@@ -154,7 +152,7 @@ class _Walk:
             case "{":
                 self._entries(path, "}")
             case '"' | "'":
-                self._skip(_STRING)
+                self._skip_string()
             case _:
                 self._skip(_SCALAR)
 
@@ -179,6 +177,11 @@ class _Walk:
         if match is not None:
             self._at = match.end()
         return True
+
+    def _skip_string(self) -> bool:
+        end = end_of_string(self._text, self._at)
+        self._at = self._at if end is None else end
+        return end is not None
 
     def _look_back(self, path: Path, offset: int, *, is_table: bool) -> None:
         if path in self._found:

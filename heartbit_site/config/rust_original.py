@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from heartbit_site.config.positions import Path
 
 #: Sections without effect, each with the sentence that says so.
+_NEITHER: Final = re.compile(r"[^a-z0-9]+")
 REPLACED: Final = {
     "restate": (
         "[restate] changes nothing here: a journal in PostgreSQL and Celery workers "
@@ -143,7 +144,7 @@ def _name(url: str, taken: set[str]) -> str:
     """Return a name for the server at a valid address: its host and port, in words."""
     parts = split_web_url(url)
     host = parts.netloc if parts is not None else ""
-    words = re.sub(r"[^a-z0-9]+", "_", host.lower()).strip("_")
+    words = _NEITHER.sub("_", host.lower()).strip("_")
     words = words if words[:1].isalpha() else f"server_{words}".strip("_")
     name, number = words[:MOST_CHARACTERS].rstrip("_"), 1
     while name in taken:

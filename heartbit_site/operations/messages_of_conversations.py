@@ -46,7 +46,7 @@ _READ = 400  # characters of the first message that are looked at for one
 _LONGEST = 20_000  # characters of one call's arguments or result: the run has all of it
 _TASK = 300  # characters of a sub-agent's task
 _STEPS = (ModelAnswered.type, RunSteered.type)
-_ATTACHED = re.compile(r'\s*<attachment id="[0-9a-f]+" name="([^"\n]*)"')
+_ATTACHED = re.compile(r'<attachment id="[0-9a-f]+" name="([^"\n]*)"')
 
 
 class ConversationNotFoundError(NotFoundError):

@@ -125,6 +125,17 @@ async def test_a_path_that_leads_elsewhere_is_refused(run: Run, path: str) -> No
     await in_thread(check)
 
 
+async def test_a_replacement_that_multiplies_is_refused_before_it_is_made(run: Run) -> None:
+    def check() -> None:
+        write(context_of(run, "9.1"), "x", "a" * 1_000_000)
+        with pytest.raises(FolderError, match="would have more than"):
+            edit(context_of(run, "9.2"), "x", "a", "b" * 1_000_000, every=True)
+        with pytest.raises(FolderError, match="The diff cannot be read"):
+            patch(context_of(run, "9.3"), "***************\n*** 1 ****\n--- 1 ----\n" * 9)
+
+    await in_thread(check)
+
+
 async def test_too_much_is_refused_and_nothing_is_written(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

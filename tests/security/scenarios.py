@@ -2,22 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """A promise, and the tests that attack it.
-
-    Attributes:
-        title: What is promised.
-        tests: Files or parts of them, as pytest is given them; those that are not there yet are not
-            played.
-    """
-
-    title: str
-    tests: tuple[str, ...]
-
+from tests.security.linear import LINEAR
+from tests.security.scenario import Scenario
 
 SCENARIOS = {
     "S1": Scenario(
@@ -141,6 +127,7 @@ SCENARIOS = {
             *("tests/runtime/test_known_memories.py", "tests/runtime/test_erasure.py"),
         ),
     ),
+    **LINEAR,
     "S15": Scenario(
         "every answer of the API is a described one, whatever is asked",
         ("tests/web/test_schemathesis.py",),

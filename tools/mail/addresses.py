@@ -19,7 +19,8 @@ MOST_OF_NAME = 200
 _MOST_OF_VALUE = 10_000
 _MOST_OF_ADDRESS = 254
 _MARK = re.compile(r'\\.|["()]|[^\\"()]+|.', re.DOTALL)
-_PIECE = re.compile(r'"(?:[^"\\]|\\.)*+"|<[^<>"]*+>|[^"<>,;:]+|.', re.DOTALL)
+_PIECE = re.compile(r'"(?:[^"\\]|\\.)*+"?|<[^<>"]*+>|[^"<>,;:]+|.', re.DOTALL)
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -62,7 +63,7 @@ class _Draft:
     def add(self, piece: str) -> None:
         if len(piece) > 1 and piece[0] == "<":
             self.angles.append(piece[1:-1])
-        elif piece in {'"', "<", ">"}:
+        elif piece in {"<", ">"} or (piece[0] == '"' and not _QUOTED.fullmatch(piece)):
             self.broken = True
         elif piece.strip():
             self.broken = self.broken or bool(self.angles)

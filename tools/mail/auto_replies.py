@@ -54,7 +54,7 @@ def _why_unanswered(headers: Headers, sender: str) -> str:
 
 def _keyword(value: str) -> str:
     """Return a value without parameters and comments."""
-    return re.split(r"[;(]", value, maxsplit=1)[0].strip().lower()
+    return value.partition(";")[0].partition("(")[0].strip().lower()
 
 
 def _shown(value: str) -> str:

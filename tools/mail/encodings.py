@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import binascii
 import codecs
+import encodings
+import functools
+import pkgutil
 import re
+from encodings.aliases import aliases
 
 _CHARSET = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:+-]{0,39}")
 # Codecs of Python that mails do not use: slow, always failing, or (UTF-7) a way to hide text.
@@ -64,10 +68,21 @@ def decode_base64(data: bytes) -> bytes:
 
 def _known(charset: str) -> str:
     """Return Python's name of a charset, or an empty text."""
-    if not _CHARSET.fullmatch(charset):
+    if not _CHARSET.fullmatch(charset) or _plain_name(charset) not in _names():
         return ""
     try:
         name = codecs.lookup(charset).name
     except (LookupError, ValueError):
         return ""
     return "" if name in _NOT_MEANT else _MEANT.get(name, name)
+
+
+@functools.cache
+def _names() -> frozenset[str]:
+    """Return the names that Python knows; it looks for a module of any other, and remembers it."""
+    modules = (module.name for module in pkgutil.iter_modules(encodings.__path__))
+    return frozenset({*aliases, *aliases.values(), *modules})
+
+
+def _plain_name(charset: str) -> str:
+    return encodings.normalize_encoding(charset).lower().replace(".", "_")

@@ -18,6 +18,7 @@ from tools.mail.encodings import decode_base64, decode_charset
 _MOST_BYTES = 1_048_576
 _MOST_FIELDS = 2_000
 _MOST_OF_PARAMETERS = 8_192
+_MOST_OF_BOUNDARY = 200  # 70 in RFC 2046; each line of a mail is compared with it
 _END = re.compile(rb"\A\r?\n|\n\r?\n")
 _FOLD = re.compile(rb"\r?\n(?=[ \t])")
 _FIELD = re.compile(rb"([!-9;-~]{1,100})[ \t]*:(.*)", re.DOTALL)
@@ -96,7 +97,7 @@ def content_of(headers: Headers, default: str = "text/plain") -> Content:
     return Content(
         kind=_kind(message),
         charset=_parameter(message, "charset", "content-type").strip(),
-        boundary=_parameter(message, "boundary", "content-type").rstrip(),
+        boundary=_boundary(_parameter(message, "boundary", "content-type").rstrip()),
         name=one_line(decode_words(filename or _parameter(message, "name", "content-type")), 200),
         attached=disposition == "attachment" or bool(filename),
     )
@@ -105,17 +106,17 @@ def content_of(headers: Headers, default: str = "text/plain") -> Content:
 def decode_words(value: str) -> str:
     """Decode the encoded words (RFC 2047) of a value; broken ones stay unchanged."""
     pieces: list[str] = []
-    charset, gathered, place = "", b"", 0
+    charset, gathered, place = "", bytearray(), 0
     for word in _WORD.finditer(value):
         gap = value[place : word.start()]
         # White space between two encoded words is dropped; a character may be split over both.
         apart = bool(gap.strip()) or not place
         if apart or word[1].lower() != charset:
-            pieces += [decode_charset(gathered, charset), gap if apart else ""]
-            charset, gathered = word[1].lower(), b""
+            pieces += [decode_charset(bytes(gathered), charset), gap if apart else ""]
+            charset, gathered = word[1].lower(), bytearray()
         gathered += _word_bytes(word)
         place = word.end()
-    return "".join([*pieces, decode_charset(gathered, charset), value[place:]])
+    return "".join([*pieces, decode_charset(bytes(gathered), charset), value[place:]])
 
 
 def one_line(text: str, most: int) -> str:
@@ -139,6 +140,11 @@ def _kind(message: Message) -> str:
         return message.get_content_type()
     except _PARAMETER_ERRORS:
         return message.get_default_type()
+
+
+def _boundary(text: str) -> str:
+    """Return a boundary that can separate parts; empty if no line can be one (RFC 2046)."""
+    return text if len(text) <= _MOST_OF_BOUNDARY and text.isprintable() else ""
 
 
 def _parameter(message: Message, name: str, header: str) -> str:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 10 * 1024 * 1024
 _MOST_FOLDERS = 100
 _MOST_OF_FOLDER = 200
+_ESCAPED = re.compile(rb"\\(.)")
 _NOT_ASCII = re.compile(r"[^ -~]+")
 _UID = re.compile(rb"\bUID (\d{1,10})\b", re.IGNORECASE)
 _SIZE = re.compile(rb"\bRFC822\.SIZE (\d{1,18})\b", re.IGNORECASE)
@@ -195,7 +196,7 @@ class Mailbox:
             if isinstance(item, tuple):
                 names.append(bytes(item[1]))
             elif item and (found := _FOLDER.fullmatch(item)):
-                names.append(found[2] or re.sub(rb"\\(.)", rb"\1", found[1]))
+                names.append(found[2] or _ESCAPED.sub(rb"\1", found[1]))
         shown = [folder_of(name.decode("ascii", "replace")) for name in names[:_MOST_FOLDERS]]
         return f" Its folders: {', '.join(shown)}." if shown else ""
 
@@ -212,7 +213,7 @@ class Mailbox:
                 if b"BODY[]" in before.upper():
                     yield bytes(mail), before + (behind if isinstance(behind, bytes) else b"")
             elif item and (body := _QUOTED_BODY.search(item)):
-                yield re.sub(rb"\\(.)", rb"\1", body[1]), item[: body.start()] + item[body.end() :]
+                yield _ESCAPED.sub(rb"\1", body[1]), item[: body.start()] + item[body.end() :]
 
     def _uid(self, *words: str, literal: bytes | None = None) -> None:
         """Send a UID command; a deleted mail is not an error."""

@@ -21,6 +21,7 @@ MOST_ATTACHMENTS = 20
 MOST_DEPTH = 10
 MOST_PARTS = 1_000
 _MOST_OF_TEXT = 1_000_000  # bytes of one part
+_MOST_OF_TEXTS = 2_000_000  # of all: a text, and its other form
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class Body:
 
     Attributes:
         text: Text of all text parts, joined.
-        cut: True if a part was too long to be read to its end.
+        cut: True if the texts were too long to be read to their end.
         attachments: Its first 20 files.
     """
 
@@ -92,6 +93,7 @@ class _Reader:
         self.cut = False
         self.attachments: list[Attachment] = []
         self._parts = 0
+        self._left = _MOST_OF_TEXTS
 
     def texts(
         self, headers: Headers, content: bytes, depth: int, default: str = "text/plain"
@@ -133,8 +135,10 @@ class _Reader:
 
     def _words(self, headers: Headers, said: Content, content: bytes) -> str:
         data = decode_transfer(content, headers.first("content-transfer-encoding"))
-        self.cut = self.cut or len(data) > _MOST_OF_TEXT
-        text = decode_charset(data[:_MOST_OF_TEXT], said.charset)
+        most = min(_MOST_OF_TEXT, self._left)
+        self.cut = self.cut or len(data) > most
+        self._left -= min(len(data), most)
+        text = decode_charset(data[:most], said.charset)
         return text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
 
 

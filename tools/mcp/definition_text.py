@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from typing import TYPE_CHECKING
 
+from heartbit_site.base.line_diff import line_diff
 from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
@@ -23,5 +23,4 @@ def as_lines(definition: ToolDefinition) -> list[str]:
 
 def difference(before: ToolDefinition, after: ToolDefinition) -> list[str]:
     """Return the lines of a unified diff of two definitions, without its head."""
-    lines = difflib.unified_diff(as_lines(before), as_lines(after), n=2, lineterm="")
-    return list(lines)[2:]  # after the names of two files
+    return line_diff(as_lines(before), as_lines(after), context=2)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import mcp_types
     from mcp import Client
 
+_NEITHER: Final = re.compile(r"[^a-z0-9]+")
 MAX_TOOLS: Final = 256
 MAX_PAGES: Final = 32
 MAX_NAME_CHARACTERS: Final = 128
@@ -145,7 +146,7 @@ def local_names(
     names = {remote: known[remote] for remote in remote_names if remote in known}
     used = {*taken, *known.values()}
     for remote in sorted(set(remote_names) - set(names)):
-        own = re.sub(r"[^a-z0-9]+", "_", remote.lower()).strip("_")
+        own = _NEITHER.sub("_", remote.lower()).strip("_")
         name = f"{tool_prefix(server)}{own}".strip("_")
         if len(name) > _MAX_NAME or name in used:
             mark = hashlib.sha256(remote.encode("utf-8", "replace")).hexdigest()[:6]

@@ -27,6 +27,7 @@ _PHRASES: Final = {
     "less_than_equal": "must be at most {le}",
     "string_too_long": "must have at most {max_length} characters",
 }
+_NEITHER: Final = re.compile(r"[^a-z0-9]+")
 _NAME: Final = re.compile(rf"[a-z][a-z0-9_]{{0,{MOST_CHARACTERS - 1}}}")
 
 
@@ -159,4 +160,4 @@ def first_fault(content: Mapping[str, Any]) -> tuple[str, str] | None:
 
 def tool_prefix(server: str) -> str:
     """Return the beginning of the names of a server's tools."""
-    return re.sub(r"[^a-z0-9]+", "_", server.lower()).strip("_") + "_"
+    return _NEITHER.sub("_", server.lower()).strip("_") + "_"

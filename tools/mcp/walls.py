@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _SCRATCH: Final = 64 * MEGABYTE
 #: Configuration of the machine that programs read, and that says nothing of its people.
 _USUAL: Final = ("/etc/localtime", "/etc/timezone", "/etc/alternatives", "/etc/mime.types")
-_BASE: Final = re.compile(r"^home\s*=\s*(\S.*?)\s*$", re.MULTILINE)
+_BASE: Final = re.compile(r"^home[ \t]*=(.+)$", re.MULTILINE)
 
 
 def walled(line: ProgramLine, *, home: str, filter_file: int, proxy: Path | None) -> list[str]:
@@ -83,5 +83,6 @@ def _package(program: Path) -> Iterator[str]:
     yield str(root)
     environment = root / "pyvenv.cfg"
     base = _BASE.search(environment.read_text()) if environment.exists() else None
-    if base is not None and not Path(base[1]).is_relative_to("/usr"):
-        yield str(Path(base[1]).resolve().parent)
+    home = "" if base is None else base[1].strip()
+    if home and not Path(home).is_relative_to("/usr"):
+        yield str(Path(home).resolve().parent)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 DIRECTORY: Final = "/code"
 _NODE: Final = f"{DIRECTORY}/node"
-_MODULE: Final = re.compile(r"^\s*(?:import\b[^(]|export\b)", re.MULTILINE)
+_MODULE: Final = re.compile(r"^[^\S\n]*(?:import\b[^(]|export\b)", re.MULTILINE)
 _STRIPS_TYPES: Final = (22, 6)  # the first version of Node that runs TypeScript
 
 

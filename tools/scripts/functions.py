@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from heartbit_site.base.toolspec import ToolSpec
 
+_NOT_IN_NAMES: Final = re.compile(r"\W", re.ASCII)
 _RESERVED: Final = frozenset({*keyword.kwlist, *dir(builtins), "asyncio", "typing"})
 
 
@@ -131,7 +132,7 @@ def _function(spec: ToolSpec) -> ScriptFunction:
 
 
 def _name(name: str) -> str:
-    name = re.sub(r"\W", "_", name, flags=re.ASCII)
+    name = _NOT_IN_NAMES.sub("_", name)
     name = f"_{name}" if not name or name[0].isdecimal() else name
     return f"{name}_" if name in _RESERVED else name
 

@@ -78,6 +78,7 @@ _CHANGED: Final = (
 )
 _HEADER: Final = "from typing import Any, Literal\n"
 _VERSION: Final = f"monty-{__version__}"
+_WORD: Final = re.compile(r"\w+")
 _FILE: Final = re.compile(r'"<python-input-\d+>"')
 _TIMES: Final = ("time.", "datetime.", "date.", "asyncio.sleep")
 _DIAGNOSTIC: Final = re.compile(r":(\d+):\d+: error\[([a-z-]+)\] (.*)")
@@ -307,7 +308,7 @@ def _placeholder(name: str) -> Any:
 
 def _stubs(script: str, functions: Mapping[str, ScriptFunction]) -> str:
     """Return the declarations of the functions that a script names."""
-    words = frozenset(re.findall(r"\w+", script))
+    words = frozenset(_WORD.findall(script))
     stubs = [function.stub for name, function in functions.items() if name in words]
     return "\n".join([_HEADER, *stubs, ""])
 

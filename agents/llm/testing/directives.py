@@ -31,7 +31,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _START = re.compile(r"\[\[([a-z_]+):\s*")
-_CALL_NAME = re.compile(r"[\s,]*([A-Za-z0-9_.-]+)\s*")
+_GAP = re.compile(r"[\s,]*")
+_CALL_NAME = re.compile(r"([A-Za-z0-9_.-]+)\s*")
 _JSON = json.JSONDecoder()
 
 _FIGURES = {
@@ -124,9 +125,11 @@ def _calls(name: str, text: str, position: int) -> tuple[list[Call], int]:
             task, position = _JSON.raw_decode(text, position)
             tasks.append(task)
             continue
+        gap = _GAP.match(text, position)
+        position = position if gap is None else gap.end()
         call = _CALL_NAME.match(text, position)
         if call is None:
-            position += 1
+            position += not text.startswith("]]", position)
             continue
         arguments: dict[str, Any] = {}
         position = call.end()

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _ALLOW_ENTRY = re.compile(
     r"(?P<bracketed>\[[^\]\s]+\])?(?P<plain>[^\[\]:\s]+)?(?::(?P<port>\d{1,5}|\*))?"
 )
+_APART = re.compile(r"[\s,]+")
+_NUMBERS = re.compile(r"[\d.]+")
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?")
 
 
@@ -48,7 +50,7 @@ def parse_allow(text: str) -> tuple[AllowRule, ...]:
     Raises:
         ConfigurationError: An entry cannot be parsed.
     """
-    return tuple(_allow_rule(entry) for entry in re.split(r"[\s,]+", text) if entry)
+    return tuple(_allow_rule(entry) for entry in _APART.split(text) if entry)
 
 
 def _allow_rule(entry: str) -> AllowRule:
@@ -72,6 +74,6 @@ def _allow_target(text: str, entry: str) -> str | IPv4Network | IPv6Network:
     except ValueError as error:
         host = text.lower().rstrip(".")
         # Digits and slashes only look like a network: a typo there must not become a host name.
-        if "/" in host or re.fullmatch(r"[\d.]+", host) or not _HOST.fullmatch(host):
+        if "/" in host or _NUMBERS.fullmatch(host) or not _HOST.fullmatch(host):
             raise ConfigurationError(f"HEARTBIT_HTTP_ALLOWLIST: {entry!r}: {error}.") from None
         return host

@@ -23,6 +23,9 @@ MOST_OF_PART: Final = 200
 MOST_PAGES: Final = 10_000
 _MOST_OF_OUTLINE: Final = 5_000
 _DEEPEST: Final = 6
+_MOST_OF_HEADING: Final = 300
+_LETTER: Final = re.compile(r"[^\W\d]")
+_SEEN: Final = re.compile(r"\S")
 _HYPHEN: Final = re.compile(r"(?<=[^\W\d_])-\n(?=[^\W\d_A-Z])")
 
 
@@ -83,10 +86,32 @@ def _flat(entries: Sequence[Any], level: int) -> Iterator[tuple[Any, int]]:
 def _under(titles: list[Block], text: str, page: int) -> Iterator[Block]:
     """Yield a page's text, split where its headings stand; one that is not found stands before."""
     for heading in titles:
-        words = r"\s+".join(map(re.escape, heading.text.split()))
-        found = re.search(rf"(?im)^[\W\d]*{words}\s*$", text)
-        if found:
-            yield Block(text[: found.start()], 0, page)
-            text = text[found.end() :]
+        place = _place_of(heading.text, text)
+        if place is not None:
+            start, end = place
+            yield Block(text[:start], 0, page)
+            text = text[end:]
         yield heading
     yield Block(text, 0, page)
+
+
+def _place_of(heading: str, text: str) -> tuple[int, int] | None:
+    """Return where the first lines that are just a heading, perhaps numbered, begin and end.
+
+    A heading is compared from its first letter on, once for each line: an expression for the whole
+    would try every blank line before it with every one behind it.
+    """
+    if len(heading) > _MOST_OF_HEADING:
+        return None
+    letter = _LETTER.search(heading)
+    words = heading[letter.start() if letter else 0 :].split()
+    wanted = re.compile(r"\s+".join(map(re.escape, words)) + r"[^\S\n]*$", re.I | re.M)
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        first = _LETTER.search(text, start, end) if letter else _SEEN.search(text, start, end)
+        found = wanted.match(text, first.start()) if first else None
+        if found:
+            return start, found.end()
+        start = end
+    return None

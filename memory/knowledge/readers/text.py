@@ -7,6 +7,7 @@ import re
 
 from memory.knowledge.blocks import Block, Extraction
 
+_PARAGRAPH_END = re.compile(r"\n\s*\n")
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -16,7 +17,7 @@ _MARKS = (
 
 def read(data: bytes, first: int) -> Extraction:
     """Read a text; ``first`` is 0, since it has no pages."""
-    return Extraction([Block(part) for part in re.split(r"\n\s*\n", decode(data))])
+    return Extraction([Block(part) for part in _PARAGRAPH_END.split(decode(data))])
 
 
 def decode(data: bytes) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import httpx
 
+_TOKEN = re.compile(r"[\x21-\x7e]{1,4000}")
 _EVENT_ID = re.compile(r"[A-Za-z0-9_]{1,200}")
 _OK, _NOT_FOUND, _CONFLICT, _GONE, _CHANGED = 200, 404, 409, 410, 412
 _MAX_JSON_BYTES = 5_000_000
@@ -140,7 +141,7 @@ class GoogleCalendar:
         }
         answer = await self._http.post(account.token_url, data=form, follow_redirects=False)
         token = _json(answer).get("access_token") if answer.status_code == _OK else None
-        if not isinstance(token, str) or not re.fullmatch(r"[\x21-\x7e]{1,4000}", token):
+        if not isinstance(token, str) or not _TOKEN.fullmatch(token):
             raise CalendarError(
                 f"Google gives no access token (HTTP {answer.status_code}): enter the credential "
                 "again with a new refresh token."

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from heartbit_site.base.credentials import S3Credential
 
 _NAMESPACE = "{http://s3.amazonaws.com/doc/2006-03-01/}"
+_MD5 = re.compile(r"[0-9a-f]{32}")
+_SIZE = re.compile(r"[0-9]{1,15}")
 _CODE = re.compile(rb"<Code>([A-Za-z]{1,60})</Code>")
 _OK, _NOT_FOUND, _CONFLICT, _PRECONDITION_FAILED = 200, 404, 409, 412
 
@@ -90,9 +92,7 @@ class BucketDrive:
         if answer.status_code != _OK:
             raise self._refused(answer)
         etag = answer.headers.get("etag", "").strip('"')
-        plain = re.fullmatch(r"[0-9a-f]{32}", etag) and "x-amz-server-side-encryption" not in (
-            answer.headers
-        )
+        plain = _MD5.fullmatch(etag) and "x-amz-server-side-encryption" not in (answer.headers)
         if plain and etag != hashlib.md5(data, usedforsecurity=False).hexdigest():
             raise DriveError(f"{name} did not arrive whole: write it again with replace.")
 
@@ -169,7 +169,7 @@ def _texts(row: Element) -> dict[str, str]:
 def _entry(row: Mapping[str, str]) -> FileEntry | None:
     """Return a listed file; None if agents could not name it."""
     name, size = row.get("Key", ""), row.get("Size", "")
-    if not is_name(name) or not re.fullmatch(r"[0-9]{1,15}", size):
+    if not is_name(name) or not _SIZE.fullmatch(size):
         return None
     try:
         modified = datetime.fromisoformat(row.get("LastModified", ""))

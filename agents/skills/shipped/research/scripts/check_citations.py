@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 _CITED = re.compile(r"\[(\d+)\]")
-_SOURCE = re.compile(r"^\s*(?:[-*]\s+)?\[(\d+)\]\s+\S", re.MULTILINE)
+_SOURCE = re.compile(r"^[ \t]*(?:[-*][ \t]+)?\[(\d+)\][ \t]+\S", re.MULTILINE)
 _HEADING = re.compile(r"^#+\s*sources\s*$", re.IGNORECASE | re.MULTILINE)
 _EXEMPT = re.compile(r"^#+\s*(method|question)", re.IGNORECASE)
+_PARAGRAPH_END = re.compile(r"\n\s*\n")
 _FEW_WORDS = 12
 
 
@@ -31,10 +33,12 @@ def problems(report: str) -> list[str]:
         f"[{number}] is a source, but is never cited." for number in sorted({*numbers} - cited)
     ]
     found += [
-        f"[{n}] stands twice among the sources." for n in sorted({*numbers}) if numbers.count(n) > 1
+        f"[{number}] stands twice among the sources."
+        for number, times in sorted(Counter(numbers).items())
+        if times > 1
     ]
     exempt = False
-    for paragraph in filter(None, map(str.strip, re.split(r"\n\s*\n", body))):
+    for paragraph in filter(None, map(str.strip, _PARAGRAPH_END.split(body))):
         if paragraph.startswith("#"):
             exempt = _EXEMPT.match(paragraph) is not None
         elif not exempt and len(paragraph.split()) >= _FEW_WORDS and not _CITED.search(paragraph):

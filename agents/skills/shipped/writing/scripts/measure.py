@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
+_CODE = re.compile(r"```.*?```", re.DOTALL)
+_PARAGRAPH_END = re.compile(r"\n\s*\n")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _WORN = re.compile(
     r"\b(leverag\w+|robust|seamless\w*|cutting-edge|delv\w+|landscape|synerg\w+|holistic|"
@@ -24,8 +27,8 @@ _SHOWN = 60
 
 def paragraphs(text: str) -> list[str]:
     """Return the paragraphs of running text, without headings, code and tables."""
-    plain = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
-    blocks = (" ".join(block.split()) for block in re.split(r"\n\s*\n", plain))
+    plain = _CODE.sub("", text)
+    blocks = (" ".join(block.split()) for block in _PARAGRAPH_END.split(plain))
     return [block for block in blocks if block and block[0] not in "#|>"]
 
 
@@ -43,8 +46,8 @@ def report(text: str) -> list[str]:
     for block in blocks:
         if (count := len(block.split())) > _LONG_PARAGRAPH:
             found.append(f"long paragraph ({count} words): {block[:_SHOWN]}...")
-    worn = [match.group(0).lower() for match in _WORN.finditer(text)]
-    found += [f"worn-out: {word} ({worn.count(word)})" for word in dict.fromkeys(worn)]
+    worn = Counter(match.group(0).lower() for match in _WORN.finditer(text))
+    found += [f"worn-out: {word} ({count})" for word, count in worn.items()]
     return found
 
 
