@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 
 MEGABYTE: Final = 1024 * 1024
 MAX_RATIO: Final = 100
+_NESTED: Final = 4
 _SMALL: Final = MEGABYTE  # a small archive may unpack to so much, whatever its ratio
 _BLOCK: Final = 512
 _SHOWN: Final = 120  # characters of a path in a sentence
 _GZIP: Final = b"\x1f\x8b"
 _ZIP: Final = b"PK"
+_ZIP_ENTRY: Final = b"PK\x01\x02"  # begins each entry of a zip's directory
 _PLAIN: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 #: Left behind by file managers and tools: no part of a folder that is handed over.
 _LITTER: Final = frozenset({"__MACOSX", "__pycache__", ".DS_Store", ".git", "Thumbs.db"})
@@ -148,6 +150,10 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 def _unzip(data: bytes, limits: ArchiveLimits) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
+    # zipfile builds an object for each entry before it says how many there are. Archives that lie
+    # unpacked inside this one have such marks, too.
+    if data.count(_ZIP_ENTRY) > _NESTED * limits.entries:
+        _refuse(f"has more than {limits.entries} entries: leave files out")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entries = archive.infolist()
         if len(entries) > limits.entries:
@@ -164,7 +170,9 @@ def _unzip(data: bytes, limits: ArchiveLimits) -> dict[str, bytes]:
                 continue
             if kind not in (0, stat.S_IFREG):
                 _refuse(f"has a link or device, {entry.filename[:_SHOWN]!r}: leave it out")
-            _add(files, entry.filename, archive.read(entry))
+            # Asked for all, zipfile would unpack whatever is there, and compare the sizes then.
+            with archive.open(entry) as stream:
+                _add(files, entry.filename, stream.read(entry.file_size + 1))
     return files
 
 
