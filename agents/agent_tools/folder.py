@@ -105,6 +105,7 @@ def patch(
     """Apply a unified diff to files of the folder: all of it, or nothing."""
     folder = Folder.of(context)
     changed: dict[str, bytes | None] = {}
+    room = 2 * MAX_BYTES  # of files before and after: a short diff may name a long file many times
     for one in _changes_of(diff):
         if one.header is None or one.changes is None:
             continue
@@ -116,10 +117,16 @@ def patch(
             raise FolderError(
                 f"The diff does not fit {old or new}: {error}. Read it again."
             ) from None
+        written = "".join(f"{line}\n" for line in after).encode()
+        room -= len(before) + len(written)
+        if room < 0:
+            raise FolderError(
+                f"The diff changes more than {MAX_BYTES} bytes of files: apply it in parts."
+            )
         if old is not None and old != new:
             changed[old] = None
         if new is not None:
-            changed[new] = "".join(f"{line}\n" for line in after).encode()
+            changed[new] = written
     if not changed:
         raise FolderError("That is no unified diff: it needs lines with ---, +++ and @@.")
     folder.change(changed)

@@ -22,6 +22,8 @@ from agents.runtime.folder_limits import MAX_FILE_BYTES
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import ToolContext
 from tests.runtime.test_conversations import Voice
+from tests.security.measured import MOST_MEGABYTES, measured
+from tests.sizes import sized
 from tools.sandbox.choice import find_sandbox
 from tools.sandbox.program import Limits
 
@@ -149,6 +151,31 @@ async def test_too_much_is_refused_and_nothing_is_written(
                 with pytest.raises(FolderError):
                     folder.change({"x": b"12345"})
         assert files_of(run) == {"a/b.txt": b"one\ntwo\n"}
+
+    await in_thread(check)
+
+
+async def test_a_short_call_that_makes_a_long_text_is_refused_before_it_is_made(run: Run) -> None:
+    """47,000 pieces of 47,000 characters would be 2.2 GB."""
+    pieces = "a" * sized(4_000, full=47_000)
+    heads = "".join(
+        f"--- /dev/null\n+++ b/{n}.txt\n@@ -0,0 +1 @@\n+x\n"
+        f"--- a/big.txt\n+++ b/{n}.txt\n@@ -1 +1 @@\n-x\n+y\n"
+        for n in range(40)
+    )
+
+    def check() -> None:
+        Folder(run.root_id, "9.0").change(
+            {"a.txt": pieces.encode(), "big.txt": b"x\n" + (b"y" * 999 + b"\n") * 4_000}
+        )
+        before = files_of(run)
+        with measured() as amounts:
+            with pytest.raises(FolderError, match=r"a.txt would have more than \d+ bytes"):
+                edit(context_of(run, "9.1"), "a.txt", "a", "b" * 47_000, every=True)
+            with pytest.raises(FolderError, match="changes more than 33554432 bytes of files"):
+                patch(context_of(run, "9.2"), heads)
+        assert amounts.megabytes < MOST_MEGABYTES, str(amounts)
+        assert files_of(run) == before
 
     await in_thread(check)
 
