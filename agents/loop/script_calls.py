@@ -1,8 +1,12 @@
-"""Calls of a script: its next step, as the events that the turn's calls continue with."""
+"""Calls of a script: its next step, as the events that the turn's calls continue with.
+
+Each event of a script carries what was printed since the one before. All of them together keep as
+much as the agent's model may read of a result: a script may make hundreds of calls.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agents.journal.events import ScriptCalled, ToolFinished
 from agents.llm.messages import ToolCall
@@ -11,9 +15,13 @@ from tools.result import answer
 from tools.scripts.steps import PausedScript
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agents.definitions.definition import AgentDefinition
     from agents.loop.ports import ReadyCall, Toolbox
     from agents.loop.state import CallState, RunState
+
+_CUT: Final = "\n[cut: more was printed before the script's end than is kept]\n"
 
 
 async def advance(
@@ -33,6 +41,7 @@ async def advance(
         if one.parent == call.call_id and one.finished is not None
     }
     found = await toolbox.advance_script(ready, call.rounds, results)
+    most = definition.max_tool_output_bytes
     if isinstance(found, PausedScript):
         first = len(results)
         calls = tuple(
@@ -40,12 +49,17 @@ async def advance(
             for number, one in enumerate(found.calls, first)
         )
         return ScriptCalled(
-            call.call_id, first, calls, found.snapshot, found.printed, found.duration_ms
+            call.call_id,
+            first,
+            calls,
+            found.snapshot,
+            _kept(found.printed, call.rounds, most),
+            found.duration_ms,
         )
     printed = "".join(one.printed for one in call.rounds) + found.printed
     text = "\n".join(filter(None, (printed.rstrip("\n"), found.text)))
     text = text or "The script ended without a value and printed nothing."
-    done = answer(text, found.status, definition.max_tool_output_bytes)
+    done = answer(text, found.status, most)
     done = await toolbox.store_from_loop(call.call_id, call.call.name, done)
     return ToolFinished(
         call.call_id,
@@ -55,3 +69,13 @@ async def advance(
         sum(one.duration_ms for one in call.rounds) + found.duration_ms,
         artifact=done.artifact,
     )
+
+
+def _kept(printed: str, rounds: Sequence[ScriptCalled], most: int) -> str:
+    """Return what an event keeps of a printed text, after the rounds before it."""
+    room = most - sum(len(one.printed.encode()) for one in rounds)
+    data = printed.encode()
+    if len(data) <= room:
+        return printed
+    # A note that was added before left no room, not even for itself.
+    return "" if room < 0 else data[:room].decode("utf-8", "ignore") + _CUT

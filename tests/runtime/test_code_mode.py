@@ -62,6 +62,27 @@ async def ran(studio: Studio, text: str) -> list[tuple[str, str, str]]:
     return await calls(run)
 
 
+async def test_what_a_script_prints_is_kept_within_the_bound_of_a_result(
+    studio: Studio, agent: Create
+) -> None:
+    """Once for the whole script, which may print before each of its calls."""
+    await orm.run_in_thread(lambda: agent(tools=["calculate"], code_mode=True))
+    text = "for n in range(20):\n    print('ü' * 5_000)\n    await calculate('1+1')\nprint('end')"
+    run = await studio.run(script(text))
+    assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Done."), run.error
+
+    def read() -> list[str]:
+        events = RunEvent.objects.filter(run=run, type="script.called").order_by("seq")
+        return [event.payload["printed"] for event in events]
+
+    printed = await orm.run_in_thread(read)
+    assert len(printed) == 20
+    assert 32_768 <= len("".join(printed).encode()) < 32_768 + 100
+    assert "".join(printed).count("[cut: more was printed") == 1
+    (call, *_) = await calls(run)
+    assert "[cut: more was printed" in call[2] or "[cut: the first" in call[2]
+
+
 SUMS = """
 import asyncio
 print("sums")

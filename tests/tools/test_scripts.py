@@ -263,6 +263,33 @@ async def test_a_script_makes_so_many_calls_and_no_more(
         assert (ended.status, len(rounds)) == (status, 2), ended.text
 
 
+async def test_the_calls_of_a_script_have_a_bound_of_their_arguments(
+    interpreter: ScriptInterpreter,
+) -> None:
+    """A round of 64 calls with 2 MB each would be 128 MB in the journal."""
+    text = "import asyncio\nx = 'x' * {size}\nawait asyncio.gather(*[print_(x) for _ in range(64)])"
+    ended, rounds, _ = await Play(interpreter).play(text.format(size=2_000_000))
+    assert (ended.status, rounds) == ("error", [])
+    assert "the calls of a script take at most 4,000,000 characters in all" in ended.text
+    one_by_one = "for _ in range(3):\n    await print_('x' * 1_500_000)"
+    ended, rounds, _ = await Play(interpreter, keeps=False).play(one_by_one)
+    assert (ended.status, len(rounds)) == ("error", 2)
+
+
+async def test_snapshots_of_a_script_are_kept_within_a_bound(
+    interpreter: ScriptInterpreter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = "for n in range(6):\n    await print_(str(n))\nn"
+    ended, rounds, _ = await Play(interpreter).play(script)
+    first = len(rounds[0].snapshot)
+    assert first
+    monkeypatch.setattr("tools.scripts.interpreter.MAX_SNAPSHOTS", 3 * first)
+    fewer, others, _ = await Play(interpreter).play(script)
+    assert (fewer.text, len(others)) == (ended.text, len(rounds))
+    assert 0 < sum(len(one.snapshot) for one in others) <= 3 * first
+    assert not others[-1].snapshot
+
+
 @pytest.mark.parametrize(
     ("script", "status"),
     [("f = print_\nlen(await f('a'))", "ok"), ("f = memoryview\n1", "error")],

@@ -17,6 +17,7 @@ import re
 import time
 import zlib
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import to_jsonable_python
@@ -52,11 +53,13 @@ if TYPE_CHECKING:
 
 MAX_CALLS: Final = 500  # of one script
 MAX_TOGETHER: Final = 64  # of them at a time
+MAX_ARGUMENTS: Final = 4_000_000  # characters of JSON, of all of them together
 MAX_SECONDS: Final = 5.0  # in the interpreter, between two pauses
 MAX_MEMORY: Final = 64 * 1024 * 1024
 MAX_DEPTH: Final = 200
 MAX_PRINTED: Final = 1024 * 1024  # bytes, between two pauses
 MAX_SNAPSHOT: Final = 128 * 1024  # characters; of a script that holds more, none is kept
+MAX_SNAPSHOTS: Final = 32 * MAX_SNAPSHOT  # of all snapshots of a script; none is kept of the rest
 
 _LIMITS: Final[ResourceLimits] = {
     "max_turn_duration_secs": MAX_SECONDS,
@@ -204,7 +207,8 @@ class _Step:
             answers = (self._answer(*each) for each in zip(one.calls, one.results, strict=True))
             at = await self._run(await at.resume(dict(zip(ids, answers, strict=True))))
         if isinstance(at, AsyncFutureSnapshot):
-            return PausedScript(self._made(), _packed(at.dump()))
+            room = MAX_SNAPSHOTS - sum(len(one.snapshot) for one in self.rounds)
+            return PausedScript(self._made(), _packed(at.dump(), room))
         if not isinstance(at, MontyComplete):
             raise TypeError("a script ends, or waits for calls")
         if self._calls:
@@ -267,6 +271,10 @@ class _Step:
             arguments = function.arguments(at.args, at.kwargs)
         except (TypeError, ValueError) as error:
             return await at.resume({"exception": error})
+        made = chain(self._calls.values(), *(one.calls for one in self.rounds))
+        if len(arguments) + sum(len(one.arguments) for one in made) > MAX_ARGUMENTS:
+            message = f"the calls of a script take at most {MAX_ARGUMENTS:,} characters in all"
+            return await at.resume({"exc_type": "RuntimeError", "message": message})
         self._calls[at.call_id] = ScriptCall(function.tool, arguments)
         return await at.resume({"future": ...})
 
@@ -331,10 +339,10 @@ def _as_text(value: Any) -> str:
     return json.dumps(plain, ensure_ascii=False)
 
 
-def _packed(state: bytes) -> str:
-    """Return a snapshot as text; empty if it is too large to be kept."""
+def _packed(state: bytes, room: int) -> str:
+    """Return a snapshot as text; empty if it is too large to be kept, alone or in the room left."""
     text = f"{_VERSION}:{base64.b64encode(zlib.compress(state)).decode()}"
-    return text if len(text) <= MAX_SNAPSHOT else ""
+    return text if len(text) <= min(MAX_SNAPSHOT, room) else ""
 
 
 def _unpacked(text: str) -> bytes | None:
