@@ -77,6 +77,10 @@ def called(request: dict[str, Any]) -> dict[str, Any] | None:
         case "line":
             sys.stdout.write("x" * 100_000_000)
             sys.stdout.flush()
+        case "blocks":
+            return {"content": [{"type": "text", "text": ""}] * 125_000}
+        case "asks" | "pings":
+            flood()
         case "ids":
             say({"id": 99_999, "result": {"content": []}})
             say({"id": "x", "result": {"content": []}})
@@ -92,6 +96,19 @@ def begin_late(folder: Path) -> None:
     (folder / "started").touch()
     while not (folder / "go").exists():
         time.sleep(0.02)
+
+
+def flood() -> None:
+    """Ask without reading an answer, until the pipe is closed."""
+    form = {"type": "object", "properties": {"size": {"type": "string"}}}
+    asked = {"message": "x" * 30_000, "requestedSchema": form}
+    number = 0
+    while True:
+        number += 1
+        if WAY == "asks":
+            say({"id": number, "method": "elicitation/create", "params": asked})
+        else:
+            say({"id": number, "method": "ping", "params": {"_meta": {"x": "y" * 30_000}}})
 
 
 def main() -> None:

@@ -63,8 +63,14 @@ def test_a_reply_is_sent_with_the_state(status: str, value: Any, action: str) ->
     assert questions.responses(None) == (None, None)
 
 
-def test_a_question_in_the_middle_of_a_call_leaves_a_sentence() -> None:
-    text = questions.with_declined("result", ["Which size?"])
+def test_questions_in_the_middle_of_a_call_leave_one_sentence() -> None:
+    declined = questions.Declined()
+    assert questions.with_declined("result", declined) == "result"
+    declined.add("Which size?")
+    text = questions.with_declined("result", declined)
     assert text.startswith("result\n[Heartbit: ")
-    assert "it was declined: Which size?" in text
-    assert questions.with_declined("result", []) == "result"
+    assert text.endswith("it was declined: Which size?]")
+    for _ in range(41):
+        declined.add("x" * 1_000_000)
+    text = questions.with_declined("result", declined)
+    assert text.endswith("it was declined: Which size? (42 questions in all)]")

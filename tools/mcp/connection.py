@@ -93,7 +93,7 @@ class McpConnection:
         self._say = say
         self._is_stale = False
         self._hashes: dict[str, str] = {}
-        self._declined: dict[object, list[str]] = {}
+        self._declined: dict[object, questions.Declined] = {}
         self._relisting = asyncio.Lock()
         self._end = asyncio.Event()
         self._opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
@@ -259,13 +259,17 @@ class McpConnection:
     ) -> mcp_types.ElicitResult:
         """Decline a question in the middle of a call, which would be held open for a person."""
         for declined in self._declined.values():
-            declined.append(params.message)
+            declined.add(params.message)
+            if declined.count > questions.MOST_DECLINED:
+                most = questions.MOST_DECLINED
+                self._failure = McpConnectionError(f"it asked more than {most} times in one call")
+                self._end.set()
         return questions.DECLINED
 
     @contextlib.contextmanager
-    def _noting_declined(self) -> Iterator[list[str]]:
+    def _noting_declined(self) -> Iterator[questions.Declined]:
         """Note what the server asks people, and is not answered, while a call runs."""
-        mark, declined = object(), list[str]()
+        mark, declined = object(), questions.Declined()
         self._declined[mark] = declined
         try:
             yield declined

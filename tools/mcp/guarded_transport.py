@@ -7,6 +7,7 @@ within the server's origin only, and every hop comes through here again.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import httpx
@@ -14,6 +15,8 @@ import httpx2
 
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.errors import BlockedAddressError
+from heartbit_site.base.json_values import MAX_VALUES, ValueCount
+from tools.mcp.allowance import Allowance
 from tools.mcp.guarded_client import SILENCE_SECONDS
 
 if TYPE_CHECKING:
@@ -26,6 +29,10 @@ if TYPE_CHECKING:
 REFUSED: Final = -32_091
 _REFUSALS: Final = (401, 403)
 _MOST_CHARACTERS: Final = 4_000
+_EVENTS: Final = "text/event-stream"
+#: The end of an event of a stream, where its values are counted anew.
+_EVENT_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+_LINE_ENDS: Final = 6  # of an event with a name and data, in its longest form
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, BlockedAddressError)
 
 
@@ -48,6 +55,7 @@ class GuardedMcpTransport(httpx2.AsyncBaseTransport):
 
     def __init__(self, guarded: GuardedClient) -> None:
         self._guarded = guarded
+        self._allowance = Allowance()
         self.status = 0
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -58,6 +66,7 @@ class GuardedMcpTransport(httpx2.AsyncBaseTransport):
             httpx2.ReadError: The request was sent, and there is no response.
         """
         body = await request.aread()
+        self._allowance.grant()
         try:
             response = await self._guarded.send(
                 self._guarded.build_request(
@@ -76,7 +85,7 @@ class GuardedMcpTransport(httpx2.AsyncBaseTransport):
         return httpx2.Response(
             response.status_code,
             headers=response.headers.raw,
-            stream=_Body(response, request),
+            stream=_Body(response, request, self._allowance),
             request=request,
         )
 
@@ -90,16 +99,36 @@ def _refusal(status: int, challenge: str, request: httpx2.Request) -> httpx2.Res
 
 
 class _Body(httpx2.AsyncByteStream):
-    def __init__(self, response: httpx.Response, request: httpx2.Request) -> None:
+    """A response's body, whose messages are counted before the SDK parses them."""
+
+    def __init__(
+        self, response: httpx.Response, request: httpx2.Request, allowance: Allowance
+    ) -> None:
         self._response = response
         self._request = request
+        self._allowance = allowance
+        self._is_stream = response.headers.get("content-type", "").startswith(_EVENTS)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        count = ValueCount()
         try:
             async for data in self._response.aiter_raw():
+                parts = _EVENT_END.split(data) if self._is_stream else [data]
+                await self._allowance.take(self._messages(data), len(data))
+                for number, part in enumerate(parts):
+                    if number:
+                        count.total = 0
+                    if count.feed(part) > MAX_VALUES:
+                        message = f"it sent a message of more than {MAX_VALUES} values"
+                        raise httpx2.ReadError(message, request=self._request)
                 yield data
         except (httpx.HTTPError, HeartbitError) as error:
             raise httpx2.ReadError(str(error), request=self._request) from error
+
+    def _messages(self, data: bytes) -> float:
+        """Return the number of messages of a stream by the ends of their lines."""
+        ends = data.count(b"\n") + data.count(b"\r") if self._is_stream else 0
+        return ends / _LINE_ENDS
 
     async def aclose(self) -> None:
         await self._response.aclose()

@@ -7,6 +7,7 @@ is the run's to keep. Older ones ask in the middle of a call, which would have t
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import mcp_types
@@ -18,8 +19,6 @@ from heartbit_site.base.untrusted import clean_json, clean_text
 from tools.mcp.errors import McpError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from heartbit_site.base.suspensions import QuestionReply
 
 DECLINED: Final = mcp_types.ElicitResult(action="decline")
@@ -27,6 +26,9 @@ DECLINED: Final = mcp_types.ElicitResult(action="decline")
 MOST_CHARACTERS: Final = 2_000
 MOST_FORM_CHARACTERS: Final = 20_000
 MOST_STATE_CHARACTERS: Final = 100_000
+#: Questions in the middle of one call; and characters of one that are noted.
+MOST_DECLINED: Final = 100
+MOST_NOTED: Final = 500
 
 
 def question(result: mcp_types.InputRequiredResult, server: str) -> Question | None:
@@ -64,14 +66,30 @@ def responses(reply: QuestionReply | None) -> tuple[dict[str, Any] | None, str |
     return {kept["name"]: answer}, kept["state"]
 
 
-def with_declined(text: str, messages: Sequence[str]) -> str:
+@dataclass(slots=True)
+class Declined:
+    """Questions that were declined during a call: the first one's beginning, and their number."""
+
+    message: str = ""
+    count: int = 0
+
+    def add(self, message: str) -> None:
+        """Note a question."""
+        if not self.count:
+            self.message = message[:MOST_NOTED]
+        self.count += 1
+
+
+def with_declined(text: str, declined: Declined) -> str:
     """Return a result with a sentence about the questions that were declined meanwhile."""
-    for message in messages[:1]:
-        text += (
-            "\n[Heartbit: the server asked a person for input in the middle of the call, which its "
-            f"version of the protocol cannot leave open; it was declined: {message[:500]}]"
-        )
-    return text
+    if not declined.count:
+        return text
+    more = f" ({declined.count} questions in all)" if declined.count > 1 else ""
+    return (
+        f"{text}\n[Heartbit: the server asked a person for input in the middle of the call, which "
+        "its version of the protocol cannot leave open; it was declined: "
+        f"{declined.message}{more}]"
+    )
 
 
 def _is_form(form: Any) -> bool:

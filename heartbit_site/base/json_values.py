@@ -1,0 +1,48 @@
+"""Count of the values of a JSON text before it is parsed, in pieces as it arrives. Pure.
+
+A parser builds objects of hundreds of bytes from values of two, so that 10 MB of JSON may take 1 GB
+of memory. The count builds none, and takes no more memory than a piece.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+#: Values of a text that is taken from others: some 100 MB once they are parsed, and models built.
+MAX_VALUES: Final = 100_000
+_PIECE: Final = 65_536
+_BEGINS: Final = (b"{", b"[", b",")
+# A string ends with its line as well, since JSON has no raw line ends in strings: no unfinished
+# string of one line hides the values of the next.
+_STRING: Final = re.compile(
+    rb'"[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+(?:"|\\?(?=[\r\n]))', re.DOTALL
+)
+
+
+class ValueCount:
+    """Count of objects, arrays and their items; at least the number of values less one.
+
+    Attributes:
+        total: Values since the count began, or was set back to 0.
+    """
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._rest = b""  # what continues a string: its quote, and a backslash before its end
+
+    def feed(self, piece: bytes) -> int:
+        """Count the values of the next piece of a text, and return the total."""
+        outside = _STRING.sub(b"", self._rest + piece)
+        outside, quote, inside = outside.partition(b'"')
+        backslashes = len(inside) - len(inside.rstrip(b"\\"))
+        self._rest = quote + b"\\" * (backslashes % 2)
+        self.total += sum(map(outside.count, _BEGINS))
+        return self.total
+
+
+def has_too_many(text: bytes, most: int = MAX_VALUES) -> bool:
+    """Return True if a text has more values; it is not read beyond them."""
+    count = ValueCount()
+    pieces = (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
+    return any(count.feed(piece) > most for piece in pieces)
