@@ -1,19 +1,21 @@
-"""Reading of a document's next part, in a process that is bounded in time and memory."""
+"""Reading of a document's next part, in a process behind walls, bounded in time and memory."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from heartbit_site.base.reader_process import ReaderError, ReaderLimits, read
 from memory.errors import UnreadableDocumentError
 from memory.knowledge.passages import PassageText
 
 #: Limit on one part; a claim on a document lasts longer.
 PART_TIMEOUT_SECONDS: Final = 30.0
+_CPU_SECONDS: Final = 20
+_MEMORY_BYTES: Final = 1_000_000_000
+_OUTPUT_BYTES: Final = 64_000_000
 _SCRIPT: Final = Path(__file__).with_name("reading_script.py")
 
 
@@ -49,18 +51,10 @@ def read_part(name: str, kind: str, data: bytes, *, pages_read: int) -> Document
     Raises:
         UnreadableDocumentError: It is damaged, or takes too much time or memory.
     """
+    limits = ReaderLimits(PART_TIMEOUT_SECONDS, _CPU_SECONDS, _MEMORY_BYTES, _OUTPUT_BYTES)
     try:
-        done = subprocess.run(  # noqa: S603  this interpreter, and a file of our own
-            [sys.executable, "-I", str(_SCRIPT), kind, str(pages_read)],
-            input=data,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=PART_TIMEOUT_SECONDS,
-            env={},
-            check=True,
-        )
-        found = json.loads(done.stdout)
-    except (subprocess.SubprocessError, ValueError):
+        found = json.loads(read(_SCRIPT, [kind, str(pages_read)], data, limits))
+    except (ReaderError, ValueError):
         part = f", from page {pages_read + 1} on," if pages_read else ""
         raise UnreadableDocumentError(
             f"{name}{part} takes too much time or memory to read: divide it, or store it as text."

@@ -1,9 +1,9 @@
-"""Program that reads a part of a document, with limits on its time and memory.
+"""Program that reads a part of a document, behind walls (``heartbit_site.base.reader_walls``).
 
 It is run as a file by ``memory.knowledge.reader``, in a process of its own: a document of a
-stranger can keep a parser busy for hours or fill the memory, and a thread cannot be stopped. It
-reads the document from its standard input, and writes JSON: the pages and passages, or ``refused``
-with the end of a sentence.
+stranger can keep a parser busy for hours, fill the memory or take it over, and a thread cannot be
+stopped. It reads the document from its standard input, and writes JSON: the pages and passages, or
+``refused`` with the end of a sentence.
 """
 
 from __future__ import annotations
@@ -12,13 +12,10 @@ import importlib
 import json
 import logging
 import re
-import resource
 import sys
 import warnings
 from pathlib import Path
 
-CPU_SECONDS = 20
-MEMORY_BYTES = 1_000_000_000
 MOST_CHARACTERS = 10_000_000
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -30,15 +27,12 @@ def main(kind: str, first: int) -> None:
         kind: A value of ``DocumentKind``.
         first: Number of pages that were read before.
     """
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")
     logging.disable()
     data = sys.stdin.buffer.read()
     try:
-        sys.stdout.write(json.dumps(_read(kind, data, first)))
+        answer = json.dumps(_read(kind, data, first), ensure_ascii=False)
+        sys.stdout.buffer.write(answer.encode())
     except MemoryError:
         sys.exit(3)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +12,7 @@ from pydantic import Field
 
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.transport import FROM_PRIVATE_HOST
+from heartbit_site.base.reader_process import ReaderError, ReaderLimits, read_on_loop
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.connectors import page_reader
 from tools.http_messages import PRIVATE_HOST, Url, is_text
@@ -29,6 +28,9 @@ _MOST_OF_HTML = 3_000_000  # bytes
 _MOST_OF_TITLE = 300
 _MOST_OF_URL = 2_000
 READ_SECONDS = 15.0
+_CPU_SECONDS = 10
+_MEMORY_BYTES = 500_000_000
+_OUTPUT_BYTES = 32_000_000
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
 _HEAD_BYTES = 4_096
 
@@ -86,29 +88,19 @@ async def _read(response: httpx.Response, content_type: str) -> tuple[str, str]:
     kind = content_type.partition(";")[0].strip().lower()
     if "html" not in kind and not (kind == "unknown" and "<html" in source[:_HEAD_BYTES].lower()):
         return "", source[: page_reader.MOST_CHARACTERS]
-    title, text = await asyncio.to_thread(_title_and_text, source, str(response.url))
-    return one_line(title, _MOST_OF_TITLE), text
+    title, text = await _main_text(source, str(response.url))
+    if not text:  # pages of few words have no main text, and some are too much for the reader
+        text = await asyncio.to_thread(text_of_html, source)
+    return one_line(title, _MOST_OF_TITLE), text[: page_reader.MOST_CHARACTERS] or "(no text)"
 
 
-def _title_and_text(source: str, url: str) -> tuple[str, str]:
-    title, text = _main_text(source, url)
-    # Pages of few words have no main text, and some are too much for the reader.
-    return title, text or text_of_html(source)[: page_reader.MOST_CHARACTERS] or "(no text)"
-
-
-def _main_text(source: str, url: str) -> tuple[str, str]:
+async def _main_text(source: str, url: str) -> tuple[str, str]:
     """Return the title and the main text of a page; both empty if the reader failed."""
+    data = source.encode("utf-8", "replace")
+    limits = ReaderLimits(READ_SECONDS, _CPU_SECONDS, _MEMORY_BYTES, _OUTPUT_BYTES)
+    script = Path(page_reader.__file__)
     try:
-        done = subprocess.run(  # noqa: S603  this interpreter, and a file of our own
-            [sys.executable, "-I", str(Path(page_reader.__file__)), url[:_MOST_OF_URL]],
-            input=source.encode("utf-8", "replace"),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=READ_SECONDS,
-            env={},
-            check=True,
-        )
-        page = json.loads(done.stdout)
-    except (subprocess.SubprocessError, OSError, ValueError):
+        page = json.loads(await read_on_loop(script, [url[:_MOST_OF_URL]], data, limits))
+    except (ReaderError, ValueError):
         return "", ""
     return page["title"], page["text"]

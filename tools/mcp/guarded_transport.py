@@ -16,8 +16,8 @@ import httpx2
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.errors import BlockedAddressError
 from heartbit_site.base.json_values import MAX_VALUES, ValueCount
-from tools.mcp.allowance import Allowance
 from tools.mcp.guarded_client import SILENCE_SECONDS
+from tools.mcp.message_pace import MessagePace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -55,7 +55,7 @@ class GuardedMcpTransport(httpx2.AsyncBaseTransport):
 
     def __init__(self, guarded: GuardedClient) -> None:
         self._guarded = guarded
-        self._allowance = Allowance()
+        self._pace = MessagePace()
         self.status = 0
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -66,7 +66,7 @@ class GuardedMcpTransport(httpx2.AsyncBaseTransport):
             httpx2.ReadError: The request was sent, and there is no response.
         """
         body = await request.aread()
-        self._allowance.grant()
+        self._pace.grant()
         try:
             response = await self._guarded.send(
                 self._guarded.build_request(
@@ -85,7 +85,7 @@ class GuardedMcpTransport(httpx2.AsyncBaseTransport):
         return httpx2.Response(
             response.status_code,
             headers=response.headers.raw,
-            stream=_Body(response, request, self._allowance),
+            stream=_Body(response, request, self._pace),
             request=request,
         )
 
@@ -102,11 +102,11 @@ class _Body(httpx2.AsyncByteStream):
     """A response's body, whose messages are counted before the SDK parses them."""
 
     def __init__(
-        self, response: httpx.Response, request: httpx2.Request, allowance: Allowance
+        self, response: httpx.Response, request: httpx2.Request, pace: MessagePace
     ) -> None:
         self._response = response
         self._request = request
-        self._allowance = allowance
+        self._pace = pace
         self._is_stream = response.headers.get("content-type", "").startswith(_EVENTS)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -114,7 +114,7 @@ class _Body(httpx2.AsyncByteStream):
         try:
             async for data in self._response.aiter_raw():
                 parts = _EVENT_END.split(data) if self._is_stream else [data]
-                await self._allowance.take(self._messages(data), len(data))
+                await self._pace.take(self._messages(data), len(data))
                 for number, part in enumerate(parts):
                     if number:
                         count.total = 0

@@ -23,8 +23,8 @@ from mcp.shared.message import SessionMessage
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.scratch import scratch_folder
 from heartbit_site.base.json_values import MAX_VALUES, has_too_many
-from tools.mcp.allowance import Allowance
 from tools.mcp.errors import McpConnectionError
+from tools.mcp.message_pace import MessagePace
 from tools.mcp.open_requests import OpenRequests
 from tools.mcp.program_line import read_line
 from tools.mcp.walls import walled
@@ -62,10 +62,10 @@ _probed = Probed()
 
 
 @dataclass(frozen=True, slots=True)
-class _Pace:
+class _Bounds:
     """Bounds of what a process may send before it has to wait."""
 
-    allowance: Allowance
+    pace: MessagePace
     requests: OpenRequests
 
 
@@ -83,13 +83,13 @@ async def stdio(words: Sequence[str], *, number: int) -> AsyncIterator[Transport
     with scratch_folder("mcp") as home:
         async with _started(read_line(words), str(home), number) as process:
             tail = bytearray()
-            pace = _Pace(Allowance(), OpenRequests())
+            bounds = _Bounds(MessagePace(), OpenRequests())
             ending = anyio.Event()
             async with anyio.create_task_group() as tasks:
                 incoming, messages = anyio.create_memory_object_stream[Any](0)
                 outgoing, written = anyio.create_memory_object_stream[Any](0)
-                tasks.start_soon(_read, process, incoming, tail, ending, pace)
-                tasks.start_soon(_write, process, written, pace)
+                tasks.start_soon(_read, process, incoming, tail, ending, bounds)
+                tasks.start_soon(_write, process, written, bounds)
                 tasks.start_soon(_keep_tail, process, tail)
                 try:
                     yield messages, outgoing
@@ -175,20 +175,20 @@ async def _read(
     incoming: ObjectSendStream[Any],
     tail: bytearray,
     ending: anyio.Event,
-    pace: _Pace,
+    bounds: _Bounds,
 ) -> None:
     """Pass on the messages of its output; a line that is none is dropped, as the SDK does."""
     async with incoming:
         try:
             async for line in _lines(_pipe(process.stdout)):
-                await pace.allowance.take(1, len(line))
+                await bounds.pace.take(1, len(line))
                 if has_too_many(line):
                     raise McpConnectionError(f"it wrote a line of more than {MAX_VALUES} values")
                 try:
                     message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except (ValueError, RecursionError):
                     continue
-                await pace.requests.add(message)
+                await bounds.requests.add(message)
                 await incoming.send(SessionMessage(message))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return
@@ -212,16 +212,16 @@ async def _lines(output: ByteReceiveStream) -> AsyncIterator[bytes]:
 
 
 async def _write(
-    process: Process, written: ObjectReceiveStream[SessionMessage], pace: _Pace
+    process: Process, written: ObjectReceiveStream[SessionMessage], bounds: _Bounds
 ) -> None:
     stdin = _pipe(process.stdin)
     with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
         async for message in written:
             text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
             if isinstance(message.message, mcp_types.JSONRPCRequest):
-                pace.allowance.grant()
+                bounds.pace.grant()
             await stdin.send(f"{text}\n".encode())
-            pace.requests.answered(message.message)
+            bounds.requests.answered(message.message)
 
 
 async def _keep_tail(process: Process, tail: bytearray) -> None:

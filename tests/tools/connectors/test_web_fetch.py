@@ -101,8 +101,8 @@ async def test_a_hostile_page_ends_in_time(server: Server, page: bytes) -> None:
     assert len(result.content) < web_fetch.PAGE_CHARACTERS + 500
 
 
-def test_a_reader_that_fails_gives_no_text(
+async def test_a_reader_that_fails_gives_no_text(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(page_reader, "__file__", "/nowhere.py")
-    assert web_fetch._main_text("<p>x", "http://a.example/") == ("", "")
+    assert await web_fetch._main_text("<p>x", "http://a.example/") == ("", "")

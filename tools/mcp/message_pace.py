@@ -1,4 +1,4 @@
-"""Pace at which a server may send: it waits, and nobody else does.
+"""Pace at which a server may send: it waits, and no other run does.
 
 Each message of a server takes time of the loop that all runs share. A server may send as much as
 its calls ask for, and a number beyond; the rest is read as slowly as a person would.
@@ -20,7 +20,7 @@ PER_REQUEST: Final = 100
 BYTES: Final = 100_000
 
 
-class Allowance:
+class MessagePace:
     """Messages that a server may still send without waiting."""
 
     def __init__(self) -> None:

@@ -1,0 +1,148 @@
+"""Readers of outsiders' files, each in a process of its own behind walls, and few at a time.
+
+A parser may be kept busy for hours, fill the memory, or be taken over. A reader is a script that
+reads a file from its standard input and writes what it found to its standard output.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from heartbit_site.base.errors import HeartbitError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Readers of one process at a time, of those that ``read_on_loop`` starts.
+MOST_AT_ONCE: Final = 4
+_WALLS: Final = Path(__file__).with_name("reader_walls.py")
+_PIECE: Final = 1 << 20
+_LOOK_MILLISECONDS: Final = 100
+_END_SECONDS: Final = 2.0
+
+
+class ReaderError(HeartbitError):
+    """The reader ended without an answer, or took too much time, memory or output."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderLimits:
+    """Limits of one reader.
+
+    Attributes:
+        seconds: Wall time.
+        cpu_seconds: Processor time.
+        memory_bytes: Address space.
+        output_bytes: Output.
+    """
+
+    seconds: float
+    cpu_seconds: int
+    memory_bytes: int
+    output_bytes: int
+
+
+def read(
+    script: Path,
+    words: Sequence[str],
+    data: bytes,
+    limits: ReaderLimits,
+    cancelled: threading.Event | None = None,
+) -> bytes:
+    """Return what a reader writes about a file.
+
+    Args:
+        script: The reader.
+        words: Its arguments.
+        data: The file.
+        limits: Limits of the process.
+        cancelled: Ends the reader when it is set.
+
+    Raises:
+        ReaderError: It gave no answer within its limits.
+    """
+    source = os.memfd_create("heartbit-file")
+    try:
+        with open(source, "wb", closefd=False) as file:
+            file.write(data)
+        os.lseek(source, 0, os.SEEK_SET)
+        limited = (str(limits.cpu_seconds), str(limits.memory_bytes))
+        process = subprocess.Popen(  # noqa: S603  this interpreter, and files of our own
+            [sys.executable, "-I", str(_WALLS), *limited, str(script), *words],
+            stdin=source,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={},
+            cwd="/",
+        )
+    except OSError as error:
+        raise ReaderError(f"The reader cannot be started ({error.strerror}).") from error
+    finally:
+        os.close(source)
+    try:
+        output = _output(process, limits, cancelled or threading.Event())
+    finally:
+        process.kill()
+        code = process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+    if code:
+        raise ReaderError("The reader ended without an answer.")
+    return output
+
+
+async def read_on_loop(
+    script: Path, words: Sequence[str], data: bytes, limits: ReaderLimits
+) -> bytes:
+    """Return what a reader writes, without holding up the loop or its other threads.
+
+    Raises:
+        ReaderError: It gave no answer within its limits.
+    """
+    cancelled = threading.Event()
+    reading = partial(read, script, words, data, limits, cancelled)
+    try:
+        return await asyncio.get_running_loop().run_in_executor(_readers, reading)
+    finally:
+        cancelled.set()
+
+
+_readers: Final = ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="reader")
+
+
+def _output(
+    process: subprocess.Popen[bytes], limits: ReaderLimits, cancelled: threading.Event
+) -> bytes:
+    """Read the output to its end, when the process ends as well."""
+    if process.stdout is None:
+        raise TypeError("the process was started with a pipe")
+    pipe = process.stdout.fileno()
+    until = time.monotonic() + limits.seconds
+    output = bytearray()
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    while time.monotonic() < until and not cancelled.is_set():
+        if not poll.poll(_LOOK_MILLISECONDS):
+            continue
+        piece = os.read(pipe, _PIECE)
+        if not piece:
+            # It cannot close its output and go on: it is given no time for that.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_END_SECONDS)
+            return bytes(output)
+        output += piece
+        if len(output) > limits.output_bytes:
+            raise ReaderError(f"The reader wrote more than {limits.output_bytes} bytes.")
+    raise ReaderError(f"The reader took more than {limits.seconds:g} s.")

@@ -1,0 +1,187 @@
+"""Program that runs a reader of outsiders' files behind walls that the process puts up itself.
+
+It is run as a file by ``heartbit_site.base.reader_process``, and needs nothing but the standard
+library. Before the reader begins, the process gives up what reading needs not: capabilities, files
+but the interpreter's and the reader's own package, every way to write, connect, start a program or
+signal another process. Nothing of it needs privileges or namespaces, so that it holds in containers
+as well (docs/decisions/0051-readers-of-files-wall-themselves-in.md).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import platform
+import resource
+import runpy
+import struct
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_OPEN_FILES: Final = 64
+_NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER_MODE = 38, 22, 2  # prctl
+_CAPABILITIES: Final = 0x20080522  # _LINUX_CAPABILITY_VERSION_3
+
+# Numbers of system calls that every machine has alike.
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_ASK_VERSION, _BENEATH = 1, 1
+_READ_FILE, _READ_DIRECTORY = 1 << 2, 1 << 3
+#: Rights on files by the version of Landlock that first had them; and those on TCP, and scopes.
+_FILE_RIGHTS: Final = {1: (1 << 13) - 1, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
+_TCP_RIGHTS, _TCP_VERSION = 0b11, 4
+_SCOPES, _SCOPE_VERSION = 0b11, 6  # abstract sockets, signals
+
+_X86_64: Final = "x86_64"
+_AUDIT_ARCH: Final = 0xC000003E
+_X32_BIT: Final = 0x40000000
+_FIRST_UNKNOWN: Final = 463
+#: Denied system calls of x86_64, by what they would do.
+_DENIED: Final = (
+    *(41, 53),  # socket, socketpair
+    *(57, 58, 59, 322),  # fork, vfork, execve, execveat
+    *(62, 129, 200, 234, 297, 424, 434, 438),  # kill and its like, pidfd_open, pidfd_getfd
+    *(101, 310, 311, 312, 440),  # ptrace, process_vm_readv and _writev, kcmp, process_madvise
+    *(141, 142, 144, 160, 203, 251, 302, 314),  # priorities and limits, of others as well
+    *(76, 77, 82, 83, 84, 85, 86, 87, 88, 133),  # truncate, rename, mkdir, creat, link, mknod
+    *(258, 259, 263, 264, 265, 266, 316, 437),  # the same at a directory, openat2
+    *(90, 91, 92, 93, 94, 260, 268, 452),  # chmod, chown
+    *(132, 235, 261, 280),  # times of files
+    *(188, 189, 190, 197, 198, 199),  # extended attributes
+    *(29, 64, 68, 240),  # shared memory, semaphores, queues
+    *(248, 249, 250),  # keys
+    *(155, 161, 165, 166, 272, 308, 428, 429, 430, 431, 432, 433, 442),  # mounts and namespaces
+    *(303, 304, 298, 321, 323, 425, 426, 427),  # file handles, perf, bpf, userfaultfd, io_uring
+)
+_OPEN, _OPENAT, _CLONE, _CLONE3 = 2, 257, 56, 435
+_WRITES: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+_THREAD: Final = 0x10000  # CLONE_THREAD
+_LOAD, _EQUAL, _AT_LEAST, _HAS_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
+_ALLOW, _KILL = 0x7FFF0000, 0x80000000
+_EPERM, _ENOSYS = 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def main(seconds: int, memory_bytes: int, script: str, words: list[str]) -> None:
+    """Run a script behind the walls.
+
+    Args:
+        seconds: Limit of processor time.
+        memory_bytes: Limit of the address space.
+        script: Path of the script; the package that it lies in may be read, too.
+        words: Its arguments.
+    """
+    for kind, most in (
+        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_AS, memory_bytes),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NOFILE, _OPEN_FILES),
+    ):
+        resource.setrlimit(kind, (most, most))
+    _drop_capabilities()
+    _check(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+    _hide_files(Path(script))
+    _filter_calls()
+    sys.argv = [script, *words]
+    runpy.run_path(script, run_name="__main__")
+
+
+def _drop_capabilities() -> None:
+    header = struct.pack("=Ii", _CAPABILITIES, 0)
+    _check(_libc.capset(header, bytes(24)))
+
+
+def _hide_files(script: Path) -> None:
+    """Restrict files to what the interpreter and the script need, with Landlock if there is one."""
+    version = _libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _ASK_VERSION)
+    if version < 0:  # an old kernel, or one that was started without
+        return
+    rights = sum(bits for since, bits in _FILE_RIGHTS.items() if since <= version)
+    ruleset = struct.pack("=Q", rights)
+    if version >= _TCP_VERSION:
+        ruleset += struct.pack("=Q", _TCP_RIGHTS)
+    if version >= _SCOPE_VERSION:
+        ruleset += struct.pack("=Q", _SCOPES)
+    rules = _check(_libc.syscall(_CREATE_RULESET, ruleset, ctypes.c_size_t(len(ruleset)), 0))
+    for path, allowed in _readable(script):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            rule = struct.pack("=Qi", allowed, place)
+            _check(_libc.syscall(_ADD_RULE, rules, _BENEATH, rule, 0))
+            os.close(place)
+    _check(_libc.syscall(_RESTRICT_SELF, rules, 0))
+    os.close(rules)
+
+
+def _readable(script: Path) -> Iterator[tuple[str | Path, int]]:
+    """Yield what may be read, with the rights."""
+    for place in ("/usr", "/lib", "/lib64", sys.prefix, sys.base_prefix):
+        yield place, _READ_FILE | _READ_DIRECTORY
+    for file in ("/etc/ld.so.cache", "/etc/mime.types", "/dev/null", "/dev/urandom"):
+        yield file, _READ_FILE
+    package = script.parent
+    while (package.parent / "__init__.py").exists():
+        package = package.parent
+    yield package, _READ_FILE | _READ_DIRECTORY
+    yield package.parent, _READ_DIRECTORY  # the import of the package looks for its name
+
+
+def _filter_calls() -> None:
+    if platform.machine() != _X86_64:
+        return
+    steps = _filter()
+    code = ctypes.create_string_buffer(steps)
+    program = struct.pack("HxxxxxxP", len(steps) // 8, ctypes.addressof(code))
+    _check(_libc.prctl(_SET_SECCOMP, _FILTER_MODE, program, 0, 0))
+
+
+def _filter() -> bytes:
+    steps: list[bytes] = []
+
+    def add(code: int, value: int, if_true: int = 0, if_false: int = 0) -> None:
+        steps.append(struct.pack("<HBBI", code, if_true, if_false, value))
+
+    add(_LOAD, _ARCH)
+    add(_EQUAL, _AUDIT_ARCH, 1)
+    add(_RETURN, _KILL)
+    add(_LOAD, _NUMBER)
+    add(_AT_LEAST, _X32_BIT, 0, 1)
+    add(_RETURN, _KILL)
+    add(_AT_LEAST, _FIRST_UNKNOWN, 0, 1)
+    add(_RETURN, _ENOSYS)
+    for number in _DENIED:
+        add(_EQUAL, number, 0, 1)
+        add(_RETURN, _EPERM)
+    add(_EQUAL, _CLONE3, 0, 1)  # its flags lie in memory: the C library falls back to clone
+    add(_RETURN, _ENOSYS)
+    for number, argument in ((_OPEN, 1), (_OPENAT, 2)):
+        add(_EQUAL, number, 0, 4)
+        add(_LOAD, _ARGUMENTS + 8 * argument)
+        add(_HAS_BIT, _WRITES, 0, 1)
+        add(_RETURN, _EPERM)
+        add(_RETURN, _ALLOW)
+    add(_EQUAL, _CLONE, 0, 3)
+    add(_LOAD, _ARGUMENTS)
+    add(_HAS_BIT, _THREAD, 1)
+    add(_RETURN, _EPERM)
+    add(_RETURN, _ALLOW)
+    return b"".join(steps)
+
+
+def _check(result: int) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"a wall cannot be put up: {os.strerror(number)}")
+    return result
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:])
