@@ -78,6 +78,8 @@ def main(seconds: int, memory_bytes: int, script: str, words: list[str]) -> None
         script: Path of the script; the package that it lies in may be read, too.
         words: Its arguments.
     """
+    # When memory runs out, the kernel ends this process rather than the worker.
+    Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     for kind, most in (
         (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_AS, memory_bytes),

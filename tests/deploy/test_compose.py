@@ -131,6 +131,15 @@ def test_processes_with_many_sockets_may_open_many_files(name: str) -> None:
     assert SERVICES[name]["ulimits"] == {"nofile": {"soft": 65536, "hard": 65536}}
 
 
+def test_each_service_has_a_limit_of_memory() -> None:
+    limits = {name: service["mem_limit"] for name, service in SERVICES.items()}
+    assert limits.keys() == SERVICES.keys()
+    assert all(re.fullmatch(r"\d+[mg]", limit) for limit in limits.values())
+    assert "--maxmemory 1gb" in " ".join(SERVICES["valkey"]["command"]), "full, and not killed"
+    worker = (ROOT / "deploy/systemd/heartbit-worker@.service").read_text()
+    assert f"MemoryMax={limits['worker'].upper()}\n" in worker
+
+
 def test_the_runner_has_namespaces_and_nothing_to_lose() -> None:
     """It is started by a profile alone; docs/howto/code.md says with which settings."""
     runner = SERVICES["runner"]
