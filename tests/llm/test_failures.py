@@ -163,6 +163,24 @@ async def test_a_very_large_answer_is_cut_off_and_not_worth_another_try() -> Non
     assert not caught.value.retryable
 
 
+async def test_an_answer_with_thousands_of_calls_is_refused() -> None:
+    def calls(number: int) -> list[bytes]:
+        one = {"function": {"name": "f", "arguments": "{}"}}
+        deltas = [{"index": n, "id": f"c{n}", **one} for n in range(number)]
+        end = sse(chunk({}, finish="tool_calls"))
+        return [sse(chunk({"tool_calls": deltas})), end, b"data: [DONE]\n\n"]
+
+    assert await collect(canned(*calls(1_000)))
+    with pytest.raises(AnswerTooLargeError, match="more than 1000 tool calls"):
+        await collect(canned(*calls(1_001)))
+
+
+async def test_an_event_of_many_small_values_is_not_parsed() -> None:
+    event = b'data: {"choices": [' + b"[]," * 100_000 + b"[]]}\n\n"
+    with pytest.raises(AnswerTooLargeError, match="more than 100000 values"):
+        await collect(canned(event))
+
+
 async def test_a_redirect_is_not_followed_even_by_a_client_that_does() -> None:
     seen: list[httpx.Request] = []
 

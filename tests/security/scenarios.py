@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.security.amounts import AMOUNTS
 from tests.security.linear import LINEAR
 from tests.security.scenario import Scenario
 
@@ -128,6 +129,7 @@ SCENARIOS = {
         ),
     ),
     **LINEAR,
+    **AMOUNTS,
     "S15": Scenario(
         "every answer of the API is a described one, whatever is asked",
         ("tests/web/test_schemathesis.py",),

@@ -7,17 +7,24 @@ import struct
 import zipfile
 from typing import TYPE_CHECKING
 
+import httpx
 import httpx2
 import pytest
 
 from agents.runtime.folder_limits import LIMITS
 from heartbit_site.base.archives import RefusedFilesError, unpack
+from heartbit_site.base.credentials import CredentialType
+from heartbit_site.base.errors import HeartbitError
 from tests.base.loopback import response, serving
 from tests.base.test_http_guard import client
 from tests.mcp.servers import connected, hostile, pinned
 from tests.pace import in_time
 from tests.security.measured import MOST_MEGABYTES, MOST_SECONDS, measured, measured_on_loop
 from tests.sizes import sized
+from tools.connectors.calendars import google
+from tools.connectors.service import read_json
+from tools.connectors.xml_text import XmlError, parse_xml
+from tools.mail.mime import read_mail
 from tools.mcp.errors import McpError
 from tools.mcp.guarded_transport import GuardedMcpTransport, sdk_client
 
@@ -50,6 +57,14 @@ def zip_of_entries(number: int) -> bytes:
     entry = struct.pack("<4s4B4HL2L5H2L", b"PK\x01\x02", *fields) + b"a"
     counts = (0, 0, number & 0xFFFF, number & 0xFFFF, len(entry) * number, 4, 0)
     return b"PK\x03\x04" + entry * number + struct.pack("<4s4H2LH", b"PK\x05\x06", *counts)
+
+
+def read_google(answer: httpx.Response) -> None:
+    google._json(answer)
+
+
+def read_service(answer: httpx.Response) -> None:
+    read_json(answer, "Example", CredentialType())
 
 
 def bounded(amounts: Measured, megabytes: float = MOST_MEGABYTES) -> None:
@@ -104,3 +119,35 @@ async def test_an_answer_over_http_is_counted_before_it_is_parsed(kind: str) -> 
                 await sdk.post(f"http://127.0.0.1:{server.port}/mcp", json={})
         await sdk.aclose()
     bounded(amounts, 40)
+
+
+def test_a_mail_in_millions_of_lines_is_decoded_at_once() -> None:
+    head = (
+        b"From: a@b.example\r\nContent-Type: text/plain\r\n"
+        b"Content-Transfer-Encoding: base64\r\n\r\n"
+    )
+    lines = sized(200_000, full=1_600_000)
+    mail = head + b"YWFh\r\n" * lines
+    with measured() as amounts:
+        assert read_mail(mail).text.startswith("aaa")
+    bounded(amounts, 8 * len(mail) / 1_000_000)
+    in_time(amounts.seconds, 1)
+
+
+@pytest.mark.parametrize("item", ["<a/>", '<a b="" c=""/>', "<a b='' c=''/>"])
+def test_xml_of_many_small_elements_is_not_parsed(item: str) -> None:
+    data = f"<r>{item * (4_900_000 // len(item))}</r>".encode()
+    with measured() as amounts, pytest.raises(XmlError, match="more than 200000 tags"):
+        parse_xml(data)
+    bounded(amounts, 16)
+    in_time(amounts.seconds, 1)
+
+
+@pytest.mark.parametrize("read", [read_google, read_service])
+def test_json_of_many_small_values_is_not_parsed(read: Callable[[httpx.Response], None]) -> None:
+    data = b"[" + b"[]," * 1_600_000 + b"[]]"
+    answer = httpx.Response(200, content=data)
+    with measured() as amounts, pytest.raises(HeartbitError, match="more than 100000 values"):
+        read(answer)
+    bounded(amounts, 16)
+    in_time(amounts.seconds, 1)

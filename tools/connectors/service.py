@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.json_values import MAX_VALUES, has_too_many
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.base.visible_text import visible
 from tools.credentials.hiding import hide_secrets
@@ -34,9 +35,11 @@ def read_json(response: httpx.Response, service: str, credential: CredentialType
         credential: The credential of the request, whose secrets are not repeated.
 
     Raises:
-        ServiceError: The answer is an error or a redirect, or it is not JSON.
+        ServiceError: The answer is an error or a redirect, not JSON, or has too many values.
     """
     status = f"{response.status_code} {response.reason_phrase}".strip()
+    if has_too_many(response.content):
+        raise ServiceError(f"{service} answers with more than {MAX_VALUES} values: ask for less.")
     try:
         value = parse_untrusted_json(response.content, max_bytes=_MOST_JSON)
     except UntrustedJSONError as error:

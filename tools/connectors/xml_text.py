@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 MAX_BYTES = 5_000_000
+MAX_MARKS = 200_000  # tags and attributes; a list of 2,000 events has some 40,000
+_MARKS = (b"<", b'="', b"='")
 
 
 class XmlError(HeartbitError):
@@ -29,6 +31,8 @@ def parse_xml(data: bytes) -> Element:
 
     if len(data) > MAX_BYTES:
         raise XmlError(f"The server's answer has more than {MAX_BYTES} bytes: ask for less.")
+    if sum(map(data.count, _MARKS)) > MAX_MARKS:
+        raise XmlError(f"The server's answer has more than {MAX_MARKS} tags: ask for less.")
     try:
         root: Element = fromstring(data, forbid_dtd=True)
     except DefusedXmlException:

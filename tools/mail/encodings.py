@@ -8,6 +8,7 @@ import encodings
 import functools
 import pkgutil
 import re
+import string
 from encodings.aliases import aliases
 
 _CHARSET = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:+-]{0,39}")
@@ -26,7 +27,8 @@ _NOT_MEANT = frozenset(
 )
 # Charsets that mails name when they mean a superset.
 _MEANT = {"ascii": "utf-8", "iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030"}
-_NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
+_BASE64 = (string.ascii_letters + string.digits + "+/").encode()
+_NOT_BASE64 = bytes(set(range(256)) - set(_BASE64))
 
 
 def decode_charset(data: bytes, charset: str) -> str:
@@ -60,7 +62,7 @@ def decode_transfer(data: bytes, encoding: str) -> bytes:
 
 def decode_base64(data: bytes) -> bytes:
     """Decode as much as possible, ignoring invalid characters."""
-    letters = _NOT_BASE64.sub(b"", data)
+    letters = data.translate(None, _NOT_BASE64)
     if len(letters) % 4 == 1:
         letters = letters[:-1]
     return binascii.a2b_base64(letters + b"=" * (-len(letters) % 4))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 MOST_BYTES = 10 * 1024 * 1024
+_MOST_FOUND = 500_000  # mails of one search
 _MOST_FOLDERS = 100
 _MOST_OF_FOLDER = 200
 _ESCAPED = re.compile(rb"\\(.)")
@@ -40,6 +41,7 @@ _SEEN = re.compile(rb"\\Seen\b", re.IGNORECASE)
 _FOLDER = re.compile(rb'\([^)]*\) (?:NIL|"(?:[^"\\]|\\.)*+") (?:"((?:[^"\\]|\\.)*+)"|([^ "]+))')
 _ENCODED = re.compile(r"&([A-Za-z0-9+,]*)-")
 _NUMBER = re.compile(rb"\d{1,10}")
+_NUMBERS = re.compile(rb"(?<!\S)\d{1,10}(?!\S)")
 _QUOTED_BODY = re.compile(rb'BODY\[\](?:<0>)? "((?:[^"\\]|\\.)*+)"', re.IGNORECASE | re.DOTALL)
 _LAST_UID = 2**32 - 1
 # Exceptions of imaplib for malformed answers, besides its own errors.
@@ -201,8 +203,16 @@ class Mailbox:
         return f" Its folders: {', '.join(shown)}." if shown else ""
 
     def _found(self) -> set[int]:
-        words = b" ".join(map(_bytes, self._connection.response("SEARCH")[1])).split()
-        return {int(word) for word in words if _NUMBER.fullmatch(word)}
+        found: set[int] = set()
+        for line in map(_bytes, self._connection.response("SEARCH")[1]):
+            for word in _NUMBERS.finditer(line):
+                found.add(int(word[0]))
+                if len(found) > _MOST_FOUND:
+                    raise MailboxError(
+                        f"The mail server {self._account.host} finds more than {_MOST_FOUND} mails:"
+                        " search for fewer."
+                    )
+        return found
 
     def _mails(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield the contents of the fetched mails, each with the words around it."""

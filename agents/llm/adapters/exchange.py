@@ -22,6 +22,7 @@ from agents.llm.errors import (
     ModelTimeoutError,
     StreamTruncatedError,
 )
+from heartbit_site.base.json_values import MAX_VALUES, has_too_many
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from agents.llm.messages import ChatRequest, Completion, StreamEvent
 
+MAX_CALLS = 1_000  # tool calls of one answer; a turn serves 64
 _SETTLE_SECONDS = 0.1
 _ERROR_BODY_BYTES = 64 * 1024
 _ERROR_BODY_SECONDS = 5.0
@@ -105,6 +107,7 @@ class Exchange:
                         "answer, which is the limit; ask for less or lower max_tokens."
                     )
                 for event in splitter.feed(chunk):
+                    self._check_event(event)
                     for delta in decoder.feed(event):
                         yield delta
                     done = decoder.done
@@ -112,10 +115,27 @@ class Exchange:
                         await _read_to_end(answer)
                         break
             completion = decoder.finish()
+            self._check_calls(completion)
         finally:
             # Also on cancellation: this closes the connection of an unfinished answer at once.
             await answer.aclose()
         yield completion
+
+    def _check_event(self, event: SentEvent) -> None:
+        """Refuse an event of which parsing would make a multiple of its size."""
+        if len(event.data) > MAX_VALUES and has_too_many(event.data.encode()):
+            raise AnswerTooLargeError(
+                f"{self.endpoint.label} sent an event with more than {MAX_VALUES} values, which is "
+                "the limit; check that the base URL is the API's."
+            )
+
+    def _check_calls(self, completion: Completion) -> None:
+        """Refuse more calls than a journal should list, since a turn serves few of them."""
+        if len(completion.message.tool_calls) > MAX_CALLS:
+            raise AnswerTooLargeError(
+                f"{self.endpoint.label} asked for more than {MAX_CALLS} tool calls in one answer, "
+                "which is the limit; ask for less or lower max_tokens."
+            )
 
     async def _send(self, body: dict[str, Any], clock: Clock) -> Answer:
         # A lone surrogate in a prompt cannot be encoded and is sent as "?".

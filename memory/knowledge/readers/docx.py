@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+import zlib
 from typing import TYPE_CHECKING
 
 import docx
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _MOST_BYTES = 200_000_000
 _MOST_ENTRIES = 10_000
+_PIECE = 1_000_000
 _HEADING = re.compile(r"Heading ([1-9])\Z")
 
 
@@ -41,12 +43,18 @@ def read(data: bytes, first: int) -> Extraction:
 
 
 def _check_archive(data: bytes) -> None:
+    """Unpack the archive piece by piece once, since its sizes may be lies."""
+    room = _MOST_BYTES
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = archive.infolist()
-    except zipfile.BadZipFile as error:
+            for entry in entries[:_MOST_ENTRIES]:
+                with archive.open(entry) as stream:
+                    while room >= 0 and (piece := stream.read(_PIECE)):
+                        room -= len(piece)
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
         raise RefusedDocumentError("is no DOCX file, or a damaged one") from error
-    if len(entries) > _MOST_ENTRIES or sum(entry.file_size for entry in entries) > _MOST_BYTES:
+    if len(entries) > _MOST_ENTRIES or room < 0:
         raise RefusedDocumentError(
             f"unpacks to more than {_MOST_BYTES // 1_000_000} MB or {_MOST_ENTRIES:,} files"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 from typing import TYPE_CHECKING
 
@@ -85,6 +86,14 @@ def _bomb() -> bytes:
     return file.getvalue()
 
 
+def _small_bomb() -> bytes:
+    """Return an archive that unpacks to as much, and says that it does not."""
+    data = bytearray(_bomb())
+    for mark, offset in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        struct.pack_into("<I", data, data.index(mark) + offset, 5)
+    return bytes(data)
+
+
 def _xml(body: str) -> bytes:
     """Return a DOCX whose text is an XML document."""
     given = io.BytesIO(documents.docx_handbook())
@@ -110,6 +119,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "truncated.pdf": lambda: documents.pdf_handbook()[:400],
     "broken.docx": lambda: b"PK\x03\x04 word/document",
     "bomb.docx": _bomb,
+    "small bomb.docx": _small_bomb,
     "entities.docx": lambda: _xml(f"<!DOCTYPE a [{_ENTITIES}]><a>&e11;</a>"),
     "file.docx": lambda: _xml(
         '<!DOCTYPE a [<!ENTITY f SYSTEM "file:///etc/passwd">]>'

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from pydantic import Field
 
 from heartbit_site.base.credentials import Key, Url, UrlCredential
+from heartbit_site.base.json_values import MAX_VALUES, has_too_many
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from tools.connectors.calendars.events import MAX_EVENTS, CalendarError, Found, Span
 
@@ -224,6 +225,8 @@ def _row(item: Any) -> dict[str, Any] | None:
 
 
 def _json(answer: httpx.Response) -> dict[str, Any]:
+    if has_too_many(answer.content):
+        raise CalendarError(f"Google answers with more than {MAX_VALUES} values: ask for less.")
     try:
         found = parse_untrusted_json(answer.content, max_bytes=_MAX_JSON_BYTES)
     except UntrustedJSONError:
