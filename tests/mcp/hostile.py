@@ -79,7 +79,7 @@ def called(request: dict[str, Any]) -> dict[str, Any] | None:
             sys.stdout.flush()
         case "blocks":
             return {"content": [{"type": "text", "text": ""}] * 125_000}
-        case "asks" | "pings":
+        case "asks" | "pings" | "changes":
             flood()
         case "ids":
             say({"id": 99_999, "result": {"content": []}})
@@ -99,7 +99,11 @@ def begin_late(folder: Path) -> None:
 
 
 def flood() -> None:
-    """Ask without reading an answer, until the pipe is closed."""
+    """Ask without reading an answer, until the pipe is closed; or say that the tools changed."""
+    if WAY == "changes":
+        for _ in range(300):
+            say({"method": "notifications/tools/list_changed"})
+        return
     form = {"type": "object", "properties": {"size": {"type": "string"}}}
     asked = {"message": "x" * 30_000, "requestedSchema": form}
     number = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,26 @@ async def test_calls_share_a_connection(pool: McpPool) -> None:
     calls = [pool.call(shop, tool, {}, key=f"{n}", seconds=SECONDS) for n in range(8)]
     homes = {json.loads(str(text))["cwd"] for text in await asyncio.gather(*calls)}
     assert len(homes) == 1
+
+
+async def test_a_change_that_is_said_hundreds_of_times_is_noted_once(
+    pool: McpPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted: list[int] = []
+    answered = threading.Event()
+
+    def note(server_id: int) -> None:
+        noted.append(server_id)
+        assert answered.wait(SECONDS)
+
+    monkeypatch.setattr("tools.mcp.pool._mark", note)
+    endpoint = hostile("changes")
+    tool = await tool_of(endpoint, "good")
+    try:
+        assert await pool.call(endpoint, tool, {}, key="1", seconds=SECONDS)
+    finally:
+        answered.set()
+    assert noted == [7]
 
 
 async def test_an_unused_connection_is_closed_and_another_opened() -> None:

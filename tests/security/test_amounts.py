@@ -113,7 +113,7 @@ async def test_an_answer_over_http_is_counted_before_it_is_parsed(kind: str) -> 
     async with serving() as server, client(server.port, allow=["127.0.0.1:*"]) as guarded:
         frame = b"data: " + body + b"\n\n" if "event" in kind else body
         server.answers["/mcp"] = response(frame, headers=(f"Content-Type: {kind}",))
-        sdk = sdk_client(GuardedMcpTransport(guarded), {})
+        sdk = sdk_client(GuardedMcpTransport(guarded), {})  # type: ignore[arg-type]
         async with measured_on_loop() as amounts:
             with pytest.raises(httpx2.ReadError, match="more than 100000 values"):
                 await sdk.post(f"http://127.0.0.1:{server.port}/mcp", json={})

@@ -187,8 +187,12 @@ class McpPool:
     ) -> McpConnection:
         """Open a connection; one to be read, with words on its progress, may take longer."""
         loop = asyncio.get_running_loop()
+        marking: asyncio.Task[None] | None = None
 
         def changed() -> None:
+            nonlocal marking
+            if marking is not None and not marking.done():
+                return  # a server may say it hundreds of times
             marking = loop.create_task(orm.run_in_thread(partial(_mark, endpoint.id)))
             self._closing.add(marking)
             marking.add_done_callback(self._closing.discard)
