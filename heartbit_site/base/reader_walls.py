@@ -4,7 +4,7 @@ It is run as a file by ``heartbit_site.base.reader_process``, and needs nothing 
 library. Before the reader begins, the process gives up what reading needs not: capabilities, files
 but the interpreter's and the reader's own package, every way to write, connect, start a program or
 signal another process. Nothing of it needs privileges or namespaces, so that it holds in containers
-as well (docs/decisions/0051-readers-of-files-wall-themselves-in.md).
+as well (docs/decisions/0052-readers-of-files-wall-themselves-in.md).
 """
 
 from __future__ import annotations
