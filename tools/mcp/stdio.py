@@ -21,8 +21,8 @@ from django.conf import settings
 from mcp.shared.message import SessionMessage
 
 from heartbit_site.base.http.allow import parse_allow
-from heartbit_site.base.scratch import scratch_folder
 from heartbit_site.base.json_values import MAX_VALUES, has_too_many
+from heartbit_site.base.scratch import scratch_folder
 from tools.mcp.errors import McpConnectionError
 from tools.mcp.message_pace import MessagePace
 from tools.mcp.open_requests import OpenRequests
