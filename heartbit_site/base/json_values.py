@@ -14,9 +14,10 @@ MAX_VALUES: Final = 100_000
 _PIECE: Final = 65_536
 _BEGINS: Final = (b"{", b"[", b",")
 # A string ends with its line as well, since JSON has no raw line ends in strings: no unfinished
-# string of one line hides the values of the next.
+# string of one line hides the values of the next. One that the piece does not finish matches too, and
+# has the group, or each quote in it would be tried as the start of another one.
 _STRING: Final = re.compile(
-    rb'"[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+(?:"|\\?(?=[\r\n]))', re.DOTALL
+    rb'"[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+(?:"|\\?(?=[\r\n])|(\\?)\Z)', re.DOTALL
 )
 
 
@@ -33,10 +34,10 @@ class ValueCount:
 
     def feed(self, piece: bytes) -> int:
         """Count the values of the next piece of a text, and return the total."""
-        outside = _STRING.sub(b"", self._rest + piece)
-        outside, quote, inside = outside.partition(b'"')
-        backslashes = len(inside) - len(inside.rstrip(b"\\"))
-        self._rest = quote + b"\\" * (backslashes % 2)
+        parts = _STRING.split(self._rest + piece)  # what is outside, and between each two the group
+        backslash = parts[-2] if len(parts) > 1 else None
+        self._rest = b"" if backslash is None else b'"' + backslash
+        outside = b"".join(parts[::2])
         self.total += sum(map(outside.count, _BEGINS))
         return self.total
 

@@ -103,7 +103,7 @@ def test_links_in_mails_lead_to_the_page_that_up_serves(monkeypatch: pytest.Monk
     class Ready(Exception):
         """The settings are read now, in the process whose forks write the mails."""
 
-    def ensure_ready(*modules: str) -> None:
+    def ensure_ready(*modules: str, waits: bool) -> None:
         raise Ready(os.environ["HEARTBIT_PUBLIC_URL"])
 
     monkeypatch.setenv("HEARTBIT_PUBLIC_URL", "")

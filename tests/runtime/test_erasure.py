@@ -107,9 +107,7 @@ async def test_erasing_a_person_with_runs_leaves_no_word_anywhere(
 
     # What others made of it: a fork, the conversation, a message; and a run that is live.
     fork = partial(fork_run, first, 1, edits=Edits(message="Go on. [[text: x]]"))
-    forked = await in_thread(
-        partial(fork, by=Actor(bob.username, "user", bob.pk), home=Placement.LOCAL)
-    )
+    forked = await in_thread(partial(fork, by=SYSTEM, home=Placement.LOCAL))
     studio.host.execute(forked)
     await wait_for_end(forked, studio.host.window)
     talk = await in_thread(lambda: start_conversation(here, agent="solo", title=canary))
