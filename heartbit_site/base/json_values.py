@@ -14,8 +14,8 @@ MAX_VALUES: Final = 100_000
 _PIECE: Final = 65_536
 _BEGINS: Final = (b"{", b"[", b",")
 # A string ends with its line as well, since JSON has no raw line ends in strings: no unfinished
-# string of one line hides the values of the next. One that the piece does not finish matches too, and
-# has the group, or each quote in it would be tried as the start of another one.
+# string of one line hides the values of the next. One that the piece does not finish matches too,
+# with the group, or each quote in it would be tried as the start of another one.
 _STRING: Final = re.compile(
     rb'"[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+(?:"|\\?(?=[\r\n])|(\\?)\Z)', re.DOTALL
 )
