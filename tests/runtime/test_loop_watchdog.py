@@ -23,6 +23,7 @@ from tests.sizes import sized
 from tools.registry import registry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from uuid import UUID
 
@@ -70,7 +71,7 @@ def has_ended(one: Worker) -> bool:
 
 
 def test_the_run_on_the_loop_is_to_blame_and_its_neighbour_is_not(
-    queue: str, workspace: Workspace
+    queue: str, workspace: Workspace, record_property: Callable[[str, object], None]
 ) -> None:
     innocent = started(workspace, INNOCENT)
     with worker(queue) as first:
@@ -80,7 +81,10 @@ def test_the_run_on_the_loop_is_to_blame_and_its_neighbour_is_not(
         harmless = started(workspace, "[[text: Done.]]")
         wait_until(lambda: status(harmless) == RunStatus.SUCCEEDED)
         culprit = started(workspace, "[[calls: compute_for_ever {}]] [[text: never]]")
+        wait_until(lambda: RunEvent.objects.filter(run=culprit, type="run.started").exists())
+        began = time.monotonic()
         wait_until(lambda: has_ended(first), what="end of the worker")
+        record_property("most:seconds_until_the_worker_ended", round(time.monotonic() - began, 2))
         line, _, stack = first.log.read_text().partition(": this worker ends itself.")
         assert line.endswith(f"silent for {SECONDS:g} s, held up by run {culprit}")
         assert "in _compute" in stack
