@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import faulthandler
 import logging
 import signal
 import sys
 from typing import TYPE_CHECKING
 from uuid import UUID
-
-from django.conf import settings
 
 from heartbit_site.base import aio
 from heartbit_site.base.log_output import log_to_stderr
@@ -29,12 +26,10 @@ def main(run_ids: Sequence[UUID]) -> None:
     from agents.runtime import worker  # noqa: PLC0415  needs Django set up
 
     worker.start(queues=(), slots=len(run_ids))
-    aio.submit(_watched(3 * settings.HEARTBIT_LEASE_SECONDS))
     signal.signal(signal.SIGTERM, lambda *_: worker.drain())
     try:
         aio.run(_execute(worker.host().process, run_ids))
     finally:
-        faulthandler.cancel_dump_traceback_later()
         worker.stop()
 
 
@@ -42,13 +37,6 @@ async def _execute(process: RunExecutor, run_ids: Sequence[UUID]) -> None:
     await asyncio.gather(
         *(process.execute(run_id, f"alone-{run_id}", alone=True) for run_id in run_ids)
     )
-
-
-async def _watched(seconds: float) -> None:
-    """End the process when its loop is stuck: by then another worker has claimed its runs."""
-    while True:
-        faulthandler.dump_traceback_later(seconds, exit=True)
-        await asyncio.sleep(1)
 
 
 if __name__ == "__main__":

@@ -193,7 +193,7 @@ async def shell(
         lent |= await orm.run_in_thread(partial(skill_files, context, name))
     put = {name: await _artifact(context, name) for name in artifacts or ()}
     ended = await _run(context, command, before | put, lent)
-    if ended.code is None:
+    if ended.code is None or not ended.is_complete:
         return describe(ended, {})
     after = {path: data for path, data in ended.files.items() if path not in lent}
     gone = [path for path in before if path not in after and path not in lent]

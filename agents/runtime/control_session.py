@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 LOCK_CLASS = 7702  # the first half of every worker lock's key; the second is the heartbeat row's id
 CHANNEL = "heartbit"
 RETRY_SECONDS = 0.1  # sweepers look twice, half a second apart
-#: A child that tries a suspect alone is watched by itself: a stuck one ends after three leases, and
+#: A child that tries a suspect alone watches its loop: a stuck one ends (``loop_watchdog``), and
 #: its lock tells. Merely silent, as on a machine that stands still, it is not declared dead before:
 #: that would blame its run, and quarantine an innocent.
 ALONE_LEASES = 4

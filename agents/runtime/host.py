@@ -26,6 +26,7 @@ from agents.runtime.breaker import ValkeyBreaker
 from agents.runtime.dependencies import RuntimeDependencies
 from agents.runtime.isolated_runs import IsolatedRunner
 from agents.runtime.limiter import ValkeyLimiter
+from agents.runtime.loop_watchdog import LoopWatchdog
 from agents.runtime.models import Models
 from agents.runtime.readiness import check_readiness
 from agents.runtime.reservations import LocalReservations, ValkeyReservations
@@ -168,9 +169,11 @@ class FleetHost(Host):
             ring=self._wake,
         )
         self._sandbox = SandboxWatch(self.process.control)
+        self._watchdog = LoopWatchdog(settings.HEARTBIT_LOOP_SILENCE_SECONDS, self.process.spare)
 
     async def start(self) -> None:
-        """Start, and look at the sandbox from now on."""
+        """Start, and look at the sandbox and at the loop from now on."""
+        self._watchdog.start()
         await super().start()
         self._sandbox.start()
 
@@ -181,6 +184,7 @@ class FleetHost(Host):
         self._waker.close()
         await self._publisher.flush()
         await self._valkey.aclose()
+        await self._watchdog.stop()
 
     async def check_readiness(self) -> dict[str, str]:
         """Return the state of everything needed to claim a run, by name."""

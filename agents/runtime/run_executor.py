@@ -26,6 +26,7 @@ from agents.loop.state import RunState
 from agents.runs.claims import Claimant, ClaimedRun, NextClaim, SuspectRun, claim
 from agents.runs.lease import Child, Lease
 from agents.runs.pool import Pool, open_pool
+from agents.runtime import run_tasks
 from agents.runtime.active_run import ActiveRun
 from agents.runtime.control_session import ControlSession
 from agents.runtime.conversation_history import to_messages
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SLICE_SECONDS = 60.0  # then a run goes to the end of the queue, and its journal is checkpointed
+_SPARE_SECONDS = 2
 STOP_AGAIN_SECONDS = 1.0  # between the stops of a slice that has to leave
 
 _HELD = """
@@ -53,6 +55,12 @@ _HELD = """
 """
 _SUSPECTS = "SELECT id, crashes FROM agents_run WHERE id = ANY (%s) AND status = 'queued'"
 _UNWANTED = "SELECT * FROM heartbit_unwanted(%s)"
+_SPARE = """
+    SELECT heartbit_release(t.id, t.lease_token, 'worker lost', 0) FROM agents_run t
+    WHERE t.worker_id = %(worker)s AND t.status = 'running' AND t.id <> %(run)s
+          AND EXISTS (SELECT 1 FROM agents_run r WHERE r.id = %(run)s AND r.worker_id = %(worker)s
+                      AND r.status = 'running')
+"""
 _FORGET = "DELETE FROM agents_checkpoint WHERE run_id = %s RETURNING run_id"
 _NEXT = "SELECT ring, ring_queue FROM heartbit_ring_next(%s, %s)"
 _QUEUED = """
@@ -168,6 +176,23 @@ class RunExecutor:
             for run in active:
                 run.stop("drain")  # again: a library below may have swallowed the first stop
 
+    def spare(self, culprit: UUID) -> None:
+        """Release all runs but the one that holds up the process, which is about to be killed.
+
+        They are not to blame, and the one that is left dies alone. Called in a thread; nothing here
+        waits for the loop, or long for the database.
+        """
+        try:
+            with psycopg.connect(
+                self.configuration.direct_url,
+                autocommit=True,
+                connect_timeout=_SPARE_SECONDS,
+                options=f"-c statement_timeout={1_000 * _SPARE_SECONDS}",
+            ) as connection:
+                connection.execute(_SPARE, {"worker": self.control.worker_id, "run": culprit})
+        except psycopg.Error as error:
+            logger.warning("the other runs of this worker count as crashed, too (%s)", error)
+
     async def execute(self, run_id: UUID, task_id: str, *, alone: bool = False) -> str:
         """Handle a wake-up: claim the run, or another one, and run one slice of it.
 
@@ -184,6 +209,7 @@ class RunExecutor:
         Returns:
             Outcome of the last slice, for the task's log.
         """
+        run_tasks.work_for(run_id)
         if self._draining.is_set() or not self.control.worker_id:
             return "not now"  # the run is still queued; a sweep rings again
         if any(active.claimed.id == run_id for active in self._active.values()):
@@ -219,6 +245,7 @@ class RunExecutor:
         self, claimed: ClaimedRun, task_id: str, *, alone: bool
     ) -> tuple[str, Lease | None]:
         """Run one slice of a claimed run; return its outcome, and its lease unless it was lost."""
+        run_tasks.work_for(claimed.id)
         try:
             active = self._hold(claimed, task_id, alone=alone)
         except ValidationError:

@@ -13,13 +13,14 @@ from __future__ import annotations
 import io
 import os
 import stat
-import tarfile
 import zipfile
 import zlib
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.tar import Entry, TarError, TarReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -93,8 +94,9 @@ def unpack(data: bytes, limits: ArchiveLimits) -> dict[str, bytes]:
             return _unzip(data, limits)
         return _untar(_inflated(data, limits), limits)
     except (
-        *(zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, UnicodeError),
+        *(zipfile.BadZipFile, zlib.error, EOFError, UnicodeError),
         # zipfile raises IndexError for an entry without a name.
+        # TarError is a ValueError.
         *(ValueError, OverflowError, IndexError, NotImplementedError, RuntimeError),
     ) as error:
         _refuse(f"cannot be read as zip or tar ({str(error)[:_SHOWN]}): pack the folder again")
@@ -179,20 +181,25 @@ def _unzip(data: bytes, limits: ArchiveLimits) -> dict[str, bytes]:
 def _untar(data: bytes, limits: ArchiveLimits) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     room = limits.bytes
-    with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
-        for count, entry in enumerate(archive, 1):
-            if count > limits.entries:
-                _refuse(f"has more than {limits.entries} entries: leave files out")
-            if entry.isdir():
-                _check_path(entry.name)
-                continue
-            if entry.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or entry.issparse():
-                _refuse(f"has a link or device, {entry.name[:_SHOWN]!r}: leave it out")
-            room -= entry.size
-            if room < 0:
-                _check_size(limits.bytes + 1, len(data), limits)
-            content = archive.extractfile(entry)
-            _add(files, entry.name, content.read() if content is not None else b"")
+
+    def take(entry: Entry) -> bool:
+        nonlocal room
+        if entry.is_folder:
+            _check_path(entry.name)
+            return False
+        if not entry.is_file:
+            _refuse(f"has a link or device, {entry.name[:_SHOWN]!r}: leave it out")
+        room -= entry.size
+        if room < 0:
+            _check_size(limits.bytes + 1, len(data), limits)
+        return True
+
+    reader = TarReader(
+        take=take, keep=partial(_add, files), entries=limits.entries, bytes=len(data)
+    )
+    reader.feed(data)
+    if not reader.is_complete:
+        raise TarError("it ends too early")
     return files
 
 

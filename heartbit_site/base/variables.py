@@ -312,6 +312,13 @@ LEASE_SECONDS: Final = Variable(
     help="lease of a run: a worker that does not renew it for so long has lost the run; the same "
     "on all workers",
 )
+LOOP_SILENCE_SECONDS: Final = Variable(
+    "HEARTBIT_LOOP_SILENCE_SECONDS",
+    6.0,
+    formats.number(0, 3600),
+    help="silence of a worker's event loop after which the worker ends itself, and the run that "
+    "held it up [counts as crashed](docs/howto/operations.md); 0 disables it, for a debugger",
+)
 SWEEP_SECONDS: Final = Variable(
     "HEARTBIT_SWEEP_SECONDS",
     1.0,

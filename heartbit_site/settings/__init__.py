@@ -207,6 +207,7 @@ DATABASE_URL = ENVIRONMENT.database_url
 DATABASE_DIRECT_URL = ENVIRONMENT.database_direct_url
 # `heartbit_site.base.variables` explains them.
 HEARTBIT_LEASE_SECONDS = variables.LEASE_SECONDS.read()
+HEARTBIT_LOOP_SILENCE_SECONDS = variables.LOOP_SILENCE_SECONDS.read()
 HEARTBIT_SWEEP_SECONDS = variables.SWEEP_SECONDS.read()
 HEARTBIT_MAX_CRASHES = variables.MAX_ATTEMPTS.read()
 HEARTBIT_BREAKER_FAILURES = variables.BREAKER_FAILURES.read()

@@ -99,6 +99,7 @@ VALUES: dict[str, Values] = {
     "HEARTBIT_LEASE_SECONDS": (["10", "2.5"], ["abc", "0", "nan", "inf"]),
     "HEARTBIT_SWEEP_SECONDS": (["0.05"], ["abc", "0", "-1"]),
     "HEARTBIT_BREAKER_FAILURES": COUNT,
+    "HEARTBIT_LOOP_SILENCE_SECONDS": (["0", "6", "0.5"], ["abc", "-1", "3601"]),
     "HEARTBIT_MAX_CRASHES": (["3"], ["abc", "0"]),
     "HEARTBIT_DRAIN_SECONDS": (["0", "25"], ["abc", "-1"]),
     "HEARTBIT_ARCHIVE_DIR": (["/var/archive"], [__file__]),

@@ -122,6 +122,7 @@ AREAS: Final = {
         ("tools/sandbox/*.py",),
         (
             *("tests/tools/sandbox/test_docker.py", "tests/tools/sandbox/test_bubblewrap.py"),
+            "tests/tools/sandbox/test_forged.py",
             *("tests/runtime/test_sandbox_watch.py", "tests/runtime/test_code.py"),
             *("tests/tools/sandbox/test_remote.py", "tests/runtime/test_folder.py"),
             "tests/tools/sandbox/test_battery.py",

@@ -19,8 +19,11 @@ from heartbit_site.base import orm
 from tests.api.server import Caller, key_for
 from tests.pace import Patience, in_time
 from tests.runtime.deciding import waiting
+from tests.sizes import sized
 from tests.tools.sandbox.attacks import GREEDY, SMALL
+from tests.tools.sandbox.beside import MEGABYTES, SECONDS, beside
 from tools.sandbox.bubblewrap import Bubblewrap
+from tools.sandbox.folder import ENTRIES
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -232,6 +235,33 @@ async def test_a_run_feels_nothing_of_the_greedy_programs_beside_it(
     record_property("note:ms_alone", round(1000 * alone))
     record_property("note:ms_beside_greedy", round(1000 * beside))
     in_time(beside, 2 * alone + 0.2)
+
+
+@pytest.mark.paced
+async def test_a_run_feels_nothing_of_programs_that_leave_many_files(
+    studio: Studio, agent: Create, record_property: Callable[[str, object], None]
+) -> None:
+    many = sized(2 * ENTRIES, full=250_000)
+    code = f"for name in range({many}):\n    open(str(name), 'w').close()"
+    await orm.run_in_thread(lambda: agent(tools=("run_code", "calculate")))
+    steps = " ".join(f'[[calls: calculate {{"expression": "{n}*7"}}]]' for n in (1, 2, 3))
+    alone = await _timed(studio, f"{steps} [[text: Done.]]")
+    async with beside() as felt:
+        leaving = [await studio.start(call(language="python", code=code)) for _ in range(3)]
+        await _until_started(leaving)
+        longest = 0.0
+        while await Run.objects.filter(pk__in=leaving, finished_at=None).aexists():
+            longest = max(longest, await _timed(studio, f"{steps} [[text: Done.]]"))
+    felt.note(record_property)
+    record_property("most:seconds_of_a_run_alone", round(alone, 2))
+    record_property("most:seconds_of_a_run_beside", round(longest, 2))
+    for run_id in leaving:
+        one = await ToolCall.objects.aget(run_id=run_id)
+        assert "none is kept" in json.loads(one.result or "")["not_kept"][0]
+    assert studio.host.process.control._late_at == float("-inf"), "a heartbeat was late"
+    assert felt.megabytes < MEGABYTES
+    in_time(felt.waited, SECONDS)
+    in_time(longest, alone + SECONDS)
 
 
 async def _until_started(runs: list[UUID]) -> None:

@@ -25,6 +25,7 @@ from tests.runtime.test_conversations import Voice
 from tests.security.measured import MOST_MEGABYTES, measured
 from tests.sizes import sized
 from tools.sandbox.choice import find_sandbox
+from tools.sandbox.folder import ENTRIES
 from tools.sandbox.program import Limits
 
 if TYPE_CHECKING:
@@ -204,6 +205,15 @@ async def test_a_script_that_is_ended_changes_nothing(
     for script in ("rm a/b.txt; sleep 60", "rm a/b.txt; yes"):
         done = await shell(context_of(run), script)
         assert done["ended"]
+    assert await in_thread(lambda: files_of(run)) == {"a/b.txt": b"one\ntwo\n"}
+
+
+async def test_a_script_whose_files_cannot_be_read_changes_nothing(run: Run) -> None:
+    """Nobody knows which files it deleted, and which are among those that were not read."""
+    script = f"rm a/b.txt; mkdir d; cd d; seq {ENTRIES} | xargs touch"
+    shown = await shell(context_of(run, "9.7"), script)
+    assert "none is kept" in shown["not_kept"][0]
+    assert "changed" not in shown
     assert await in_thread(lambda: files_of(run)) == {"a/b.txt": b"one\ntwo\n"}
 
 

@@ -130,6 +130,18 @@ SCENARIOS = {
     ),
     **LINEAR,
     **AMOUNTS,
+    "S23": Scenario(
+        "whatever bytes a program leaves in place of its files, no other run waits a second for it",
+        ("tests/tools/sandbox/test_forged.py",),
+    ),
+    "S24": Scenario(
+        "three programs that leave 250,000 files each hold up neither a run nor a heartbeat",
+        ("tests/runtime/test_code.py::test_a_run_feels_nothing_of_programs_that_leave_many_files",),
+    ),
+    "S25": Scenario(
+        "a run that hangs its worker ends in quarantine, and its neighbours go on",
+        ("tests/runtime/test_loop_watchdog.py",),
+    ),
     "S15": Scenario(
         "every answer of the API is a described one, whatever is asked",
         ("tests/web/test_schemathesis.py",),

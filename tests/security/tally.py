@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pytest
 
-_FIGURE, _NOTE, _CASES = "figure:", "note:", "cases"
+_FIGURE, _NOTE, _MOST, _CASES = "figure:", "note:", "most:", "cases"
 
 
 class Tally:
     """A plugin of pytest's.
 
     A test says more than that it passed with ``record_property("figure:NAME", number)``, whose
-    target is 0, ``record_property("note:NAME", number)`` without a target, and
+    target is 0, ``record_property("note:NAME", number)`` without a target,
+    ``record_property("most:NAME", number)`` of which the row has the largest, and
     ``record_property("cases", number)`` for what it tried in one go.
     """
 
@@ -41,6 +42,9 @@ class Tally:
                 if name.startswith(prefix):
                     key = name.removeprefix(prefix)
                     into[key] = into.get(key, 0) + float(value)
+            if name.startswith(_MOST):
+                key = f"most_{name.removeprefix(_MOST)}"
+                self.notes[key] = max(self.notes.get(key, 0), float(value))
 
     def row(self, scenario: str, title: str, *, code: int) -> dict[str, Any]:
         """As a row of ``build/security.json``; ``code`` is pytest's."""

@@ -20,7 +20,7 @@ from tools.sandbox.languages import interpreter_for
 from tools.sandbox.probe import has_held, probe, reason
 from tools.sandbox.program import Ended, Program, SandboxError
 from tools.sandbox.proxy import proxy
-from tools.sandbox.walls import FOLDER, HIDDEN, INPUT, walls
+from tools.sandbox.walls import FOLDER, HIDDEN, INPUT, SHELL, walls
 from tools.sandbox.way_out import bridge
 
 if TYPE_CHECKING:
@@ -34,12 +34,15 @@ _FIRST_USER, _USERS = 0x2000_0000, 0x1000_0000  # above all that accounts and co
 _SIGNALLED: Final = 128  # exit codes from here on are those of signals
 
 # Inside: its number of processes (other shells than dash call it -u), the files in, the way to the
-# proxy, the program, a line, the files out. Standard input is the way out for the last two.
+# proxy, the program, the end of whatever the program started, a line, the files out. Standard input
+# is the way out for the last two. The shell is process 1, which no signal from inside ends, and its
+# memory is closed to the program (``walls``): a program that writes there could write the archive.
 _INSIDE: Final = (
     "ulimit -u {processes} 2>/dev/null || ulimit -p {processes} || exit 125; "
     f"cd {FOLDER} || exit 125; [ ! -s {INPUT} ] || tar -xf {INPUT} || exit 125; "
     "{bridge}"
-    '"$@" </dev/null; code=$?; echo >&0; tar -cf - . >&0 2>/dev/null; exit $code'
+    '"$@" </dev/null; code=$?; [ $$ != 1 ] || kill -9 -1 2>/dev/null; echo >&0; '
+    "tar -cf - . >&0 2>/dev/null; exit $code"
 )
 
 
@@ -88,10 +91,11 @@ class Bubblewrap:
         interpreter = interpreter_for(program)
         contents = {
             "code": program.code.encode(),
-            "folder": folder.pack(program.files),
+            "folder": await asyncio.to_thread(folder.pack, program.files),
             "filter": seccomp.build_filter(),
         }
         binary = bubblewrap()
+        files = folder.FolderReader(program.limits)
         shell = launcher.take()
         try:
             shell.start(
@@ -105,34 +109,31 @@ class Bubblewrap:
                 limits=program.limits,
                 reserves=interpreter.reserves,
             )
-            output = await shell.supervise(program.limits)
+            output = await shell.supervise(program.limits, files)
         finally:
             shell.close()
         stderr = output.stderr.decode("utf-8", "replace")
-        # Whatever the program does, a line follows it, unless it kills the shell around it; the
-        # archive may be missing, if the program left no room for another process.
-        if output.code is not None and 0 < output.code < _SIGNALLED and not output.archive:
+        # Whatever the program does, a line follows it; the archive may be missing, if the program
+        # left no room for another process.
+        if output.code is not None and 0 < output.code < _SIGNALLED and not output.has_begun:
             raise SandboxError(f"The sandbox did not start the program: {stderr[:300].strip()}")
-        files, refused = (
-            folder.unpack(bytes(output.archive[1:]), program.limits)
-            if output.code is not None
-            else ({}, ())
-        )
+        left = files.finish() if output.code is not None else folder.Unpacked(is_complete=False)
         return Ended(
             code=output.code,
             ending=output.ending,
             stdout=output.stdout.decode("utf-8", "replace"),
             stderr=stderr,
-            files=files,
-            refused=refused,
+            files=left.files if left.is_complete else {},
+            refused=left.refused,
             sandbox=self.name,
             seconds=time.monotonic() - began,
+            is_complete=left.is_complete,
         )
 
 
 def _inside(interpreter: Interpreter, processes: int, way: Path | None) -> list[str]:
     script = _INSIDE.format(processes=processes, bridge="" if way is None else bridge())
-    return ["/bin/sh", "-c", script, "sh", *interpreter.command]
+    return [SHELL, "-c", script, "sh", *interpreter.command]
 
 
 def _as_own_user() -> list[str]:

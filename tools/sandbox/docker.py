@@ -90,7 +90,7 @@ class Docker:
         name, command = _FILES[program.language]
         files = {f"code/{name}": program.code.encode()}
         files |= {f"box/{path}": data for path, data in program.files.items()}
-        archive = folder.pack(files)
+        archive = await asyncio.to_thread(folder.pack, files)
         words = [*command, f"{_PLACE}/code/{name}"]
         limits = program.limits
         most = str(limits.output_bytes + 1)
@@ -170,10 +170,17 @@ def _config(image: str, command: list[str], limits: Limits) -> dict[str, Any]:
 
 async def _played(
     container: DockerContainer, archive: bytes, limits: Limits
-) -> tuple[bytes, Ending]:
-    """Start a container and return the archive that it writes, or why it was ended."""
-    found = bytearray()
-    most = 2 * (limits.disk_bytes + limits.output_bytes)
+) -> tuple[folder.Unpacked, Ending]:
+    """Start a container and return the files that it writes, or why it was ended."""
+    output = 2 * limits.output_bytes + 99
+    found = folder.FolderReader(
+        replace(
+            limits,
+            files=limits.files + 3,
+            file_bytes=limits.file_bytes + output,
+            disk_bytes=limits.disk_bytes + output,
+        )
+    )
     try:
         async with asyncio.timeout(_START_SECONDS) as timer:
             async with container.attach(stdin=True, stdout=True, stderr=True) as stream:
@@ -181,19 +188,15 @@ async def _played(
                 timer.reschedule(asyncio.get_running_loop().time() + limits.seconds)
                 await stream.write_in(archive)
                 while (message := await stream.read_out()) is not None:
-                    found += message.data if message.stream == 1 else b""
-                    if len(found) > most:
-                        return b"", "too much output"
+                    if message.stream == 1 and not found.feed(message.data):
+                        break
     except TimeoutError:
-        return b"", "out of time"
-    return bytes(found), "exited"
+        return folder.Unpacked(is_complete=False), "out of time"
+    return found.finish(), "exited"
 
 
-def _ended(output: bytes, ending: Ending, limits: Limits, *, seconds: float) -> Ended:
-    own = replace(
-        limits, files=limits.files + 3, file_bytes=limits.file_bytes + 2 * limits.output_bytes + 99
-    )
-    found, refused = folder.unpack(output, own)
+def _ended(left: folder.Unpacked, ending: Ending, limits: Limits, *, seconds: float) -> Ended:
+    found = left.files
     code = found.get("code/exit", b"").strip()
     if ending == "exited" and not code.isdigit():
         raise SandboxError(
@@ -210,9 +213,10 @@ def _ended(output: bytes, ending: Ending, limits: Limits, *, seconds: float) -> 
         files={
             name.removeprefix("box/"): data
             for name, data in found.items()
-            if name.startswith("box/") and ending == "exited"
+            if name.startswith("box/") and ending == "exited" and left.is_complete
         },
-        refused=tuple(one.replace("'box/", "'", 1) for one in refused),
+        refused=tuple(one.replace("'box/", "'", 1) for one in left.refused),
         sandbox=Docker.name,
         seconds=seconds,
+        is_complete=left.is_complete and ending == "exited",
     )

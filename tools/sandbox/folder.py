@@ -1,16 +1,19 @@
 """The files of a sandboxed program's folder as a tar stream, in and out.
 
 What comes out was written by a program that may be hostile: only plain files with plain names are
-taken, up to the limits, and everything else is described.
+taken, up to the limits, and everything else is described. An archive that does not end as one, or
+has too much, leaves nothing: nobody knows which of the files were in the rest.
 """
 
 from __future__ import annotations
 
 import io
 import tarfile
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from tools.sandbox.program import SandboxError
+from heartbit_site.base.tar import BLOCK, Entry, TarError, TarReader
+from tools.sandbox.program import MEGABYTE, SandboxError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +21,108 @@ if TYPE_CHECKING:
     from tools.sandbox.program import Limits
 
 MAX_NAME: Final = 200
+#: Files and folders that a program may leave, whether they are kept or not.
+ENTRIES: Final = 10_000
 _NAMED: Final = 5  # refused files that are named one by one
+_ENTRY_BYTES: Final = 4 * BLOCK  # of an archive, beside an entry's content
+
+
+@dataclass(slots=True)
+class Unpacked:
+    """Files of an archive.
+
+    Attributes:
+        files: Content of the plain files, by relative path.
+        refused: Sentences on what was left out.
+        is_complete: True if the archive came to its end; otherwise some files are not known.
+    """
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    refused: tuple[str, ...] = ()
+    is_complete: bool = True
+
+
+class FolderReader:
+    """Reader of an archive as it arrives, which holds no more of it than the files it keeps.
+
+    Each feed costs a time that grows with its bytes alone, and all of them together a bounded one.
+
+    Args:
+        limits: Limits of the files.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._room = limits.file_bytes
+        self._files: dict[str, bytes] = {}
+        self._named: list[str] = []
+        self._refused = self._taken = 0
+        self._problem = ""
+        self._reader = TarReader(
+            take=self._take,
+            keep=self._keep,
+            entries=ENTRIES,
+            bytes=archive_bytes(ENTRIES, limits.disk_bytes),
+        )
+
+    def feed(self, data: bytes) -> bool:
+        """Read on; return False if nothing that follows will be read."""
+        if self._problem:
+            return False
+        try:
+            self._reader.feed(data)
+        except TarError as error:
+            self._problem = str(error)
+            return False
+        return True
+
+    def finish(self) -> Unpacked:
+        """Return what was read; all of it, even if the archive is not complete."""
+        if not self._reader.is_complete:
+            problem = self._problem or "it ends too early"
+            sentence = (
+                f"The files could not be read, and none is kept: of their archive, {problem}. A "
+                f"program may leave {ENTRIES:,} files and folders: remove what nobody needs."
+            )
+            return Unpacked(self._files, (sentence,), is_complete=False)
+        refused = list(self._named)
+        if self._refused > len(refused):
+            refused.append(f"{self._refused - len(refused)} more were left out.")
+        return Unpacked(self._files, tuple(refused))
+
+    def _take(self, entry: Entry) -> bool:
+        if entry.is_folder:
+            return False
+        name = entry.name.removeprefix("./")
+        problem = self._problem_of(entry, name)
+        if problem:
+            self._refused += 1
+            if len(self._named) < _NAMED:
+                self._named.append(f"{name[:MAX_NAME]!r} {problem}.")
+            return False
+        self._taken += 1
+        self._room -= entry.size
+        return True
+
+    def _keep(self, name: str, content: bytes) -> None:
+        self._files[name.removeprefix("./")] = content
+
+    def _problem_of(self, entry: Entry, name: str) -> str | None:
+        if not entry.is_file:
+            return "is no plain file"
+        if problem := name_problem(name):
+            return problem
+        if self._taken >= self._limits.files:
+            return f"is beyond {self._limits.files} files"
+        if entry.size > self._room:
+            most = self._limits.file_bytes
+            return f"is beyond the {most} bytes that all files may have together"
+        return None
+
+
+def archive_bytes(entries: int, content: int) -> int:
+    """Return the bytes that an archive of so many entries and bytes may have."""
+    return content + entries * _ENTRY_BYTES + MEGABYTE
 
 
 def pack(files: Mapping[str, bytes]) -> bytes:
@@ -40,31 +144,14 @@ def pack(files: Mapping[str, bytes]) -> bytes:
     return stream.getvalue()
 
 
-def unpack(data: bytes, limits: Limits) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Return the plain files of an archive, and sentences on what was left out."""
-    files: dict[str, bytes] = {}
-    left_out: list[str] = []
-    room = limits.file_bytes
+def unpack(data: bytes, limits: Limits) -> Unpacked:
+    """Return the plain files of a whole archive; empty: there are none."""
     if not data:
-        return files, ()
-    try:
-        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
-            for entry in archive:
-                name = entry.name.removeprefix("./")
-                if entry.isdir():
-                    continue
-                problem = _problem(entry, name, room, len(files), limits)
-                if problem:
-                    left_out.append(f"{name[:MAX_NAME]!r} {problem}.")
-                    continue
-                found = archive.extractfile(entry)
-                files[name] = found.read() if found is not None else b""
-                room -= entry.size
-    except (tarfile.TarError, EOFError, ValueError, OverflowError, UnicodeError) as error:
-        left_out.append(f"The files could not be read to the end ({error}).")
-    if len(left_out) > _NAMED:
-        left_out[_NAMED:] = [f"{len(left_out) - _NAMED} more were left out."]
-    return files, tuple(left_out)
+        return Unpacked()
+    reader = FolderReader(limits)
+    reader.feed(data)
+    found = reader.finish()
+    return found if found.is_complete else Unpacked({}, found.refused, is_complete=False)
 
 
 def name_problem(name: str) -> str | None:
@@ -75,17 +162,3 @@ def name_problem(name: str) -> str | None:
     if any(part in ("", ".", "..") for part in parts) or "\\" in name:
         return "is not a plain relative path"
     return None if name.isprintable() else "has a name with control characters"
-
-
-def _problem(
-    entry: tarfile.TarInfo, name: str, room: int, count: int, limits: Limits
-) -> str | None:
-    if entry.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
-        return "is no plain file"
-    if problem := name_problem(name):
-        return problem
-    if count >= limits.files:
-        return f"is beyond {limits.files} files"
-    if entry.size > room:
-        return f"is beyond the {limits.file_bytes} bytes that all files may have together"
-    return None

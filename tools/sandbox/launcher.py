@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
+    from tools.sandbox.folder import FolderReader
     from tools.sandbox.program import Ending, Limits
 
-#: Files that every process inherits, by name; each is filled before the command is given.
+#: Files that every process inherits, by name; each is filled before the command is given. Beside
+#: them it inherits the ``shell``.
 FILES: Final = ("code", "folder", "filter")
 
 #: Added to the worker's own nice value: a run beside a program has a processor nearly whenever it
@@ -45,20 +47,24 @@ _ENVIRONMENT: Final = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
 
 @dataclass(slots=True)
 class Output:
-    """Output and end of a process; ``archive`` is what it wrote to its standard input."""
+    """Output and end of a process.
+
+    Attributes:
+        has_begun: True if it wrote to its standard input: a byte, and its files after that.
+    """
 
     code: int | None = None
     ending: Ending = "exited"
     stdout: bytearray = field(default_factory=bytearray)
     stderr: bytearray = field(default_factory=bytearray)
-    archive: bytearray = field(default_factory=bytearray)
+    has_begun: bool = False
 
 
 class Launcher:
     """A shell that waits for its command; its standard input is a socket, open in both directions.
 
     Attributes:
-        files: Descriptors of the inherited files, by the names of ``FILES``.
+        files: Descriptors of the inherited files, by the names of ``FILES``, and of the ``shell``.
         channel: This end of its standard input.
 
     Raises:
@@ -69,6 +75,7 @@ class Launcher:
         self._owner = os.getpid()
         self._group = ControlGroup()
         self.files = {name: os.memfd_create(f"heartbit-{name}") for name in FILES}
+        self.files["shell"] = os.open("/bin/sh", os.O_RDONLY)
         self.channel, its_end = socket.socketpair()
         try:
             with its_end:
@@ -127,8 +134,13 @@ class Launcher:
             resource.prlimit(process, kind, (most, most))
         self._say(f"exec {shlex.join(words)}")
 
-    async def supervise(self, limits: Limits) -> Output:
-        """Wait for its end or its limits, and return what it wrote; cancelled, it is killed."""
+    async def supervise(self, limits: Limits, folder: FolderReader) -> Output:
+        """Wait for its end or its limits, and return what it wrote; cancelled, it is killed.
+
+        Args:
+            limits: Of time and output.
+            folder: Is fed with the archive of its files.
+        """
         output = Output()
         ended = os.pidfd_open(self._process.pid)
         try:
@@ -142,7 +154,7 @@ class Launcher:
                             raise TypeError("the process was started with pipes")
                         pipe = stream.fileno()
                         tasks.start_soon(_take, pipe, into, limits.output_bytes, output, tasks)
-                    tasks.start_soon(_take_archive, self.channel, output.archive, limits)
+                    tasks.start_soon(_take_archive, self.channel, folder, output)
                     await anyio.wait_readable(ended)
                     output.code = self._process.wait()
         finally:
@@ -241,11 +253,14 @@ async def _take(pipe: int, into: bytearray, limit: int, output: Output, tasks: T
             tasks.cancel_scope.cancel()
 
 
-async def _take_archive(channel: socket.socket, into: bytearray, limits: Limits) -> None:
-    """Keep the archive's beginning, and read the rest past, so that its writer can end."""
+async def _take_archive(channel: socket.socket, folder: FolderReader, output: Output) -> None:
+    """Read the archive as far as it is one; then its writer ends, as nobody listens."""
     with contextlib.suppress(ConnectionResetError):  # it ended without reading its command
         while data := await _read(channel.fileno()):
-            into.extend(data[: max(0, 2 * limits.disk_bytes - len(into))])
+            if not folder.feed(data if output.has_begun else data[1:]):
+                channel.shutdown(socket.SHUT_RD)
+                return
+            output.has_begun = True
 
 
 async def _read(descriptor: int) -> bytes:

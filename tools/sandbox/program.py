@@ -72,6 +72,7 @@ class Ended:
         refused: Sentences on what it left that is not returned.
         sandbox: Name of the sandbox.
         seconds: Wall time, with the sandbox's own.
+        is_complete: False if nobody knows what it left, as its files could not be read.
     """
 
     code: int | None
@@ -82,6 +83,7 @@ class Ended:
     refused: tuple[str, ...]
     sandbox: str
     seconds: float
+    is_complete: bool = True
 
 
 class Sandbox(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
@@ -53,14 +54,14 @@ class Remote:
         try:
             async with GuardedClient(
                 allow=_only(self._url),
-                max_response_bytes=wire.MAX_BYTES,
+                max_response_bytes=wire.answer_bytes(program.limits),
                 deadline_seconds=seconds,
                 silence_seconds=seconds,
                 follow_redirects=False,
             ) as http:
                 answer = await http.post(
                     f"{self._url}{wire.PROGRAMS}",
-                    content=wire.write_program(program),
+                    content=await asyncio.to_thread(wire.write_program, program),
                     headers={
                         "Authorization": f"Bearer {self._key}",
                         "Content-Type": "application/json",
@@ -76,7 +77,8 @@ class Remote:
             raise SandboxError(
                 f"The sandbox's runner answers {answer.status_code}: {_detail(answer.content)}"
             )
-        return wire.read_end(
+        return await asyncio.to_thread(
+            wire.read_end,
             answer.content,
             program.limits,
             sandbox=self.name,

@@ -96,12 +96,12 @@ class Runner:
             )
         async with self._slot():
             try:
-                program = wire.read_program(await _body(receive))
+                program = await asyncio.to_thread(wire.read_program, await _body(receive))
             except ValueError as error:
                 raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from None
             await self._raise_unless_held()
             ended = await self._run(program, receive)
-        return None if ended is None else wire.write_end(ended)
+        return None if ended is None else await asyncio.to_thread(wire.write_end, ended)
 
     @contextlib.asynccontextmanager
     async def _slot(self) -> AsyncIterator[None]:

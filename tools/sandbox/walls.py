@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "/box"
 INPUT: Final = f"{DIRECTORY}/input.tar"
+SHELL: Final = f"{DIRECTORY}/sh"
+_EXECUTE_ONLY: Final = "0111"  # the kernel closes the memory of who runs what it cannot read
 #: Directories of every host that a program must not see.
 HIDDEN: Final = ("/root", "/home", "/var", "/srv", "/mnt", "/etc/passwd", "/sys/kernel")
 
@@ -37,13 +39,14 @@ def walls(
 
     Args:
         interpreter: Where the code lies inside.
-        files: Descriptors with the ``code``, the ``folder`` as an archive, and the ``filter``.
+        files: Descriptors with the ``code``, the ``folder`` as an archive, the ``shell`` and the
+            ``filter``.
         limits: Of disk space.
         proxy: Socket that leads to the hosts of the program; None: it has no network.
     """
     space = str(limits.disk_bytes)
     words = [
-        *("--unshare-all", "--unshare-user", "--disable-userns"),
+        *("--unshare-all", "--unshare-user", "--disable-userns", "--as-pid-1"),
         *("--uid", "65534", "--gid", "65534", "--hostname", "sandbox"),
         *("--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"),
     ]
@@ -56,6 +59,7 @@ def walls(
         *("--size", space, "--tmpfs", FOLDER),
         *("--ro-bind-data", str(files["code"]), interpreter.file),
         *("--ro-bind-data", str(files["folder"]), INPUT),
+        *("--perms", _EXECUTE_ONLY, "--ro-bind-data", str(files["shell"]), SHELL),
         *(word for mount in interpreter.mounts for word in ("--ro-bind", *mount)),
         *way_out(proxy),
         *("--seccomp", str(files["filter"]), "--remount-ro", "/", "--"),

@@ -31,6 +31,9 @@ MOST: Final = Limits(
 MAX_BYTES: Final = 128 * MEGABYTE
 MAX_SENTENCE: Final = 300
 _SENTENCES: Final = 20
+#: Of an answer, beside those in what a program printed: a parser makes an object of each.
+_VALUES: Final = 1_000
+_ESCAPED: Final = 6  # bytes of a character in JSON
 MOST_HOSTS: Final = 50
 Host = Annotated[str, Field(min_length=1, max_length=253)]
 
@@ -56,6 +59,13 @@ class _Answered(_Message):
     stderr: str
     folder: str
     refused: list[str]
+    is_complete: bool = True
+
+
+def answer_bytes(limits: Limits) -> int:
+    """Return the bytes that the answer to a program of these limits may have."""
+    files = folder.archive_bytes(limits.files, limits.file_bytes) * 4 // 3
+    return min(MAX_BYTES, files + 2 * _ESCAPED * limits.output_bytes + MEGABYTE)
 
 
 def write_program(program: Program) -> bytes:
@@ -85,10 +95,10 @@ def read_program(body: bytes) -> Program:
         most, wanted = getattr(MOST, one.name), getattr(asked.limits, one.name)
         if not 0 < wanted <= most:
             raise ValueError(f"limits.{one.name} is {wanted}; it may be more than 0 up to {most}.")
-    files, refused = folder.unpack(_decoded(asked.folder), MOST)
-    if refused:
-        raise ValueError(f"folder: {refused[0]}")
-    return Program(asked.language, asked.code, files, asked.limits, asked.hosts)
+    given = folder.unpack(_decoded(asked.folder), MOST)
+    if given.refused:
+        raise ValueError(f"folder: {given.refused[0]}")
+    return Program(asked.language, asked.code, given.files, asked.limits, asked.hosts)
 
 
 def write_end(ended: Ended) -> bytes:
@@ -101,8 +111,10 @@ def write_end(ended: Ended) -> bytes:
             stderr=ended.stderr,
             folder=_encoded(folder.pack(ended.files)),
             refused=list(ended.refused),
+            is_complete=ended.is_complete,
         )
-        .model_dump_json()
+        # A worker that knows of no such word is told of none.
+        .model_dump_json(exclude={"is_complete"} if ended.is_complete else None)
         .encode()
     )
 
@@ -114,8 +126,10 @@ def read_end(body: bytes, limits: Limits, *, sandbox: str, seconds: float) -> En
         SandboxError: It is none.
     """
     try:
+        if body.count(b",") > 2 * limits.output_bytes + _VALUES:
+            raise ValueError("it has too many values.")
         answered = _read(_Answered, body)
-        files, refused = folder.unpack(_decoded(answered.folder), limits)
+        left = folder.unpack(_decoded(answered.folder), limits)
     except ValueError as error:
         raise SandboxError(f"The sandbox's runner answers something else: {error}") from None
     return Ended(
@@ -123,10 +137,11 @@ def read_end(body: bytes, limits: Limits, *, sandbox: str, seconds: float) -> En
         ending=answered.ending,
         stdout=answered.stdout[: limits.output_bytes],
         stderr=answered.stderr[: limits.output_bytes],
-        files=files,
-        refused=(*(one[:MAX_SENTENCE] for one in answered.refused[:_SENTENCES]), *refused),
+        files=left.files,
+        refused=(*(one[:MAX_SENTENCE] for one in answered.refused[:_SENTENCES]), *left.refused),
         sandbox=sandbox,
         seconds=seconds,
+        is_complete=answered.is_complete and left.is_complete,
     )
 
 

@@ -170,6 +170,15 @@ for process in (1, os.getppid()):
     if os.path.exists(f"/proc/{process}/root/etc/ssl"):
         print("ESCAPED", process, "sees the host's files")
 """,
+    "memory of the processes around it": """
+import os
+for process in {1, os.getppid()}:
+    try:
+        memory = os.open(f"/proc/{process}/mem", os.O_RDWR)
+    except OSError:
+        continue
+    print("ESCAPED", process, memory)
+""",
     "the control group": """
 import glob, os
 found = glob.glob("/sys/fs/cgroup/*")

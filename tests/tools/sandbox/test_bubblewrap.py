@@ -129,6 +129,7 @@ async def test_a_sandbox_that_lets_things_through_does_not_hold(
     (tmp_path / "usual").touch()
     monkeypatch.setattr(module, "bubblewrap", lambda: str(program))
     monkeypatch.setattr(module, "_as_own_user", list)
+    monkeypatch.setattr(module, "SHELL", "/bin/sh")
     inside = f'cd {tmp_path}; "$@" </dev/null; code=$?; echo x >&0; exit $code'
     monkeypatch.setattr(module, "_INSIDE", inside)
     interpreter = Interpreter(("python3", "-c", probe().code), "")

@@ -1,0 +1,48 @@
+"""Tasks of the loop by the run that they work for, so that another thread can name it.
+
+A task that is started by a run's task works for that run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from uuid import UUID
+
+_run: ContextVar[UUID | None] = ContextVar("run", default=None)
+_runs: WeakKeyDictionary[asyncio.Task[Any], UUID] = WeakKeyDictionary()
+
+
+def watch(loop: asyncio.AbstractEventLoop) -> None:
+    """Note the run of each task that is started from now on."""
+    loop.set_task_factory(_create)
+
+
+def work_for(run_id: UUID) -> None:
+    """Let the current task, and those that it starts from now on, work for a run."""
+    _run.set(run_id)
+    task = asyncio.current_task()
+    if task is not None:
+        _runs[task] = run_id
+
+
+def running(loop: asyncio.AbstractEventLoop) -> UUID | None:
+    """Return the run whose task a loop executes at this moment. Thread-safe."""
+    task = asyncio.current_task(loop)
+    return None if task is None else _runs.get(task)
+
+
+def _create(
+    loop: asyncio.AbstractEventLoop, coro: Coroutine[Any, Any, Any], **how: Any
+) -> asyncio.Task[Any]:
+    task = asyncio.Task(coro, loop=loop, **how)
+    context = how.get("context")
+    run_id = _run.get() if context is None else context.get(_run)
+    if run_id is not None:
+        _runs[task] = run_id
+    return task
