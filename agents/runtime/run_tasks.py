@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Generator
     from uuid import UUID
 
 _run: ContextVar[UUID | None] = ContextVar("run", default=None)
@@ -38,7 +38,9 @@ def running(loop: asyncio.AbstractEventLoop) -> UUID | None:
 
 
 def _create(
-    loop: asyncio.AbstractEventLoop, coro: Coroutine[Any, Any, Any], **how: Any
+    loop: asyncio.AbstractEventLoop,
+    coro: Coroutine[Any, Any, Any] | Generator[Any, None, Any],
+    **how: Any,
 ) -> asyncio.Task[Any]:
     task = asyncio.Task(coro, loop=loop, **how)
     context = how.get("context")

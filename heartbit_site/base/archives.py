@@ -195,7 +195,7 @@ def _untar(data: bytes, limits: ArchiveLimits) -> dict[str, bytes]:
         return True
 
     reader = TarReader(
-        take=take, keep=partial(_add, files), entries=limits.entries, bytes=len(data)
+        take=take, keep=partial(_add, files), most_entries=limits.entries, most_bytes=len(data)
     )
     reader.feed(data)
     if not reader.is_complete:

@@ -8,7 +8,7 @@ of GNU, BSD and POSIX archives; whatever else an archive has is named or refused
 Usage::
 
     reader = TarReader(take=lambda entry: entry.is_file, keep=files.__setitem__,
-                       entries=10_000, bytes=200 * MEGABYTE)
+                       most_entries=10_000, most_bytes=200 * MEGABYTE)
     reader.feed(data)        # as often as there is more
     reader.is_complete       # True once the archive's end has come
 """
@@ -61,8 +61,8 @@ class TarReader:
     Args:
         take: Called with each entry; True: its content is kept, which is a promise that it fits.
         keep: Called with the name and the content of each such entry.
-        entries: Entries that the archive may have, folders included.
-        bytes: Bytes that the archive may have.
+        most_entries: Entries that the archive may have, folders included.
+        most_bytes: Bytes that the archive may have.
 
     Attributes:
         is_complete: True once the archive's end has come; nothing is read after it.
@@ -73,12 +73,12 @@ class TarReader:
         *,
         take: Callable[[Entry], bool],
         keep: Callable[[str, bytes], None],
-        entries: int,
-        bytes: int,
+        most_entries: int,
+        most_bytes: int,
     ) -> None:
         self.is_complete = False
         self._take, self._keep = take, keep
-        self._entries, self._bytes = entries, bytes
+        self._entries, self._bytes = most_entries, most_bytes
         self._count = self._headers = self._seen = 0
         self._held = bytearray()
         self._skip = 0  # bytes that nobody wants

@@ -2,7 +2,7 @@
 
 What comes out was written by a program that may be hostile: only plain files with plain names are
 taken, up to the limits, and everything else is described. An archive that does not end as one, or
-has too much, leaves nothing: nobody knows which of the files were in the rest.
+has too much, leaves nothing: the files in its rest are unknown.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class FolderReader:
         self._reader = TarReader(
             take=self._take,
             keep=self._keep,
-            entries=ENTRIES,
-            bytes=archive_bytes(ENTRIES, limits.disk_bytes),
+            most_entries=ENTRIES,
+            most_bytes=archive_bytes(ENTRIES, limits.disk_bytes),
         )
 
     def feed(self, data: bytes) -> bool:
@@ -121,7 +121,7 @@ class FolderReader:
 
 
 def archive_bytes(entries: int, content: int) -> int:
-    """Return the bytes that an archive of so many entries and bytes may have."""
+    """Return the bytes that an archive with these entries and bytes of content may have."""
     return content + entries * _ENTRY_BYTES + MEGABYTE
 
 

@@ -254,7 +254,7 @@ async def _take(pipe: int, into: bytearray, limit: int, output: Output, tasks: T
 
 
 async def _take_archive(channel: socket.socket, folder: FolderReader, output: Output) -> None:
-    """Read the archive as far as it is one; then its writer ends, as nobody listens."""
+    """Read the archive as far as it is one; after that its writer cannot write, and ends."""
     with contextlib.suppress(ConnectionResetError):  # it ended without reading its command
         while data := await _read(channel.fileno()):
             if not folder.feed(data if output.has_begun else data[1:]):

@@ -72,7 +72,7 @@ class Ended:
         refused: Sentences on what it left that is not returned.
         sandbox: Name of the sandbox.
         seconds: Wall time, with the sandbox's own.
-        is_complete: False if nobody knows what it left, as its files could not be read.
+        is_complete: False if its files could not be read, so that what it left is unknown.
     """
 
     code: int | None
