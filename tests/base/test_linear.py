@@ -10,6 +10,7 @@ import pytest
 
 from agents.output.fences import fenced
 from agents.runtime.path_pattern import fits, parts_of
+from heartbit_site.base.json_values import ValueCount, has_too_many
 from heartbit_site.base.jsonschema import check_schema, validate
 from heartbit_site.base.line_diff import MOST_COMPARED, line_diff
 from heartbit_site.base.markdown import LONGEST, MOST_MARKS, to_html
@@ -30,6 +31,17 @@ def test_given_many_names_and_one_twice_when_parsed_then_the_refusal_is_quick() 
     names = ",".join(f'"{number}":1' for number in range(80_000))
     with within(1), pytest.raises(UntrustedJSONError, match="names 'z' more than once"):
         parse_untrusted_json(f'{{{names},"z":1,"z":1}}')
+
+
+def test_given_a_string_of_quotes_that_never_ends_when_values_are_counted_then_it_is_quick() -> (
+    None
+):
+    count = ValueCount()
+    with within(1):
+        assert not has_too_many(b'"' + b'\\"' * 500_000)
+        assert count.feed(b'{"a": "' + b'\\",' * 50_000 + b"\\") == 1
+    assert count.feed(b'", [') == 1  # the backslash before it was the last of its piece
+    assert count.feed(b'"], [') == 3
 
 
 @pytest.mark.parametrize(
