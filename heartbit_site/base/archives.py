@@ -17,6 +17,7 @@ import zipfile
 import zlib
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from heartbit_site.base.errors import ConfigurationError
@@ -24,7 +25,6 @@ from heartbit_site.base.tar import Entry, TarError, TarReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 MEGABYTE: Final = 1024 * 1024
 MAX_RATIO: Final = 100
@@ -142,7 +142,7 @@ def read_folder(path: Path, limits: ArchiveLimits) -> dict[str, bytes]:
 def _walk(folder: Path) -> Iterator[Path]:
     """Yield what is in a folder and below, except folders, in a stable order."""
     for place, folders, names in os.walk(folder):
-        here = folder / place
+        here = Path(place)
         links = [name for name in folders if (here / name).is_symlink()]
         folders[:] = sorted(name for name in folders if not is_litter(name))
         for name in sorted([*names, *links]):
