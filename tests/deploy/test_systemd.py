@@ -125,7 +125,7 @@ def held(tmp_path: Path) -> Callable[..., tuple[str, str]]:
 @pytest.fixture
 def program() -> Iterator[tuple[tuple[str, ...], tuple[int, ...]]]:
     """The command of a program of an agent in its sandbox, and the files that it inherits."""
-    files = {name: os.memfd_create(name) for name in ("code", "folder", "filter")}
+    files = {name: os.memfd_create(name) for name in ("code", "folder", "shell", "filter")}
     os.write(files["filter"], seccomp.build_filter())
     os.lseek(files["filter"], 0, os.SEEK_SET)
     shell = interpreter_for(Program("shell", ""))
