@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from agents.actions.publish_agent import publish_agent
-from agents.choices import AgentApproval
+from agents.choices import AgentApproval, MixedData
 from agents.models import Agent, ToolBinding
 from heartbit_site.base.models import Workspace
 from tests.chaos.journals import CAREFUL
@@ -66,6 +66,8 @@ def add_agent(
         approval=approval,
         code_mode=code_mode,
         memory_tokens=memory_tokens,
+        # The effects server is a private host, whose answers are private data.
+        mixed_data=MixedData.ALLOW,
     )
     ToolBinding.objects.bulk_create(ToolBinding(agent=agent, tool=tool) for tool in TOOLS)
     agent.team.set(Agent.objects.filter(workspace=workspace, name__in=team))

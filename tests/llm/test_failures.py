@@ -170,9 +170,9 @@ async def test_an_answer_with_thousands_of_calls_is_refused() -> None:
         end = sse(chunk({}, finish="tool_calls"))
         return [sse(chunk({"tool_calls": deltas})), end, b"data: [DONE]\n\n"]
 
-    assert await collect(canned(*calls(1_000)))
-    with pytest.raises(AnswerTooLargeError, match="more than 1000 tool calls"):
-        await collect(canned(*calls(1_001)))
+    assert await collect(canned(*calls(10_000)))
+    with pytest.raises(AnswerTooLargeError, match="more than 10000 tool calls"):
+        await collect(canned(*calls(10_001)))
 
 
 async def test_an_event_of_many_small_values_is_not_parsed() -> None:

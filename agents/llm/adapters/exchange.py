@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from agents.llm.messages import ChatRequest, Completion, StreamEvent
 
-MAX_CALLS = 1_000  # tool calls of one answer; a turn serves 64
+MAX_CALLS = 10_000  # tool calls of one answer; a turn serves 64
 _SETTLE_SECONDS = 0.1
 _ERROR_BODY_BYTES = 64 * 1024
 _ERROR_BODY_SECONDS = 5.0

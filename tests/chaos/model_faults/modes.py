@@ -263,7 +263,12 @@ MODES: tuple[Mode, ...] = (
     odd("nul", r"\u0000 in the text", "replaces it by U+FFFD", sees="a\ufffdb"),
     odd("nan", "NaN and Infinity in the usage", "counts them as nothing"),
     lasting("long-int", "a number of 5,000 digits in an event", _NO_JSON),
-    lasting("deep-json", "an event nested 100,000 deep", _NO_JSON),
+    final(
+        "deep-json",
+        "an event nested 100,000 deep",
+        f"{WHERE} sent an event with more than 100000 values, which is the limit; check that the "
+        "base URL is the API's.",
+    ),
     odd("model-switches", "another model's name in the middle", "keeps the name it asked for"),
     odd("negative-usage", "negative token counts", "counts them as nothing"),
     odd("absurd-usage", "10^4000 tokens", "counts as many as the ledger holds"),
