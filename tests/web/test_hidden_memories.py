@@ -114,7 +114,6 @@ async def lines(workspace: Workspace, run: Run, reader: User) -> str:
     return "".join([await batch.text() async for batch in found])
 
 
-@pytest.mark.django_db(transaction=True)
 def test_no_view_shows_them_to_other_members_and_each_says_so(
     workspace: Workspace, ann: User, run: Run
 ) -> None:
@@ -135,7 +134,6 @@ def test_no_view_shows_them_to_other_members_and_each_says_so(
         assert '\\"importance\\": 3' in found[f"{api}/calls/1.1"]
 
 
-@pytest.mark.django_db(transaction=True)
 def test_its_person_and_managers_see_them(workspace: Workspace, ann: User, run: Run) -> None:
     for reader in (ann, member(workspace)):
         found = views(workspace, run, reader)
