@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from heartbit_site.base.coercion import coerce
 from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.toolspec import Answer
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
@@ -33,7 +34,8 @@ class ParsedCall:
     """A parsed and valid call.
 
     Attributes:
-        arguments: Parsed arguments, defaults included, as they are shown, digested and approved.
+        arguments: Parsed arguments, coerced and with defaults, as they are shown, digested,
+            approved and executed.
         keywords: Keyword arguments of the function, without the context.
     """
 
@@ -52,6 +54,8 @@ def read(
 ) -> ParsedCall | ToolResult:
     """Return a call's tool and valid arguments, or a ``ToolResult`` (invalid).
 
+    Arguments that do not fit are coerced (``heartbit_site.base.coercion``) if that makes them fit.
+
     Arguments edited by a person are parsed here too; for a question they include the answer
     (``answered``), which a model must not give. See ``pipeline.prepare``.
     """
@@ -59,13 +63,12 @@ def read(
     if spec is None:
         return answer(_unknown(name, specs), "invalid", max_output_bytes)
     try:
-        values = parse_arguments(arguments)
+        values = parse_arguments(arguments, spec.parameters)
     except UntrustedJSONError as error:
         text = f"The arguments of {spec.name} could not be read. {error} Send one JSON object."
         return answer(text, "invalid", max_output_bytes)
     word = _word(spec, values) if answered else {}
-    given = {**spec.defaults, **values}
-    problems = validate(spec.parameters, given)
+    given, problems = _fitting(spec, values)
     if spec.answer_parameter is not None and not problems:
         problems = questions.problems(given, word.values())
         if answered and not word and not problems:
@@ -79,6 +82,17 @@ def read(
         return answer(_invalid(spec, [isolation.message]), "invalid", max_output_bytes)
     keywords |= {name: Answer(value) for name, value in word.items()}
     return ParsedCall(spec, {**_own_defaults(spec), **given, **word}, keywords)
+
+
+def _fitting(spec: ToolSpec, values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the arguments with defaults, coerced only if they fit then, and their problems."""
+    given = {**spec.defaults, **values}
+    problems = validate(spec.parameters, given)
+    coerced = coerce(spec.parameters, values) if problems else values
+    if coerced == values or not isinstance(coerced, dict):
+        return given, problems
+    other = {**spec.defaults, **coerced}
+    return (given, problems) if validate(spec.parameters, other) else (other, [])
 
 
 def _word(spec: ToolSpec, values: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +110,7 @@ def _own_defaults(spec: ToolSpec) -> dict[str, Any]:
     }
 
 
-def parse_arguments(text: str) -> dict[str, Any]:
+def parse_arguments(text: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call; empty text means none.
 
     Raises:
@@ -105,6 +119,8 @@ def parse_arguments(text: str) -> dict[str, Any]:
     if not text or text.isspace():
         return {}
     values = parse_untrusted_json(text, max_bytes=MAX_ARGUMENT_BYTES)
+    if isinstance(values, str):  # some models encode their arguments twice
+        values = coerce(parameters, values)
     if not isinstance(values, dict):
         raise UntrustedJSONError("The JSON is not an object.")
     return values

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.output.check import InvalidAnswer, ValidAnswer, check_response_schema, parse_answer
-from agents.output.repair import coerced
 from agents.output.respond import NAME, wrapped
 from agents.output.text import as_text
+from heartbit_site.base.coercion import coerce
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.jsonschema import validate
 from tests.output.schemas import ANY_JSON, CASES, TREE, Case
@@ -211,6 +211,19 @@ def test_given_a_recursive_schema_then_texts_deep_in_it_are_replaced() -> None:
     assert parse_answer(TREE, '{"value": ["1", ["2", ["3"]]]}') == ValidAnswer([1, [2, [3]]])
 
 
+def test_given_null_for_an_optional_property_then_it_is_left_out() -> None:
+    text = '{"title": "T", "pages": 3, "final": null, "tags": null}'
+    assert parse_answer(REPORT, text) == ValidAnswer({"title": "T", "pages": 3})
+    assert isinstance(parse_answer(REPORT, '{"title": null, "pages": 3}'), InvalidAnswer)
+
+
+@pytest.mark.parametrize("value", [{"a": "text"}, {"a": None}])
+def test_given_an_alternative_that_refers_to_itself_then_the_value_stays(value: JSONValue) -> None:
+    loop = {"anyOf": [{"$ref": "#/$defs/x"}]}
+    schema = {"properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": {"x": loop}}
+    assert coerce(schema, value) == value
+
+
 @pytest.mark.paced
 def test_given_alternatives_without_end_then_the_search_is_bounded() -> None:
     twice = {"anyOf": [{"$ref": "#/$defs/x"}, {"$ref": "#/$defs/x"}]}
@@ -222,7 +235,7 @@ def test_given_alternatives_without_end_then_the_search_is_bounded() -> None:
     for _ in range(40):
         value = [value]
     began = time.monotonic()
-    assert coerced(schema, value) == value
+    assert coerce(schema, value) == value
     in_time(time.monotonic() - began, 2)
 
 

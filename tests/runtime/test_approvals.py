@@ -81,6 +81,21 @@ async def test_an_approved_call_runs_as_it_was_shown(
     assert decision.digest == decision.executed_digest == call.digest
 
 
+async def test_mended_arguments_are_shown_approved_and_run(
+    studio: Studio, careful: Callable[[], Agent]
+) -> None:
+    await orm.run_in_thread(careful)
+    run_id = await studio.start('[[calls: current_time {"time_zone": null}]] [[text: Done.]]')
+    [call] = await waiting(studio, run_id)
+    assert (call.approval_view or {})["arguments"] == {"time_zone": "UTC"}
+    await orm.run_in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
+    run = await wait_for_end(run_id, studio.host.window)
+    [(status, result)] = await results(run)
+    assert (status, result.endswith("time zone UTC)")) == ("ok", True)
+    decision = await orm.run_in_thread(lambda: run.decisions.get())
+    assert decision.digest == decision.executed_digest == call.digest
+
+
 async def test_an_edited_call_runs_as_it_was_edited(
     studio: Studio, careful: Callable[[], Agent]
 ) -> None:

@@ -36,7 +36,8 @@ async def test_no_text_means_no_arguments(arguments: str) -> None:
     [
         ("{", "could not be read. The JSON is malformed"),
         ("[1]", "The JSON is not an object"),
-        ('"{}"', "The JSON is not an object"),
+        ('"[1]"', "The JSON is not an object"),
+        ('"{}"', "'a' is required"),
         ("null", "The JSON is not an object"),
         ('{"a": NaN, "b": 1}', "NaN"),
         ('{"a": 1, "a": 2, "b": 3}', "than once"),
@@ -133,3 +134,57 @@ async def test_a_default_need_not_fit_the_schema_that_arguments_have_to() -> Non
     done = await call(made(find), '{"order": ""}')
     assert isinstance(done, ToolResult)
     assert done.status == "invalid"
+
+
+def assign(people: list[str], most: int = 5, notify: bool = False, note: str | None = "n") -> str:
+    """Assign people."""
+    return f"{people} {most} {notify} {note}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (
+            '{"people": "[\\"a\\"]", "most": "3", "notify": "True"}',
+            {"people": ["a"], "most": 3, "notify": True, "note": "n"},
+        ),
+        (
+            '{"people": ["1"], "most": null, "notify": null, "note": null}',
+            {"people": ["1"], "most": 5, "notify": False, "note": None},
+        ),
+        (
+            '"{\\"people\\": [\\"a\\"]}"',
+            {"people": ["a"], "most": 5, "notify": False, "note": "n"},
+        ),
+    ],
+    ids=["texts", "null", "encoded twice"],
+)
+async def test_what_an_argument_plainly_means_is_what_is_approved_and_runs(
+    arguments: str, meant: dict[str, Any]
+) -> None:
+    asked = await call(made(assign), arguments, policy=lambda *_: RequireApproval("asked"))
+    assert isinstance(asked, PendingApprovalCall)
+    assert asked.arguments == meant
+    done = await call(made(assign), arguments)
+    assert done == ToolResult(assign(**meant), "ok")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ('{"people": null}', "people: null is not of type array"),
+        ('{"people": ["a"], "other": null}', "other is not accepted here"),
+        ('{"people": "a", "most": "3"}', "people: 'a' is not of type array"),
+        ('{"people": ["a"], "most": "3 or 4"}', "most: '3 or 4' is not of type integer"),
+    ],
+)
+async def test_what_an_argument_could_mean_is_not_guessed(arguments: str, sentence: str) -> None:
+    done = await call(made(assign), arguments)
+    assert isinstance(done, ToolResult)
+    assert (done.status, sentence in done.content) == ("invalid", True)
+
+
+async def test_null_leaves_the_default_of_a_binding_in_force() -> None:
+    bound = dataclasses.replace(made(assign), defaults={"most": 9})
+    done = await call(bound, '{"people": ["a"], "most": null}')
+    assert done == ToolResult(assign(["a"], 9), "ok")
