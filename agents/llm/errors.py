@@ -70,7 +70,7 @@ class OverloadedError(ModelError):
 
 
 class StreamTruncatedError(ModelError):
-    """The stream ended, or broke its format, before its final event."""
+    """The stream ended, or broke its format, before the reason for the answer's end."""
 
     retryable = True
 

@@ -21,7 +21,8 @@ class ToolCall:
     """One tool call of the model.
 
     Attributes:
-        id: Id of the provider, returned with the result. Heartbit's own id is ``turn.index``.
+        id: Id that is returned to the model with the result: the provider's, if it is unique in
+            the conversation (``agents.loop.call_ids``). Heartbit's own id is ``turn.index``.
         name: Name of the tool as the model wrote it (possibly a near miss).
         arguments: Arguments as JSON *text*, exactly as received; possibly malformed.
     """
@@ -66,6 +67,15 @@ class ToolMessage:
 
 
 Message = UserMessage | AssistantMessage | ToolMessage
+
+
+def is_empty_answer(message: Message) -> bool:
+    """Return True for an answer without text and tool calls; servers refuse one sent back."""
+    return (
+        isinstance(message, AssistantMessage)
+        and not message.tool_calls
+        and not message.text.strip()
+    )
 
 
 @dataclass(frozen=True, slots=True)

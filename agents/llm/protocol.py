@@ -42,7 +42,8 @@ class ChatModel(Protocol):
         """Yield deltas and, last, exactly one ``Completion``; wrappers may add ``Restarted``.
 
         Raises:
-            ModelError: One of the tree in ``agents.llm.errors``; a stream that ends without its
-                final event raises ``StreamTruncatedError`` and never yields a ``Completion``.
+            ModelError: One of the tree in ``agents.llm.errors``; a stream that ends without the
+                reason for its end raises ``StreamTruncatedError`` and never yields a
+                ``Completion``.
         """
         ...

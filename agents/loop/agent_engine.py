@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from agents.journal.events import Event, ModelAnswered, ModelDelayed, RunFailed, RunSucceeded
 from agents.llm.errors import BudgetSpentError, ModelError, ThrottledError
+from agents.llm.messages import is_empty_answer
 from agents.llm.wrappers.limit import LONGEST_PAUSE_SECONDS
 from agents.loop import empty_answers, final_answer
 from agents.loop.execution_mode import with_code_called
@@ -70,10 +71,8 @@ class AgentEngine:
             return "cancelled"
         answer = state.answer or self._spared()
         if answer is not None:
-            ending = final_answer.build_ending(self._definition, answer, state.finish_reason)
-            if ending is not None and not empty_answers.should_retry(
-                self._definition, state, answer
-            ):
+            ending = self._ending(answer)
+            if ending is not None:
                 return await self._end(
                     ending, *final_answer.respond_call_events(answer, state.turn)
                 )
@@ -90,6 +89,15 @@ class AgentEngine:
         if limit is not None:
             return await self._end(limit)
         return await self._ask()
+
+    def _ending(self, answer: AssistantMessage) -> RunSucceeded | RunFailed | None:
+        """Return the run's end if its last answer ends it, else None."""
+        definition, state = self._definition, self._state
+        if not is_empty_answer(answer):
+            return final_answer.build_ending(definition, answer, state.finish_reason)
+        if empty_answers.should_retry(definition, state) and self._limits.reached() is None:
+            return None
+        return empty_answers.build_failure(definition, state)
 
     def _spared(self) -> AssistantMessage | None:
         """Return an answer older than an agent's message if no other may be requested.
@@ -137,12 +145,15 @@ class AgentEngine:
     async def _take(self, answered: ModelAnswered) -> Outcome | None:
         """Journal an answer, together with the run's end or suspension if nothing precedes that."""
         message = answered.message
+        if is_empty_answer(message):
+            await self._journaled.record(answered)  # the next step decides
+            return None
         ending = final_answer.build_ending(self._definition, message, answered.finish_reason)
-        if ending is not None and not empty_answers.may_retry(self._definition, message):
+        if ending is not None:
             events = (answered, *final_answer.respond_call_events(message, answered.turn))
             if outcome := await self._end(ending, *events):
                 return outcome
-        elif ending is None and await self._tool_calls.delegate_at_once(answered):
+        elif await self._tool_calls.delegate_at_once(answered):
             return "suspended"
         # Journaled even when others were quicker: an answer once received is never asked for again.
         await self._journaled.record(answered)

@@ -1,41 +1,56 @@
-"""Retry of an empty final answer with the agent's stronger model. Pure."""
+"""Empty answers: the model is asked again, then the stronger one, and then the run fails. Pure."""
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from agents.llm.messages import AssistantMessage, Message, UserMessage
+from agents.journal.events import RunFailed
+from agents.llm.messages import Message, UserMessage, is_empty_answer
 from agents.loop.state import POOR_ANSWERS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agents.definitions.definition import AgentDefinition
     from agents.loop.state import RunState
 
 ANSWER = "Your last answer was empty. Give your answer now."
+_LASTING = ("length", "refused")  # finish reasons that the same request would give again
 
 
-def is_empty_answer(message: Message) -> bool:
-    """Return True if a message is an answer without text or tool calls."""
-    return (
-        isinstance(message, AssistantMessage)
-        and not message.tool_calls
-        and not message.text.strip()
-    )
+def should_retry(definition: AgentDefinition, state: RunState) -> bool:
+    """Return True if the model is asked again after the run's last answer, which was empty."""
+    if state.finish_reason in _LASTING and not definition.strong_model:
+        return False
+    return _empty_at_end(state.conversation) <= POOR_ANSWERS
 
 
-def may_retry(definition: AgentDefinition, message: AssistantMessage) -> bool:
-    """Return True if an answer, once journaled, may be retried."""
-    return bool(definition.strong_model) and is_empty_answer(message)
-
-
-def should_retry(definition: AgentDefinition, state: RunState, message: AssistantMessage) -> bool:
-    """Return True if the run's last answer is retried; the stronger model's is final."""
-    return may_retry(definition, message) and state.poor_answers <= POOR_ANSWERS
+def build_failure(definition: AgentDefinition, state: RunState) -> RunFailed:
+    """Return the end of a run whose last answer was empty."""
+    match state.finish_reason:
+        case "length":
+            reason = (
+                "reached the limit of its answer before it wrote a word of it: raise max_tokens of "
+                f"{definition.name} ({definition.max_tokens:,} now), or lower its reasoning_effort."
+            )
+        case "refused":
+            reason = "refused to answer, without a word: ask for something else."
+        case finish:
+            times = _empty_at_end(state.conversation)
+            what = "an empty answer" if times == 1 else f"{times} empty answers in a row"
+            reason = (
+                f"gave {what} (finish reason: {finish}): ask differently, or choose another model."
+            )
+    message = f"The model of {definition.name} {reason}"
+    return RunFailed(kind="model", message=message, partial=state.partial)
 
 
 def retry_conversation(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """Replace empty answers at the end of a conversation by a request to answer."""
-    end = len(messages)
-    while end > 1 and is_empty_answer(messages[end - 1]):
-        end -= 1
-    return messages if end == len(messages) else (*messages[:end], UserMessage(ANSWER))
+    empty = _empty_at_end(messages)
+    return (*messages[: len(messages) - empty], UserMessage(ANSWER)) if empty else messages
+
+
+def _empty_at_end(messages: Sequence[Message]) -> int:
+    return sum(1 for _ in takewhile(is_empty_answer, reversed(messages)))

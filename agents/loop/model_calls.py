@@ -16,6 +16,7 @@ from agents.llm.errors import ModelError, StreamTruncatedError
 from agents.llm.messages import ChatRequest, Completion, Restarted, TextDelta
 from agents.llm.wrappers.closing import closing
 from agents.loop.attempt import Attempt
+from agents.loop.call_ids import with_unique_ids
 from agents.loop.request import build_request
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class ModelCaller:
         completion = await self._stream(Attempt(self._request(), turn), partial(self._show, turn))
         return ModelAnswered(
             turn=turn,
-            message=completion.message,
+            message=with_unique_ids(completion.message, turn, state.conversation),
             usage=completion.usage,
             finish_reason=completion.finish_reason,
             model=completion.model,

@@ -186,3 +186,11 @@ def test_a_model_that_thinks_by_itself_is_told_the_effort(
     sent = body(replace(REQUEST, reasoning_effort=effort), anthropic_profile(model))
     assert sent.get("thinking") == thinking
     assert sent.get("output_config") == output
+
+
+def test_an_empty_answer_is_not_sent_back_even_if_it_was_thought_about() -> None:
+    empty = AssistantMessage(" \n", thinking=(Thinking("anthropic", SIGNED),))
+    messages = (UserMessage("Hello"), empty, UserMessage("Go on."))
+    sent = body(replace(REQUEST, messages=messages), Profile(thinking="always"))["messages"]
+    assert [message["role"] for message in sent] == ["user"]
+    assert [block["text"] for block in sent[0]["content"]] == ["Hello", "Go on."]

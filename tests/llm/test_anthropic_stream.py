@@ -46,6 +46,33 @@ async def test_a_call_whose_input_stands_in_the_start_event_keeps_it() -> None:
     assert answer.message.tool_calls[0].arguments == '{"q": "é"}'
 
 
+@pytest.mark.parametrize(
+    ("content", "deltas"),
+    [
+        ({"input": '{"q": "é"}'}, []),
+        ({"input": {}}, [{"type": "input_json_delta", "partial_json": {"q": "é"}}]),
+        ({}, [{"type": "input_json_delta", "partial_json": '{"q": "é"}'}]),
+    ],
+    ids=["text", "object in a delta", "as it should be"],
+)
+async def test_a_call_s_input_is_kept_whatever_its_form(
+    content: dict[str, Any], deltas: list[dict[str, Any]]
+) -> None:
+    call = {"type": "tool_use", "id": "a", "name": "search", **content}
+    answer = await complete(canned(stream(*block(0, call, *deltas)), provider="anthropic"))
+    assert answer.message.tool_calls[0].arguments == '{"q": "é"}'
+
+
+async def test_blocks_of_one_index_are_told_apart() -> None:
+    calls = [{"type": "tool_use", "id": n, "name": "search", "input": {"q": n}} for n in ("a", "b")]
+    blocks = [event for call in calls for event in block(0, call)]
+    answer = await complete(canned(stream(*blocks), provider="anthropic"))
+    assert [(call.id, call.arguments) for call in answer.message.tool_calls] == [
+        ("a", '{"q": "a"}'),
+        ("b", '{"q": "b"}'),
+    ]
+
+
 async def test_usage_counts_cached_tokens_as_input() -> None:
     usage = (await complete(canned(stream(), provider="anthropic"))).usage
     assert (usage.input_tokens, usage.cached_input_tokens, usage.cache_write_tokens) == (20, 7, 3)
@@ -87,10 +114,12 @@ async def test_an_error_event_inside_the_stream_is_that_error(
         await collect(canned(sse(*events, named=True), provider="anthropic"))
 
 
-async def test_a_stream_without_its_last_event_is_no_answer() -> None:
-    cut = sse(START, *block(0, {"type": "text", "text": "Hallo"}), DELTA, named=True)
+async def test_a_stream_is_whole_once_the_reason_for_its_end_is_known() -> None:
+    events = [START, *block(0, {"type": "text", "text": "Hallo"})]
     with pytest.raises(StreamTruncatedError):
-        await complete(canned(cut, provider="anthropic"))
+        await complete(canned(sse(*events, named=True), provider="anthropic"))
+    cut = sse(*events, DELTA, named=True)
+    assert (await complete(canned(cut, provider="anthropic"))).message.text == "Hallo"
 
 
 async def test_unknown_events_and_blocks_are_passed_over() -> None:

@@ -74,6 +74,21 @@ async def test_given_a_conversation_then_every_message_is_sent_in_order(
     assert (more["role"], more["content"]) == ("user", "And?")
 
 
+async def test_given_an_empty_answer_then_it_is_not_sent_back(client: httpx.AsyncClient) -> None:
+    blank = AssistantMessage(" ", (ToolCall("a", "search", "{}"),))
+    messages = (
+        *(UserMessage("Hello"), AssistantMessage(" \n"), UserMessage("Go on.")),
+        *(blank, ToolMessage("a", "search", "found")),
+    )
+    body = await sent(client, ChatRequest("", messages, tools=(SEARCH,)))
+    *questions, answer, _ = body["messages"]
+    assert [(one["role"], one["content"]) for one in questions] == [
+        ("user", "Hello"),
+        ("user", "Go on."),
+    ]
+    assert not answer.get("content")
+
+
 async def test_given_reasoning_then_only_the_providers_own_goes_back(
     client: httpx.AsyncClient,
 ) -> None:

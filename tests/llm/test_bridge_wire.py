@@ -33,6 +33,8 @@ from agents.llm.messages import (
     UserMessage,
 )
 from tests.llm.bridge_support import bridged, needs_extra
+from tests.llm.raw_server import STREAM, raw_server
+from tests.llm.samples import chunk, sse
 from tests.llm.support import CLOCK, SEARCH, collect, complete
 
 if TYPE_CHECKING:
@@ -130,6 +132,28 @@ async def test_given_reasoning_then_it_is_shown_and_kept(
     assert thinking.provider == "together"
     assert thinking.block["content"] == "Hmm."
     assert None not in thinking.block.values()
+
+
+async def test_given_thoughts_in_the_text_then_they_are_no_part_of_the_answer(
+    client: httpx.AsyncClient,
+) -> None:
+    pieces = ("<thi", "nk>\nHmm.\n</th", "ink>\n\n", "Six.")
+    stream = sse(*(chunk({"content": piece}) for piece in pieces), chunk({}, "stop"), "[DONE]")
+    async with raw_server(STREAM + stream) as server:
+        *deltas, completion = await collect(bridged(client, server.url), ask("How many?"))
+    assert isinstance(completion, Completion)
+    assert deltas == [ThinkingDelta("\nHmm.\n"), TextDelta("Six.")]
+    assert completion.message.text == "Six."
+    assert [thinking.block["content"] for thinking in completion.message.thinking] == ["\nHmm.\n"]
+
+
+async def test_given_an_answer_of_which_the_provider_dropped_a_part_then_it_is_none(
+    client: httpx.AsyncClient,
+) -> None:
+    stream = sse(chunk({"content": "I look."}), chunk({}, "MALFORMED_FUNCTION_CALL"), "[DONE]")
+    async with raw_server(STREAM + stream) as server:
+        with pytest.raises(StreamTruncatedError, match="dropped"):
+            await complete(bridged(client, server.url), ask("Look."))
 
 
 @pytest.mark.parametrize("provider", SDKS)

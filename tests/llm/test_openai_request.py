@@ -162,3 +162,10 @@ def test_the_rule_for_tools_wins_over_the_effort() -> None:
     asked = replace(REQUEST, tools=(CLOCK,), reasoning_effort="high")
     assert body(asked, openai_profile("gpt-6-sol"))["reasoning_effort"] == "none"
     assert body(asked, openai_profile("gpt-5.1"))["reasoning_effort"] == "high"
+
+
+@pytest.mark.parametrize("empty", [AssistantMessage(), AssistantMessage(" \n")])
+def test_an_empty_answer_is_not_sent_back(empty: AssistantMessage) -> None:
+    messages = (UserMessage("Hello"), empty, UserMessage("Go on."))
+    sent = body(replace(REQUEST, messages=messages))["messages"]
+    assert [message["role"] for message in sent] == ["system", "user", "user"]

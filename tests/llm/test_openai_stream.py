@@ -6,8 +6,10 @@ import json
 import time
 from typing import Any
 
+import httpx
 import pytest
 
+from agents.llm.adapters.endpoint import Timeouts
 from agents.llm.errors import (
     AuthenticationError,
     ModelError,
@@ -18,8 +20,9 @@ from agents.llm.errors import (
 )
 from agents.llm.messages import TextDelta, ThinkingDelta, ToolCall, ToolCallDelta
 
+from .raw_server import STREAM, hang_after, raw_server
 from .samples import OPENAI_STREAM, call_delta, chunk, sse
-from .support import canned, collect, complete
+from .support import canned, collect, complete, model
 
 USAGE: dict[str, Any] = {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2}}
 
@@ -48,6 +51,106 @@ async def test_parallel_calls_without_distinct_indexes_are_told_apart_by_their_i
     assert [call.id for call in answer.message.tool_calls] == ["a", "b", "c"]
     assert answer.message.tool_calls[1].arguments == '{"q":2}'
     assert answer.finish_reason == "tool_calls"
+
+
+def whole(name: str, arguments: object, **fields: Any) -> dict[str, Any]:
+    """Return a chunk with a whole call."""
+    return chunk({"tool_calls": [{"function": {"name": name, "arguments": arguments}, **fields}]})
+
+
+PARALLEL = [("search", '{"q": 1}'), ("search", '{"q": 2}'), ("clock", "{}")]
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        [whole(*call, index=0) for call in PARALLEL],
+        [whole(*call, index=0, id="") for call in PARALLEL],
+        [whole(*call) for call in PARALLEL],
+        [whole(name, json.loads(arguments)) for name, arguments in PARALLEL],
+        [whole(*call, index=0, id=f"c{n}") for n, call in enumerate(PARALLEL)],
+        [whole(*call, index=n, id="same") for n, call in enumerate(PARALLEL)],
+        [whole(*call, index=0, id="same") for call in PARALLEL],
+    ],
+    ids=["index 0", "empty id", "nothing", "objects", "ids", "same id", "same id and index"],
+)
+async def test_parallel_calls_that_come_whole_are_told_apart(chunks: list[Any]) -> None:
+    answer = await complete(canned(sse(*chunks, chunk({}, "stop"), "[DONE]")))
+    calls = [(call.name, call.arguments or "{}") for call in answer.message.tool_calls]
+    assert calls == PARALLEL
+    assert answer.finish_reason == "tool_calls"
+
+
+@pytest.mark.parametrize(
+    "deltas",
+    [
+        [
+            call_delta(0, id="a", name="search", arguments=""),
+            call_delta(0, id="b", arguments='{"q"'),
+            call_delta(0, id="c", arguments=": 1}"),
+        ],
+        [
+            call_delta(0, id="a", name="search", arguments='{"q"'),
+            call_delta(0, id="a", name="search", arguments=": 1}"),
+            call_delta(0, id="a", name="search", arguments=""),
+        ],
+        [
+            call_delta(0, id="a", name="search", arguments={}),
+            call_delta(0, arguments='{"q": 1}'),
+        ],
+        [
+            call_delta(0, id="a", name="search"),
+            {"tool_calls": [{"function": {"arguments": '{"q": 1}'}}]},
+        ],
+    ],
+    ids=["other ids", "repeated name", "empty object", "no index"],
+)
+async def test_the_pieces_of_one_call_are_one_call(deltas: list[Any]) -> None:
+    stream = sse(*map(chunk, deltas), chunk({}, "tool_calls"), "[DONE]")
+    answer = await complete(canned(stream))
+    assert answer.message.tool_calls == (ToolCall("a", "search", '{"q": 1}'),)
+
+
+@pytest.mark.parametrize("arguments", [[], [1], 5, False])
+async def test_arguments_that_are_no_object_are_not_taken_for_none(arguments: object) -> None:
+    stream = sse(whole("search", arguments, id="a"), chunk({}, "tool_calls"), "[DONE]")
+    [call] = (await complete(canned(stream))).message.tool_calls
+    assert call.arguments == json.dumps(arguments)
+
+
+async def test_calls_that_alternate_under_one_index_are_told_apart_by_their_ids() -> None:
+    stream = sse(
+        chunk(call_delta(0, id="a", name="search", arguments='{"q"')),
+        chunk(call_delta(0, id="b", name="clock", arguments="{")),
+        chunk(call_delta(0, id="a", arguments=": 1}")),
+        chunk(call_delta(0, id="b", arguments="}")),
+        chunk({}, "tool_calls"),
+        "[DONE]",
+    )
+    calls = (await complete(canned(stream))).message.tool_calls
+    assert calls == (ToolCall("a", "search", '{"q": 1}'), ToolCall("b", "clock", "{}"))
+
+
+@pytest.mark.parametrize(
+    "finish",
+    [
+        "function_call_filter: MALFORMED_FUNCTION_CALL",
+        "MALFORMED_FUNCTION_CALL",
+        "function_call_filter: UNEXPECTED_TOOL_CALL",
+        "error",
+    ],
+)
+async def test_an_answer_of_which_the_provider_dropped_a_part_is_none(finish: str) -> None:
+    stream = sse(chunk({"content": "I look."}), chunk({}, finish), "[DONE]")
+    with pytest.raises(StreamTruncatedError, match=f"dropped .* \\({finish}\\)"):
+        await complete(canned(stream))
+
+
+async def test_a_server_that_hangs_after_its_answer_has_answered() -> None:
+    sent = STREAM + sse(chunk({"content": "x"}, "stop"))
+    async with httpx.AsyncClient() as client, raw_server(hang_after(sent, lambda: server)) as server:
+        chat_model = model(client, url=server.url, timeouts=Timeouts(20, 0.2))
+        assert (await complete(chat_model)).message.text == "x"
 
 
 async def test_four_times_the_calls_take_about_four_times_as_long() -> None:

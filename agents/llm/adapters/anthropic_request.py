@@ -13,6 +13,7 @@ from agents.llm.messages import (
     Message,
     ToolMessage,
     UserMessage,
+    is_empty_answer,
 )
 
 if TYPE_CHECKING:
@@ -131,8 +132,8 @@ def _messages(messages: tuple[Message, ...], *, provider: str) -> list[dict[str,
                 shown = text if text.strip() else _NO_TEXT
                 _add_user_blocks(result, [{"type": "text", "text": shown}])
             case AssistantMessage():
-                blocks = assistant_blocks(message, provider=provider)
-                if blocks:
+                if not is_empty_answer(message):
+                    blocks = assistant_blocks(message, provider=provider)
                     result.append({"role": "assistant", "content": blocks})
             case ToolMessage():
                 _add_user_blocks(result, [_tool_result(message)])

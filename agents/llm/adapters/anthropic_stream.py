@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agents.llm.adapters.anthropic_layout import layout_thinking
 from agents.llm.adapters.failures import ended_early, event_error
-from agents.llm.adapters.shapes import as_count, as_dict, as_str, parse_event
+from agents.llm.adapters.shapes import arguments_text, as_count, as_dict, as_str, parse_event
+from agents.llm.adapters.think_tags import ThinkTags
 from agents.llm.messages import (
     AssistantMessage,
     Completion,
     FinishReason,
     StreamEvent,
-    TextDelta,
     Thinking,
     ThinkingDelta,
     ToolCall,
@@ -42,12 +41,14 @@ _FINISH: dict[str, FinishReason] = {
 
 @dataclass(slots=True)
 class _Block:
+    index: int  # some servers give one to several blocks
     kind: str
     fields: dict[str, Any]
     number: int  # among its kind, from 0: the index of a call in live views
     parts: list[str] = field(default_factory=list)
     signature: list[str] = field(default_factory=list)
     cleaner: TextCleaner = field(default_factory=TextCleaner)
+    tags: ThinkTags = field(default_factory=ThinkTags)
 
 
 class AnthropicDecoder:
@@ -57,7 +58,8 @@ class AnthropicDecoder:
         self._endpoint = endpoint
         self._done = False
         self._model = ""
-        self._blocks: dict[int, _Block] = {}
+        self._blocks: list[_Block] = []
+        self._open: dict[int, _Block] = {}  # the last block of each index
         self._kinds: Counter[str] = Counter()
         self._stop_reason = ""
         self._usage: dict[str, Any] = {}
@@ -66,6 +68,11 @@ class AnthropicDecoder:
     def done(self) -> bool:
         """True once ``message_stop`` was received."""
         return self._done
+
+    @property
+    def whole(self) -> bool:
+        """True once the stop reason was received; only ``message_stop`` follows."""
+        return bool(self._stop_reason)
 
     def feed(self, event: SentEvent) -> Iterator[StreamEvent]:
         """Decode one event; see ``Decoder.feed``."""
@@ -80,7 +87,7 @@ class AnthropicDecoder:
             case "content_block_start":
                 yield from self._start(as_count(data.get("index")), data.get("content_block"))
             case "content_block_delta":
-                block = self._blocks.get(as_count(data.get("index")))
+                block = self._open.get(as_count(data.get("index")))
                 if block is not None:
                     yield from _grow(block, as_dict(data.get("delta")))
             case "message_delta":
@@ -98,16 +105,19 @@ class AnthropicDecoder:
     def _start(self, index: int, content: object) -> Iterator[StreamEvent]:
         fields = as_dict(content)
         kind = as_str(fields.get("type"))
-        block = self._blocks[index] = _Block(kind, fields, self._kinds[kind])
+        block = self._open[index] = _Block(index, kind, fields, self._kinds[kind])
+        self._blocks.append(block)
         self._kinds[kind] += 1
         # The start event may already contain text, the whole input of a call, or thinking.
         yield from _add(block, as_str(fields.get(kind)))
 
     def finish(self) -> Completion:
         """Return the whole answer; see ``Decoder.finish``."""
-        if not self._done or not self._stop_reason:
+        if not self._stop_reason:
             raise ended_early(self._endpoint)
-        blocks = [self._blocks[index] for index in sorted(self._blocks)]
+        blocks = sorted(self._blocks, key=lambda block: block.index)
+        for block in blocks:
+            _finish(block)
         texts = [_text(block) for block in blocks if block.kind == "text"]
         calls = tuple(_tool_call(block) for block in blocks if block.kind == "tool_use")
         message = AssistantMessage("".join(texts), calls, self._thinking(blocks))
@@ -137,8 +147,8 @@ def _grow(block: _Block, delta: dict[str, Any]) -> Iterator[StreamEvent]:
             yield from _add(block, text)
         case {"type": "thinking_delta", "thinking": str(text)}:
             yield from _add(block, text)
-        case {"type": "input_json_delta", "partial_json": str(text)}:
-            yield from _add(block, text)
+        case {"type": "input_json_delta", "partial_json": piece}:
+            yield from _add(block, arguments_text(piece))
         case {"type": "signature_delta", "signature": str(text)}:
             block.signature.append(text)
 
@@ -147,27 +157,32 @@ def _add(block: _Block, piece: str) -> Iterator[StreamEvent]:
     text = block.cleaner.feed(piece)
     if not text:
         return
+    if block.kind == "text":
+        yield from block.tags.feed(text)
+        return
     block.parts.append(text)
     match block.kind:
-        case "text":
-            yield TextDelta(text)
         case "thinking":
             yield ThinkingDelta(text)
         case "tool_use":
             yield ToolCallDelta(block.number, clean_text(as_str(block.fields.get("name"))), text)
 
 
+def _finish(block: _Block) -> None:
+    for _ in _add(block, block.cleaner.flush()):
+        pass  # the end of the answer is not streamed
+    block.tags.finish()
+
+
 def _text(block: _Block) -> str:
-    if rest := block.cleaner.flush():
-        block.parts.append(rest)
-    return "".join(block.parts)
+    return block.tags.text if block.kind == "text" else "".join(block.parts)
 
 
 def _tool_call(block: _Block) -> ToolCall:
     arguments = _text(block)
     if not arguments:
         # Without pieces the start event has the input, which is often empty.
-        arguments = json.dumps(clean_json(as_dict(block.fields.get("input"))), ensure_ascii=False)
+        arguments = clean_text(arguments_text(block.fields.get("input"))) or "{}"
     name = clean_text(as_str(block.fields.get("name")))
     return ToolCall(clean_text(as_str(block.fields.get("id"))), name, arguments)
 

@@ -53,6 +53,11 @@ class Decoder(Protocol):
         """True once the stream's final event was received."""
         ...
 
+    @property
+    def whole(self) -> bool:
+        """True once the reason for the answer's end was received, which makes it whole."""
+        ...
+
     def feed(self, event: SentEvent) -> Iterable[StreamEvent]:
         """Decode one event and return its deltas.
 
@@ -99,7 +104,7 @@ class Exchange:
         try:
             await self._check(answer)
             splitter, received, done = EventSplitter(), 0, False
-            while not done and (chunk := await self._next(answer, clock)) is not None:
+            while not done and (chunk := await self._next(answer, clock, decoder)) is not None:
                 received += len(chunk)
                 if received > self.max_bytes:
                     raise AnswerTooLargeError(
@@ -159,15 +164,19 @@ class Exchange:
         except BROKEN as error:
             raise self._unreachable(error) from error
 
-    async def _next(self, answer: Answer, clock: Clock) -> bytes | None:
-        """Wait for the next chunk; return None at the end of the stream."""
+    async def _next(self, answer: Answer, clock: Clock, decoder: Decoder) -> bytes | None:
+        """Wait for the next chunk; return None at the end of the stream, or of a whole answer."""
         by = clock.end_of_wait(begun=True)
         try:
             async with asyncio.timeout_at(by):
                 return await anext(answer.chunks, None)
         except TimeoutError as error:
+            if decoder.whole:
+                return None
             raise clock.timeout(by, begun=True) from error
         except BROKEN as error:
+            if decoder.whole:
+                return None
             raise broken(self.endpoint, error, begun=True) from error
 
     def _unreachable(self, error: Exception) -> ModelError:

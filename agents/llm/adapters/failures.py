@@ -32,6 +32,7 @@ _DETAIL_LENGTH = 300
 # Bounded, and searched only near the beginning: a page of many "<title>" would take seconds.
 _TITLE = re.compile(r"<title[^>]{0,200}>(.{0,200}?)</title>", re.IGNORECASE | re.DOTALL)
 _HEAD_CHARACTERS = 8_000
+_FAILED_FINISH = re.compile("^error$|malformed|unexpected_tool_call", re.IGNORECASE)
 _STATUS = re.compile("[45][0-9][0-9]")
 
 # HTTP status that corresponds to an error inside a 200 stream.
@@ -182,9 +183,23 @@ def unreachable(endpoint: Endpoint, error: Exception) -> str:
 
 
 def ended_early(endpoint: Endpoint) -> StreamTruncatedError:
-    """Return the error for a stream that ended without its final event."""
+    """Return the error for a stream that ended without the reason for the answer's end."""
     return StreamTruncatedError(
         f"{endpoint.label} ended its stream in the middle of the answer; try again."
+    )
+
+
+def failed_finish(endpoint: Endpoint, reason: str) -> StreamTruncatedError | None:
+    """Return the error for a finish reason that says that the answer is not what the model wrote.
+
+    Gemini drops a tool call that it cannot parse, and routers name an error of their provider.
+    """
+    if not _FAILED_FINISH.search(reason):
+        return None
+    return StreamTruncatedError(
+        f"{endpoint.label} dropped what the model wrote, such as a malformed tool call"
+        f"{in_brackets(endpoint, reason)}; try again, and if it stays so simplify the tools' "
+        "parameters or choose another model."
     )
 
 

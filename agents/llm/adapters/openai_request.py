@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agents.llm.adapters.shapes import as_dict
+from agents.llm.adapters.think_tags import THINK_TAGS, with_think_tags
 from agents.llm.adapters.wire_names import wire_arguments_text, wire_id, wire_name
 from agents.llm.messages import (
     AssistantMessage,
@@ -13,6 +14,7 @@ from agents.llm.messages import (
     ToolDefinition,
     ToolMessage,
     UserMessage,
+    is_empty_answer,
 )
 
 if TYPE_CHECKING:
@@ -65,7 +67,11 @@ def _tool(tool: ToolDefinition) -> dict[str, Any]:
 
 
 def _messages(request: ChatRequest, *, provider: str) -> list[dict[str, Any]]:
-    messages = [_message(message, provider=provider) for message in request.messages]
+    messages = [
+        _message(message, provider=provider)
+        for message in request.messages
+        if not is_empty_answer(message)
+    ]
     if request.system:
         messages.insert(0, {"role": "system", "content": request.system})
     return messages
@@ -112,6 +118,8 @@ def _add_thinking(result: dict[str, Any], message: AssistantMessage, *, provider
         match thinking.block:
             case {"type": "message_field", "field": str(name), "value": value}:
                 result[name] = value
+            case {"type": kind, "thinking": str(thoughts)} if kind == THINK_TAGS:
+                result["content"] = with_think_tags(thoughts, message.text)
             case {"type": "call_field", "index": int(index), "value": value}:
                 if 0 <= index < len(result["tool_calls"]):
                     result["tool_calls"][index]["extra_content"] = as_dict(value)

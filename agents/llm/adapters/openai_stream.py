@@ -5,21 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agents.llm.adapters.failures import ended_early, event_error
-from agents.llm.adapters.shapes import as_count, as_dict, as_list, as_str, parse_event
+from agents.llm.adapters.failures import ended_early, event_error, failed_finish
+from agents.llm.adapters.shapes import (
+    arguments_text,
+    as_count,
+    as_dict,
+    as_list,
+    as_str,
+    parse_event,
+)
+from agents.llm.adapters.think_tags import THINK_TAGS, ThinkTags
 from agents.llm.messages import (
     AssistantMessage,
     Completion,
     FinishReason,
     StreamEvent,
-    TextDelta,
     Thinking,
     ThinkingDelta,
     ToolCall,
     ToolCallDelta,
     Usage,
 )
-from agents.llm.text import TextCleaner, clean_json, clean_text
+from agents.llm.text import TextCleaner, clean_json, clean_text, read_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,9 +55,23 @@ class _Call:
     arguments: list[str] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
 
+    def is_other(self, *, call_id: str, name: str, arguments: str) -> bool:
+        """Return True if a fragment of the same index begins another call.
+
+        Some servers send every parallel call whole and all with index 0, or without any, and some
+        without ids; others change the id within a call. So a fragment without a name never begins a
+        call, and one with a name does if its name or id differs, or if this call is complete.
+        """
+        if not name or not self.name:
+            return False
+        if name != self.name or (call_id and self.id and call_id != self.id):
+            return True
+        begins = arguments.lstrip().startswith("{")
+        return begins and read_object("".join(self.arguments)) is not None
+
 
 class OpenAIDecoder:
-    """Decoder of one answer; parallel calls may interleave and are distinguished by index."""
+    """Decoder of one answer; parallel calls may interleave (see ``_Call.is_other``)."""
 
     def __init__(self, endpoint: Endpoint, *, call_prefix: str) -> None:
         """Take the endpoint; ``call_prefix`` forms ids if the server sends none."""
@@ -58,11 +79,13 @@ class OpenAIDecoder:
         self._call_prefix = call_prefix
         self._done = False
         self._model = ""
-        self._text: list[str] = []
         self._cleaner = TextCleaner()
+        self._tags = ThinkTags()
         self._reasoning = _Reasoning()
         self._calls: list[_Call] = []
+        self._index = 0  # of the last fragment that had one
         self._by_index: dict[int, _Call] = {}
+        self._by_id: dict[tuple[int, str], _Call] = {}
         self._finish = ""
         self._refused = False
         self._usage: dict[str, Any] | None = None
@@ -71,6 +94,11 @@ class OpenAIDecoder:
     def done(self) -> bool:
         """True once ``[DONE]`` was received."""
         return self._done
+
+    @property
+    def whole(self) -> bool:
+        """True once the finish reason was received; usage may follow."""
+        return bool(self._finish)
 
     def feed(self, event: SentEvent) -> Iterator[StreamEvent]:
         """Decode one chunk; see ``Decoder.feed``."""
@@ -96,43 +124,43 @@ class OpenAIDecoder:
         refusal = as_str(delta.get("refusal"))
         self._refused = self._refused or bool(refusal)
         if text := self._cleaner.feed(_content(delta.get("content")) + refusal):
-            self._text.append(text)
-            yield TextDelta(text)
+            yield from self._tags.feed(text)
         for fragment in as_list(delta.get("tool_calls")):
             yield self._call(as_dict(fragment))
         self._finish = as_str(choice.get("finish_reason")) or self._finish
 
     def _call(self, fragment: dict[str, Any]) -> ToolCallDelta:
-        call = self._slot(fragment)
         function = as_dict(fragment.get("function"))
-        call.name = call.name or clean_text(as_str(function.get("name")))
+        name = clean_text(as_str(function.get("name")))
+        arguments = arguments_text(function.get("arguments"))
+        call = self._slot(fragment, name=name, arguments=arguments)
+        call.name = call.name or name
         call.extra = as_dict(fragment.get("extra_content")) or call.extra
-        arguments = as_str(function.get("arguments"))
         call.arguments.append(arguments)
         return ToolCallDelta(call.number, call.name, clean_text(arguments))
 
-    def _slot(self, fragment: dict[str, Any]) -> _Call:
-        """Return the call that a fragment belongs to, or begin a new one.
-
-        Some servers send every parallel call whole and all with index 0, or without any; there a
-        new id means a new call.
-        """
+    def _slot(self, fragment: dict[str, Any], *, name: str, arguments: str) -> _Call:
+        """Return the call that a fragment belongs to, or begin a new one."""
         raw_index, call_id = fragment.get("index"), clean_text(as_str(fragment.get("id")))
-        index = raw_index if isinstance(raw_index, int) else max(self._by_index, default=0)
-        call = self._by_index.get(index)
-        if call is None or (call_id and call.id and call_id != call.id):
-            call = self._by_index[index] = _Call(len(self._calls))
+        index = self._index = raw_index if isinstance(raw_index, int) else self._index
+        call = self._by_id.get((index, call_id)) or self._by_index.get(index)
+        if call is None or call.is_other(call_id=call_id, name=name, arguments=arguments):
+            call = _Call(len(self._calls))
             self._calls.append(call)
-        call.id = call.id or call_id
+        self._by_index[index] = call
+        if call_id:
+            call.id = call.id or call_id
+            self._by_id[index, call_id] = call
         return call
 
     def finish(self) -> Completion:
         """Return the whole answer; see ``Decoder.finish``."""
-        # Without [DONE] the answer is complete only if the final usage chunk was received.
-        if not self._finish or not (self._done or self._usage is not None):
+        if not self._finish:
             raise ended_early(self._endpoint)
-        if rest := self._cleaner.flush():
-            self._text.append(rest)
+        if error := failed_finish(self._endpoint, self._finish):
+            raise error
+        self._tags.feed(self._cleaner.flush())
+        self._tags.finish()
         calls = tuple(
             ToolCall(
                 id=call.id or f"{self._call_prefix}_{call.number}",
@@ -141,7 +169,7 @@ class OpenAIDecoder:
             )
             for call in self._calls
         )
-        message = AssistantMessage("".join(self._text), calls, self._thinking())
+        message = AssistantMessage(self._tags.text, calls, self._thinking())
         usage = _usage(self._usage or {}, model=self._model)
         return Completion(message, usage, self._reason(), self._endpoint.name)
 
@@ -155,6 +183,8 @@ class OpenAIDecoder:
     def _thinking(self) -> tuple[Thinking, ...]:
         provider = self._endpoint.provider
         blocks = self._reasoning.blocks()
+        if self._tags.thoughts:
+            blocks.append({"type": THINK_TAGS, "thinking": self._tags.thoughts})
         blocks += [
             {"type": "call_field", "index": call.number, "value": clean_json(call.extra)}
             for call in self._calls

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agents.llm.errors import StreamTruncatedError
+from agents.llm.text import clean_json
 
 if TYPE_CHECKING:
     from agents.llm.adapters.endpoint import Endpoint
@@ -34,6 +35,16 @@ def as_count(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         return 0
     return min(max(value, 0), MAX_COUNT)
+
+
+def arguments_text(value: object) -> str:
+    """Return a tool call's arguments, or a piece of them, as text; empty for none.
+
+    Some servers send them as an object, and whole, where the dialect has pieces of text.
+    """
+    if isinstance(value, str):
+        return value
+    return "" if value in (None, {}) else json.dumps(clean_json(value), ensure_ascii=False)
 
 
 def parse_event(data: str, *, endpoint: Endpoint) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.messages import (
@@ -17,7 +16,9 @@ from pydantic_ai.messages import (
 )
 from pydantic_core import to_jsonable_python
 
-from agents.llm.adapters.failures import ended_early
+from agents.llm.adapters.failures import ended_early, failed_finish
+from agents.llm.adapters.shapes import arguments_text
+from agents.llm.adapters.think_tags import ThinkTags
 from agents.llm.messages import (
     AssistantMessage,
     Completion,
@@ -33,6 +34,8 @@ from agents.llm.messages import (
 from agents.llm.text import TextCleaner, clean_json, clean_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pydantic_ai.messages import ModelResponse
 
     from agents.llm.adapters.endpoint import Endpoint
@@ -58,64 +61,64 @@ class AnswerReader:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._cleaner = TextCleaner()
+        self._tags = ThinkTags()
         self._calls: dict[int, int] = {}
         self._names: dict[int, str] = {}
 
-    def feed(self, event: object) -> StreamEvent | None:
-        """Return the delta of an event, or None if there is nothing to show."""
+    def feed(self, event: object) -> Iterator[StreamEvent]:
+        """Yield the deltas of an event."""
         match event:
             case PartStartEvent(index=index, part=part):
-                return self._started(index, part)
+                yield from self._started(index, part)
             case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
-                return self._text(text)
+                yield from self._text(text)
             case PartDeltaEvent(delta=ThinkingPartDelta(content_delta=str(text))) if text:
-                return ThinkingDelta(clean_text(text))
+                yield ThinkingDelta(clean_text(text))
             case PartDeltaEvent(index=index, delta=ToolCallPartDelta() as delta):
-                return self._call(index, delta.tool_name_delta or "", delta.args_delta)
-            case _:
-                return None
+                yield self._call(index, delta.tool_name_delta or "", delta.args_delta)
 
-    def _started(self, index: int, part: object) -> StreamEvent | None:
+    def _started(self, index: int, part: object) -> Iterator[StreamEvent]:
         match part:
             case TextPart(content=text):
-                return self._text(text)
+                yield from self._text(text)
             case ThinkingPart(content=text) if text:
-                return ThinkingDelta(clean_text(text))
+                yield ThinkingDelta(clean_text(text))
             case ToolCallPart(tool_name=name, args=arguments):
-                return self._call(index, name, arguments)
-            case _:
-                return None
+                yield self._call(index, name, arguments)
 
-    def _text(self, text: str) -> TextDelta | None:
-        shown = self._cleaner.feed(text)
-        return TextDelta(shown) if shown else None
+    def _text(self, text: str) -> list[TextDelta | ThinkingDelta]:
+        return self._tags.feed(self._cleaner.feed(text))
 
     def _call(self, part: int, name: str, arguments: str | dict[str, Any] | None) -> ToolCallDelta:
         index = self._calls.setdefault(part, len(self._calls))
         self._names[part] = self._names.get(part, "") + clean_text(name)
-        if not isinstance(arguments, str):
-            arguments = json.dumps(arguments) if arguments else ""
-        return ToolCallDelta(index, self._names[part], clean_text(arguments))
+        return ToolCallDelta(index, self._names[part], clean_text(arguments_text(arguments)))
 
     def finish(self, response: ModelResponse) -> Completion:
         """Return the whole answer.
 
         Raises:
-            StreamTruncatedError: The stream ended without a finish reason.
+            StreamTruncatedError: The stream ended without a finish reason, or with one that says
+                that the answer is not what the model wrote.
         """
         # The provider's own reason: pydantic-ai reports "stop" for a stream that just ends.
         said = (response.provider_details or {}).get("finish_reason")
         refused = response.finish_reason == "content_filter"
         if response.state != "complete" or not (said or refused):
             raise ended_early(self._endpoint)
+        if error := failed_finish(self._endpoint, str(said or "")):
+            raise error
+        self._tags.feed(self._cleaner.flush())
+        self._tags.finish()
         calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
         message = AssistantMessage(
-            clean_text("".join(p.content for p in response.parts if isinstance(p, TextPart))),
+            self._tags.text,
             tuple(
                 ToolCall(
                     id=clean_text(call.tool_call_id),
                     name=clean_text(call.tool_name),
-                    arguments=clean_text(_arguments(call)),
+                    # As received; ``args_as_json_str`` would rewrite them.
+                    arguments=clean_text(arguments_text(call.args)),
                 )
                 for call in calls
             ),
@@ -128,7 +131,7 @@ class AnswerReader:
 
     def _thinking(self, response: ModelResponse, calls: list[ToolCallPart]) -> tuple[Thinking, ...]:
         """Return reasoning, and provider details of calls, to be sent back unchanged."""
-        blocks = [
+        blocks: list[dict[str, Any]] = [
             {
                 "type": "thinking",
                 "content": part.content,
@@ -143,6 +146,8 @@ class AnswerReader:
             for index, call in enumerate(calls)
             if call.id or call.provider_details
         ]
+        if self._tags.thoughts:
+            blocks.append({"type": "thinking", "content": self._tags.thoughts})
         provider = self._endpoint.provider
         return tuple(Thinking(provider, clean_json(_without_nulls(block))) for block in blocks)
 
@@ -153,11 +158,6 @@ def _origin(part: ThinkingPart | ToolCallPart) -> dict[str, Any]:
         "provider_name": part.provider_name,
         "provider_details": to_jsonable_python(part.provider_details, fallback=str),
     }
-
-
-def _arguments(call: ToolCallPart) -> str:
-    """Return the arguments as received; ``args_as_json_str`` would rewrite them."""
-    return call.args if isinstance(call.args, str) else json.dumps(call.args or {})
 
 
 def _without_nulls(block: dict[str, Any]) -> dict[str, Any]:

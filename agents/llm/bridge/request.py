@@ -22,7 +22,7 @@ from pydantic_ai.tools import ToolDefinition as BridgedTool
 from agents.llm.adapters.openai_request import ASK_FOR_A_CALL
 from agents.llm.adapters.shapes import as_dict
 from agents.llm.adapters.wire_names import wire_arguments_text, wire_id, wire_name
-from agents.llm.messages import AssistantMessage, ToolMessage, UserMessage
+from agents.llm.messages import AssistantMessage, ToolMessage, UserMessage, is_empty_answer
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -107,6 +107,8 @@ def _messages(request: ChatRequest, *, provider: str) -> list[ModelMessage]:
                     ToolReturnPart(wire_name(name), content, wire_id(call_id), outcome=outcome)
                 )
             case AssistantMessage():
+                if is_empty_answer(message):
+                    continue
                 if parts:
                     messages.append(ModelRequest(parts, instructions=instructions))
                     parts = []
@@ -129,7 +131,7 @@ def _response(message: AssistantMessage, *, provider: str) -> ModelResponse:
         if block.get("type") == "thinking"
     ]
     origins = {block.get("index"): _origin(block) for block in own if block.get("type") == "call"}
-    if message.text or not message.tool_calls:
+    if message.text.strip():
         parts.append(TextPart(message.text))
     parts += [
         ToolCallPart(

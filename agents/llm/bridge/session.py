@@ -157,7 +157,7 @@ class Session:
                         event = await anext(events, None)
                     if event is None:
                         break
-                    if (delta := reader.feed(event)) is not None:
+                    for delta in reader.feed(event):
                         size += _size(delta)
                         self._check(size)
                         yield delta

@@ -21,10 +21,13 @@ from the environment and through the guarded one for addresses that somebody typ
 it on a worker process. This page is made from the same data
 (`python -m tests.chaos.model_faults.document`); a test compares the two.
 
-Five rules explain nearly all of it:
+Six rules explain nearly all of it:
 
-1. **An answer is whole or it is nothing.** It counts when its final event has come. What streamed
-   of a broken one is void, its tool calls are not run, and the journal never sees it.
+1. **An answer is whole or it is nothing.** It counts once the provider has said why it ends: with
+   `finish_reason`, or `stop_reason` in Anthropic's dialect. What may follow, the usage and the end mark
+   (`[DONE]`, `message_stop`), may be missing: tokens are then estimated. Without the reason the answer
+   was cut off, whatever else has come. What streamed of it is void, its tool calls are not run, and the
+   journal never sees it.
 2. **What may pass is tried again**, `max_retries` times, after a random pause whose upper
    bound starts at `retry_base_delay_ms`, doubles with each retry, and exceeds neither
    `retry_max_delay_ms` nor 10 s; or after the pause that the provider names. What another try
@@ -33,7 +36,10 @@ Five rules explain nearly all of it:
    `waiting` on a timer, for at most an hour at a time; the attempts before it count after it.
 4. **A tool call that makes no sense is the model's to mend.** It gets the reason as the call's
    result and is asked on; the tool does not run.
-5. **`timeout_seconds` ends everything**, at most {grace:g} s late. Waiting without a worker does
+5. **An empty answer is no success.** The model is asked for an answer twice more; then, or at once if it
+   had reached the limit of its answer or refused, the run fails and says so. No later request repeats
+   an empty answer. Thoughts between `<think>` and `</think>` are no answer.
+6. **`timeout_seconds` ends everything**, at most {grace:g} s late. Waiting without a worker does
    not count towards it.
 
 In the sentences, MODEL is `provider:model`, HOST where it was looked for, KEY where its key came
@@ -46,8 +52,8 @@ _ROUTES = """\
 * An account with a base URL of its own goes through the guarded client. That one asks for gzip and
   unpacks it within its size limit, so a compressed stream is no fault there. No redirect is
   followed on either way: a prompt goes where it was sent, or nowhere.
-* Token counts that are negative, not numbers or missing are counted as 0, and absurd ones as
-  2,147,483,647, the most the ledger holds. A limit of tokens a minute is charged at most one
+* Token counts that are negative or not numbers are counted as 0, and absurd ones as 2,147,483,647, the
+  most the ledger holds. If both are 0 or missing, they are estimated from the texts. A limit of tokens a minute is charged at most one
   minute's worth for a call, whatever the provider says.
 """
 
@@ -78,7 +84,7 @@ def _seen(mode: Mode) -> str:
         return f"at the tool call: “{said}”"
     if mode.kind:
         return f"“{said}”"
-    return "the answer" if said else "an empty answer"
+    return "the answer"
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ def _journal(mode: Mode, _case: Case, seen: Observed) -> Iterator[str]:
     if [kind for kind in types if kind in ENDINGS] != [f"run.{mode.ends}"]:
         yield f"ends as {[kind for kind in types if kind in ENDINGS]}"
     turns = [payload["turn"] for kind, payload, _ in seen.journal if kind == "model.answered"]
-    whole = 0 if mode.ends == "failed" else 1 + bool(mode.told or mode.effects)
+    whole = mode.answers if mode.ends == "failed" else 1 + bool(mode.told or mode.effects)
     if turns != list(range(1, whole + 1)):
         yield f"holds the answers of turns {turns}, not of {whole}"
     delayed = types.count("model.delayed")

@@ -35,6 +35,7 @@ class Mode:
         retried: What is done again.
         ends: The run's last status; ``kind`` of its error when it failed.
         calls: Requests the server gets, all turns together; None: as many as fit into the time.
+        answers: Answers that the journal of a failed run holds.
         effects: Tool calls that act.
         told: Whether ``sees`` is a tool call's result.
         deadline: The agent's ``timeout_seconds``.
@@ -52,6 +53,7 @@ class Mode:
     ends: Literal["succeeded", "failed"] = "succeeded"
     kind: str = ""
     calls: int | None = 1
+    answers: int = 0
     effects: int = 0
     told: bool = False
     deadline: int = DEADLINE

@@ -174,11 +174,24 @@ MODES: tuple[Mode, ...] = (
         effects=2,
         calls=3,
     ),
-    lasting("no-final-event", "a stream without its final event", _ENDED),
+    lasting("no-reason", "a stream that does not say why its answer ends", _ENDED),
+    odd("no-end-mark", "a stream that ends right after it has said that", "keeps the answer"),
     passing("error-event-once", "an overload event in the middle of a 200 stream, once"),
     lasting("error-event-forever", "an overload event in the middle, each time", _overloaded(529)),
     lasting("no-choice", "a stream that ends without any answer", _ENDED),
-    odd("empty-content", "a complete answer without a word", "ends with an empty answer", sees=""),
+    Mode(
+        name="empty-content",
+        fault="a complete answer without a word, each time",
+        does="asks the model for an answer twice, then fails",
+        sees="The model of faulty gave 3 empty answers in a row (finish reason: stop): ask "
+        "differently, or choose another model.",
+        retried="nothing: the model is told, and asked to answer",
+        ends="failed",
+        kind="model",
+        calls=3,
+        answers=3,
+    ),
+    odd("think-tags", "thoughts in the text, in `<think>` tags", "drops the thoughts"),
     # Too much.
     final(
         "20-mb",
@@ -272,7 +285,7 @@ MODES: tuple[Mode, ...] = (
     odd("model-switches", "another model's name in the middle", "keeps the name it asked for"),
     odd("negative-usage", "negative token counts", "counts them as nothing"),
     odd("absurd-usage", "10^4000 tokens", "counts as many as the ledger holds"),
-    odd("no-usage", "no token counts", "counts nothing"),
+    odd("no-usage", "no token counts", "estimates them"),
 )
 BY_NAME = {mode.name: mode for mode in MODES}
 
@@ -281,6 +294,6 @@ CUT = Mode(
     fault="the connection ends at any byte of the answer, once",
     does="asks again; the journal holds the whole answer, once",
     sees="the whole answer",
-    retried="the call, from its beginning, unless only the end mark was missing",
+    retried="the call, from its beginning, unless it was known why the answer ends",
     calls=None,
 )

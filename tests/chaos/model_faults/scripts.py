@@ -52,11 +52,15 @@ SCRIPTS: dict[str, replies.Script] = {
     "reset-once": replies.reset,
     "cut": replies.cut,
     "second-call-cut": replies.second_cut,
-    "no-final-event": replies.always(replies.answer(final=False)),
+    "no-reason": replies.always(replies.answer(reason=False)),
+    "no-end-mark": replies.always(replies.answer(end=False)),
     "error-event-once": replies.event("overloaded_error", times=1),
     "error-event-forever": replies.event("overloaded_error", times=0),
     "no-choice": replies.always(replies.answer(choices=False, text=())),
     "empty-content": replies.always(replies.answer(text=())),
+    "think-tags": replies.always(
+        replies.answer(text=("<thi", "nk>All may ", "be lost.</th", "ink>", "\n\n", wire.SOUND))
+    ),
     "20-mb": replies.huge,
     "large-text": replies.always(
         replies.answer(text=("x" * 40,) * (replies.LARGE_TEXT_BYTES // 160))

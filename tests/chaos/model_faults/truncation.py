@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tests.chaos.model_faults.mode import Mode
 
 KINDS = ("text", "calls")
-#: What says nothing and may be missing; the other dialect's end mark is needed.
-END_MARK: dict[Dialect, int] = {"openai": len(b"data: [DONE]\n\n"), "anthropic": 0}
+#: Events after the one that says why the answer ends: they may be missing.
+END_EVENTS: dict[Dialect, int] = {"openai": 2, "anthropic": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ def cuts(step: int, together: int) -> Iterator[Cut]:
     """
     for dialect in DIALECTS:
         for kind in KINDS:
-            size = _size(dialect, kind)
-            safe = size - END_MARK[dialect]
+            sizes = _sizes(dialect, kind)
+            size, safe = sum(sizes), sum(sizes[: -END_EVENTS[dialect]])
             offsets = range(0, safe, step)
             for first in range(0, len(offsets), together):
                 yield _cut(dialect, kind, offsets[first : first + together], whole=False)
@@ -48,14 +48,14 @@ def cuts(step: int, together: int) -> Iterator[Cut]:
                 yield _cut(dialect, kind, [offset], whole=True)
 
 
-def _size(dialect: Dialect, kind: str) -> int:
-    """Bytes of the answer; what a case is called does not change them."""
+def _sizes(dialect: Dialect, kind: str) -> list[int]:
+    """Bytes of the answer's events; what a case is called does not change them."""
     asked = Asked(dialect, "", "", 1, "")
-    return sum(map(len, wire.events(dialect, cut_answer(asked, kind))))
+    return list(map(len, wire.events(dialect, cut_answer(asked, kind))))
 
 
 def _cut(dialect: Dialect, kind: str, offsets: Sequence[int], *, whole: bool) -> Cut:
-    """What has to come of it; where only the end mark is missing, both ways are sound."""
+    """What has to come of it; where only events after the answer miss, both ways are sound."""
     tools = kind == "calls"
     text = "".join(cut_answer(Asked(dialect, "", "", 1, ""), "text").text)
     mode = replace(

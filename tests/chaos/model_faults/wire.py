@@ -32,7 +32,8 @@ class Answer:
     Attributes:
         models: The names the stream gives itself, one an event, the last one repeated.
         usage: Input and output tokens, whatever they are; None: it does not say.
-        final: Whether the event that ends the stream is sent.
+        reason: Whether the stream says why the answer ends.
+        end: Whether what may follow that is sent: the usage of one dialect, and the end mark.
         choices: Whether there is an answer at all.
     """
 
@@ -40,7 +41,8 @@ class Answer:
     calls: tuple[Call, ...] = ()
     models: tuple[str, ...] = ("a-model",)
     usage: tuple[Any, Any] | None = (12, 5)
-    final: bool = True
+    reason: bool = True
+    end: bool = True
     choices: bool = True
     numbers: dict[str, Any] = field(default_factory=dict)
 
@@ -52,7 +54,7 @@ def events(dialect: Dialect, answer: Answer) -> list[bytes]:
         name = answer.models[min(number, len(answer.models) - 1)]
         event.get("message", event)["model"] = name
     encoded = [_encode(event, named=dialect == "anthropic") for event in made]
-    if dialect == "openai" and answer.final:
+    if dialect == "openai" and answer.end:
         encoded.append(b"data: [DONE]\n\n")
     return encoded
 
@@ -107,11 +109,12 @@ def _openai(answer: Answer) -> list[dict[str, Any]]:
         {"index": 0, "delta": delta, "finish_reason": None} for delta in deltas
     ]
     finish = "tool_calls" if answer.calls else "stop"
-    choices.append({"index": 0, "delta": {}, "finish_reason": finish})
+    if answer.reason:
+        choices.append({"index": 0, "delta": {}, "finish_reason": finish})
     made: list[dict[str, Any]] = [{"id": "c", "choices": [choice]} for choice in choices]
     if not answer.choices:
         made = [{"id": "c", "choices": []}]
-    if answer.usage is not None and answer.final:
+    if answer.usage is not None and answer.end:
         prompt, completion = answer.usage
         usage = {"prompt_tokens": prompt, "completion_tokens": completion, **answer.numbers}
         made.append({"id": "c", "choices": [], "usage": usage})
@@ -138,13 +141,13 @@ def _anthropic(answer: Answer) -> list[dict[str, Any]]:
         made.append({"type": "content_block_start", **place, "content_block": content})
         made += [{"type": "content_block_delta", **place, "delta": delta} for delta in deltas]
         made.append({"type": "content_block_stop", **place})
-    if answer.choices:
+    if answer.choices and answer.reason:
         delta = {"stop_reason": "tool_use" if answer.calls else "end_turn"}
         last: dict[str, Any] = {"type": "message_delta", "delta": delta}
         made.append(
             last if completion is None else {**last, "usage": {"output_tokens": completion}}
         )
-    return [*made, {"type": "message_stop"}] if answer.final else made
+    return [*made, {"type": "message_stop"}] if answer.end else made
 
 
 def _halves(text: str) -> tuple[str, str]:

@@ -1,0 +1,36 @@
+"""Ids of tool calls, unique in a conversation. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agents.llm.messages import AssistantMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agents.llm.messages import Message
+
+
+def with_unique_ids(
+    message: AssistantMessage, turn: int, earlier: Iterable[Message]
+) -> AssistantMessage:
+    """Return an answer whose calls have ids that no other call of the conversation has.
+
+    Some servers begin to count anew in each answer, or send one id for all calls, and then results
+    could not be told apart. Other ids of a provider stay: some models need theirs back.
+
+    Args:
+        message: The answer.
+        turn: The answer's turn.
+        earlier: The conversation before it.
+    """
+    answers = (one for one in earlier if isinstance(one, AssistantMessage))
+    taken = {call.id for answer in answers for call in answer.tool_calls} | {""}
+    calls = []
+    for index, call in enumerate(message.tool_calls):
+        own = replace(call, id=f"heartbit_{turn}_{index}") if call.id in taken else call
+        taken.add(own.id)
+        calls.append(own)
+    return replace(message, tool_calls=tuple(calls))
