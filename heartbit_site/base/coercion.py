@@ -78,9 +78,7 @@ class _Coercion:
             if item is not None or not self._is_left_out(schema, known, name)
         }
 
-    def _is_left_out(
-        self, schema: dict[str, Any], known: Mapping[str, object], name: str
-    ) -> bool:
+    def _is_left_out(self, schema: dict[str, Any], known: Mapping[str, object], name: str) -> bool:
         """Return True if null for a property can only mean that it is left out."""
         if name not in known or name in schema.get("required", ()):
             return False

@@ -148,7 +148,8 @@ async def test_an_answer_of_which_the_provider_dropped_a_part_is_none(finish: st
 
 async def test_a_server_that_hangs_after_its_answer_has_answered() -> None:
     sent = STREAM + sse(chunk({"content": "x"}, "stop"))
-    async with httpx.AsyncClient() as client, raw_server(hang_after(sent, lambda: server)) as server:
+    hangs = hang_after(sent, lambda: server)
+    async with httpx.AsyncClient() as client, raw_server(hangs) as server:
         chat_model = model(client, url=server.url, timeouts=Timeouts(20, 0.2))
         assert (await complete(chat_model)).message.text == "x"
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,7 +14,11 @@ from agents.models import Agent, Run
 from heartbit_site.base import orm
 from tests.llm.raw_server import STREAM, RawServer, raw_server
 from tests.llm.samples import chunk, sse
-from tests.runtime.conftest import Studio
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from tests.runtime.conftest import Studio
 
 Create = Callable[..., Agent]
 MODEL = "compatible:odd"

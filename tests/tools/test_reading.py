@@ -136,7 +136,9 @@ async def test_a_default_need_not_fit_the_schema_that_arguments_have_to() -> Non
     assert done.status == "invalid"
 
 
-def assign(people: list[str], most: int = 5, notify: bool = False, note: str | None = "n") -> str:
+def assign(
+    people: list[str], most: int = 5, *, notify: bool = False, note: str | None = "n"
+) -> str:
     """Assign people."""
     return f"{people} {most} {notify} {note}"
 

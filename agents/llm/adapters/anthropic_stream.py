@@ -117,7 +117,8 @@ class AnthropicDecoder:
             raise ended_early(self._endpoint)
         blocks = sorted(self._blocks, key=lambda block: block.index)
         for block in blocks:
-            _finish(block)
+            list(_add(block, block.cleaner.flush()))
+            block.tags.finish()
         texts = [_text(block) for block in blocks if block.kind == "text"]
         calls = tuple(_tool_call(block) for block in blocks if block.kind == "tool_use")
         message = AssistantMessage("".join(texts), calls, self._thinking(blocks))
@@ -166,12 +167,6 @@ def _add(block: _Block, piece: str) -> Iterator[StreamEvent]:
             yield ThinkingDelta(text)
         case "tool_use":
             yield ToolCallDelta(block.number, clean_text(as_str(block.fields.get("name"))), text)
-
-
-def _finish(block: _Block) -> None:
-    for _ in _add(block, block.cleaner.flush()):
-        pass  # the end of the answer is not streamed
-    block.tags.finish()
 
 
 def _text(block: _Block) -> str:

@@ -24,10 +24,10 @@ it on a worker process. This page is made from the same data
 Six rules explain nearly all of it:
 
 1. **An answer is whole or it is nothing.** It counts once the provider has said why it ends: with
-   `finish_reason`, or `stop_reason` in Anthropic's dialect. What may follow, the usage and the end mark
-   (`[DONE]`, `message_stop`), may be missing: tokens are then estimated. Without the reason the answer
-   was cut off, whatever else has come. What streamed of it is void, its tool calls are not run, and the
-   journal never sees it.
+   `finish_reason`, or `stop_reason` in Anthropic's dialect. What may follow, the usage and the end
+   mark (`[DONE]`, `message_stop`), may be missing: tokens are then estimated. Without a reason the
+   answer was cut off, whatever else has come. What streamed of it is void, its tool calls are not
+   run, and the journal never sees it.
 2. **What may pass is tried again**, `max_retries` times, after a random pause whose upper
    bound starts at `retry_base_delay_ms`, doubles with each retry, and exceeds neither
    `retry_max_delay_ms` nor 10 s; or after the pause that the provider names. What another try
@@ -36,9 +36,9 @@ Six rules explain nearly all of it:
    `waiting` on a timer, for at most an hour at a time; the attempts before it count after it.
 4. **A tool call that makes no sense is the model's to mend.** It gets the reason as the call's
    result and is asked on; the tool does not run.
-5. **An empty answer is no success.** The model is asked for an answer twice more; then, or at once if it
-   had reached the limit of its answer or refused, the run fails and says so. No later request repeats
-   an empty answer. Thoughts between `<think>` and `</think>` are no answer.
+5. **An empty answer is no success.** The model is asked for an answer twice more; then, or at once
+   if it had reached the limit of its answer or refused, the run fails and says so. No later request
+   repeats an empty answer. Thoughts between `<think>` and `</think>` are no answer.
 6. **`timeout_seconds` ends everything**, at most {grace:g} s late. Waiting without a worker does
    not count towards it.
 
@@ -52,9 +52,10 @@ _ROUTES = """\
 * An account with a base URL of its own goes through the guarded client. That one asks for gzip and
   unpacks it within its size limit, so a compressed stream is no fault there. No redirect is
   followed on either way: a prompt goes where it was sent, or nowhere.
-* Token counts that are negative or not numbers are counted as 0, and absurd ones as 2,147,483,647, the
-  most the ledger holds. If both are 0 or missing, they are estimated from the texts. A limit of tokens a minute is charged at most one
-  minute's worth for a call, whatever the provider says.
+* Token counts that are negative or not numbers are counted as 0, and absurd ones as
+  2,147,483,647, the most the ledger holds. If both are 0 or missing, they are estimated from the
+  texts. A limit of tokens a minute is charged at most one minute's worth for a call, whatever the
+  provider says.
 """
 
 
