@@ -18,7 +18,7 @@ def with_unique_ids(
 ) -> AssistantMessage:
     """Return an answer whose calls have ids that no other call of the conversation has.
 
-    Some servers begin to count anew in each answer, or send one id for all calls, and then results
+    Some servers count from 0 in each answer, or send one id for all calls, and then results
     could not be told apart. Other ids of a provider stay: some models need theirs back.
 
     Args:
