@@ -19,7 +19,7 @@ def with_unique_ids(
     """Return an answer whose calls have ids that no other call of the conversation has.
 
     Some servers count from 0 in each answer, or send one id for all calls, and then results
-    could not be told apart. Other ids of a provider stay: some models need theirs back.
+    would be mixed up. Other ids of a provider stay: some models need theirs back.
 
     Args:
         message: The answer.
