@@ -145,9 +145,6 @@ class AgentEngine:
     async def _take(self, answered: ModelAnswered) -> Outcome | None:
         """Journal an answer, together with the run's end or suspension if nothing precedes that."""
         message = answered.message
-        if is_empty_answer(message):
-            await self._journaled.record(answered)  # the next step decides
-            return None
         ending = final_answer.build_ending(self._definition, message, answered.finish_reason)
         if ending is not None:
             events = (answered, *final_answer.respond_call_events(message, answered.turn))

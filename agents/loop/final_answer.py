@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.journal.events import Event, RunSucceeded, ToolFinished
+from agents.llm.messages import is_empty_answer
 from agents.output import check, respond
 from agents.output.text import as_text
 
@@ -21,15 +22,18 @@ if TYPE_CHECKING:
 def build_ending(
     definition: AgentDefinition, message: AssistantMessage, finish_reason: str
 ) -> RunSucceeded | None:
-    """Return the run's end if a message is a final answer that fits the schema, else None."""
+    """Return the run's end if a message is a final answer that fits the schema, else None.
+
+    Empty answers are left to ``agents.loop.empty_answers``.
+    """
+    if is_empty_answer(message):
+        return None
     schema = definition.response_schema
     if schema is None:
         return None if message.tool_calls else RunSucceeded(message.text, finish_reason)
     calls = message.tool_calls
     if len(calls) > 1 or (calls and calls[0].name != respond.NAME):
         return None
-    if not calls and not message.text.strip():
-        return None  # no text must not parse as the empty object
     found = check.parse_answer(schema, calls[0].arguments if calls else message.text)
     if not isinstance(found, check.ValidAnswer):
         return None

@@ -122,6 +122,12 @@ async def test_a_stream_is_whole_once_the_reason_for_its_end_is_known() -> None:
     assert (await complete(canned(cut, provider="anthropic"))).message.text == "Hallo"
 
 
+async def test_a_piece_of_a_block_that_was_not_begun_is_not_lost_in_silence() -> None:
+    _, *deltas = block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": "Hallo"})
+    with pytest.raises(StreamTruncatedError, match="did not begin"):
+        await complete(canned(stream(*deltas), provider="anthropic"))
+
+
 async def test_unknown_events_and_blocks_are_passed_over() -> None:
     known = block(1, {"type": "text", "text": ""}, {"type": "text_delta", "text": "Hi"})
     odd = block(0, {"type": "server_tool_use", "name": "x"}, {"type": "citations_delta"})

@@ -10,6 +10,7 @@ from agents.llm.adapters.anthropic_layout import layout_thinking
 from agents.llm.adapters.failures import ended_early, event_error
 from agents.llm.adapters.shapes import arguments_text, as_count, as_dict, as_str, parse_event
 from agents.llm.adapters.think_tags import ThinkTags
+from agents.llm.errors import StreamTruncatedError
 from agents.llm.messages import (
     AssistantMessage,
     Completion,
@@ -88,8 +89,12 @@ class AnthropicDecoder:
                 yield from self._start(as_count(data.get("index")), data.get("content_block"))
             case "content_block_delta":
                 block = self._open.get(as_count(data.get("index")))
-                if block is not None:
-                    yield from _grow(block, as_dict(data.get("delta")))
+                if block is None:
+                    raise StreamTruncatedError(
+                        f"{self._endpoint.label} sent a piece of a block that it did not begin; "
+                        "try again, and if it stays so check that the server speaks this dialect."
+                    )
+                yield from _grow(block, as_dict(data.get("delta")))
             case "message_delta":
                 reason = as_str(as_dict(data.get("delta")).get("stop_reason"))
                 self._stop_reason = reason or self._stop_reason
