@@ -15,12 +15,14 @@ from heartbit_site.config.apply import ephemeral_agent, import_config
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.export import export
 from heartbit_site.config.mcp_servers import McpServerChanges
-from heartbit_site.config.read import parse
+from heartbit_site.config.read import load, parse
 from tests.mcp.servers import HERE
 from tests.web.shots.dealer import PROGRAM
 from tools.models import CatalogueTool, McpServer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_django.fixtures import Settings
 
     from heartbit_site.base.models import Workspace
@@ -90,7 +92,22 @@ def test_one_grant_gives_all_tools_that_the_server_has_at_the_publication(
     publish_agent(buyer)
     assert "parts_find_part" not in {tool["name"] for tool in pinned(buyer)}
     with pytest.raises(ConfigurationError, match='unknown tool "books_\\*"'):
-        import_config(workspace, parse(AGENT.replace("parts_find_part", "books_*")))
+        import_config(workspace, parse(AGENT.replace("parts_find_part", "books_*"), tools=()))
+
+
+def test_a_file_may_name_the_tools_of_a_server_that_only_the_workspace_has(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    import_config(workspace, parse(SERVER))
+    file = tmp_path / "heartbit.toml"
+    tools = 'tools = ["parts_*", "parts_find_part"]'
+    file.write_text(AGENT.replace('tools = ["parts_find_part", "parts_order_part"]', tools))
+    import_config(workspace, load(file, workspace))
+    buyer = Agent.objects.get(workspace=workspace, name="buyer")
+    assert {"parts_find_part", "parts_order_part"} <= {tool["name"] for tool in pinned(buyer)}
+    file.write_text(AGENT.replace("parts_find_part", "parst_*"))
+    with pytest.raises(ConfigFileError, match=r'unknown tool "parst_\*"; did you mean parts_\*'):
+        load(file, workspace)
 
 
 def pinned(agent: Agent) -> list[dict[str, Any]]:
