@@ -18,6 +18,7 @@ from django.db import connections
 from rich.console import Console
 from rich.text import Text
 
+from heartbit_site.base import variables
 from heartbit_site.base.process_memory import settle
 from heartbit_site.cli.address import page_url, reachable_host
 from heartbit_site.cli.errors import OK
@@ -34,9 +35,7 @@ CONNECT_SECONDS: Final = 0.2
 GRACEFUL_SECONDS: Final = 3
 
 
-def up(
-    *, port: int, bind: str, concurrency: int, queues: str, admin: Admin | None = None
-) -> int:
+def up(*, port: int, bind: str, concurrency: int, queues: str, admin: Admin | None = None) -> int:
     """Run everything until Ctrl-C; `admin` is the first one, if this start created it."""
     environment: Environment = settings.ENVIRONMENT
     hint = login_hint(admin)
@@ -54,7 +53,7 @@ def up(
 def parts(*, port: int, bind: str, concurrency: int, queues: str) -> list[Part]:
     """Return the parts to start, in the order in which they are ended."""
     web = ["web", "--bind", bind, "--port", str(port), "--grace", str(GRACEFUL_SECONDS)]
-    quiet = ["--loglevel", "warning"]
+    quiet = [] if variables.LOG.read() else ["--loglevel", "warning"]
     return [
         Part("web", "blue", [*web, *quiet]),
         Part("beat", "magenta", ["beat", *quiet]),

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 import typer
 
 from agents.errors import EmptyTaskError
+from heartbit_site.base import variables
 from heartbit_site.base.queues import DEFAULT
 from heartbit_site.cli.errors import UsageError
 
@@ -73,4 +74,10 @@ QUEUES: Final[Any] = typer.Option(
     metavar="A,B",
     help="Consume these queues, separated by commas.",
 )
-LOG_LEVEL: Final[Any] = typer.Option("info", "--loglevel", "-l", help="Log from this level on.")
+LOG_LEVEL: Final[Any] = typer.Option(
+    lambda: variables.LOG.read() or "info",
+    "--loglevel",
+    "-l",
+    show_default=False,
+    help="Log from this level on; else HEARTBIT_LOG, or info.",
+)

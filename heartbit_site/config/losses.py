@@ -39,7 +39,10 @@ def find_losses(workspace: Workspace, configuration: Configuration) -> tuple[str
     agents = Agent.objects.filter(workspace=workspace, origin="")
     rows = {row.name: row for row in agents.prefetch_related("bindings", "team")}
     found = [
-        (spec.name, _lost(table_of(rows[spec.name]), spec.model_dump(), _defaults(AgentSpec, prompt)))
+        (
+            spec.name,
+            _lost(table_of(rows[spec.name]), spec.model_dump(), _defaults(AgentSpec, prompt)),
+        )
         for spec in configuration.agents
         if spec.name in rows
     ]

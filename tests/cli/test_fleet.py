@@ -115,6 +115,25 @@ def test_the_command_that_is_said_for_a_queue_without_a_worker_lets_the_run_go_o
         heartbit.end(process)
 
 
+def test_a_task_that_is_submitted_while_valkey_is_down_says_what_happens_next(
+    heartbit: Command,
+) -> None:
+    ended = heartbit("submit", "wait", env={"REDIS_URL": "redis://127.0.0.1:9/0"})
+    run = Run.objects.get(pk=ended.out.strip())
+    assert (ended.code, run.status) == (0, "queued")
+    assert "Valkey cannot be reached, so the run is stored and waits: a worker starts" in ended.err
+    assert heartbit("cancel", str(run.pk)).code == 0
+
+
+def test_the_beginning_of_an_id_that_is_too_short_is_said_to_be(heartbit: Command) -> None:
+    ended = heartbit("status", "01a2")
+    assert (ended.code, ended.out) == (2, "")
+    assert "01a2 is too short for the beginning of a run's id: give at least 8 chara" in ended.err
+    assert (
+        "no run begins with 01a200000: `heartbit status` li" in heartbit("status", "01a200000").err
+    )
+
+
 def test_ctrl_c_leaves_a_watched_run_alone(heartbit: Command, worker: Worker) -> None:
     task = f"slow [[latency: 2500]] [[run: {uuid4()}]]"
     process = heartbit.start("submit", task, "--agent", "writer", "--watch")

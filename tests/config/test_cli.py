@@ -150,8 +150,8 @@ def test_at_a_terminal_an_import_asks_before_it_takes_something_away(
     env = {"HEARTBIT_WORKSPACE": workspace.slug}
     code, out, err = config(here, "import", "team.toml", "--dry-run", env=env)
     assert (code, err) == (0, "Nothing was changed.\n")
-    lost = "team without researcher and writer"
-    assert f"takes away    orchestrator: delegation_timeout_seconds back to its default, {lost}" in out
+    lost = "delegation_timeout_seconds back to its default, team without researcher and writer"
+    assert f"takes away    orchestrator: {lost}\n" in out
     lead = Agent.objects.get(workspace=workspace, name="orchestrator")
 
     def team() -> set[str]:

@@ -11,6 +11,7 @@ from agents.actions.publish_agent import publish_agent
 from agents.models import Agent
 from agents.reads.tool_usage import tool_usage
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.cli import doctor_work
 from heartbit_site.config.apply import ephemeral_agent, import_config
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.export import export
@@ -115,6 +116,18 @@ def pinned(agent: Agent) -> list[dict[str, Any]]:
     assert agent.current_version is not None
     tools: list[dict[str, Any]] = agent.current_version.snapshot["tools"]
     return tools
+
+
+def test_after_an_import_the_doctor_knows_the_tools_of_its_agents(workspace: Workspace) -> None:
+    import_config(workspace, parse(SERVER + AGENT))
+
+    def named() -> bool:
+        checks = [check for look in doctor_work.LOOKS for check in look()]
+        return any(f"{workspace.slug}/buyer" in check.detail for check in checks)
+
+    assert not named()
+    CatalogueTool.objects.get(workspace=workspace, name="parts_find_part").delete()
+    assert named()
 
 
 def test_an_export_brings_the_same_servers_and_tools(workspace: Workspace) -> None:

@@ -55,6 +55,4 @@ def up(
     admin = ensure_ready(*IMPORTED, waits=True)
     from heartbit_site.cli import all_in_one
 
-    return all_in_one.up(
-        port=port, bind=bind, concurrency=concurrency, queues=queues, admin=admin
-    )
+    return all_in_one.up(port=port, bind=bind, concurrency=concurrency, queues=queues, admin=admin)
