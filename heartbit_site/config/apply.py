@@ -75,7 +75,7 @@ class Changes:
         schedules: Changes of schedules.
         mcp_servers: Changes of MCP servers.
         default_model: The workspace's new ``provider:model``; empty if it stayed.
-        losses: Sentences about settings that the file leaves out and the import took away.
+        losses: Sentences about settings that the import removed, because the file leaves them out.
         notes: Sentences about parts of the file that the import could not apply.
     """
 

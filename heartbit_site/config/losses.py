@@ -1,4 +1,4 @@
-"""Losses of an import: settings of rows that the file leaves out, so that it takes them away."""
+"""Losses of an import: settings of rows that it removes, because the file leaves them out."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TIMES: Final = {*KINDS, "begins_at"}
 
 
 def find_losses(workspace: Workspace, configuration: Configuration) -> tuple[str, ...]:
-    """Return a sentence for each agent, MCP server and schedule that an import takes from.
+    """Return a sentence for each agent, MCP server and schedule that loses settings.
 
     Settings with another value are changes. Losses are those that the file resets to their
     defaults because it leaves them out, and elements that are missing in its lists: tools, team

@@ -238,7 +238,7 @@ def test_models_that_have_no_tables_fail_until_the_command_that_is_said_was_run(
     detail, fix = failures(heartbit, **app)["migrations"]
     assert detail == f"the app {label}: it has no migrations, and no table for {label}.Order"
     program, *arguments = shlex.split(fix.split("`")[1])
-    command = [Path(sys.executable).parent / program, *arguments]
+    command = [str(Path(sys.executable).parent / program), *arguments]
     subprocess.run(command, check=True, env={**os.environ, **app}, capture_output=True)
     assert heartbit("status", env=app).code == 0
     assert "migrations" not in failures(heartbit, **app)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import operator
 
 import pytest
 from rich.console import Console
@@ -61,7 +62,7 @@ def test_durations_read_well(value: float, text: str) -> None:
 def test_a_table_on_a_narrow_terminal_cuts_nothing(width: int) -> None:
     long = {"a": "short", "b": "word " * 9, "c": "", "d": "something else " * 9}
     rows = [long, dict.fromkeys("abcd", "x")]
-    table = Table[dict[str, str]]({name: lambda row, name=name: row[name] for name in "abcd"})
+    table = Table[dict[str, str]]({name: operator.itemgetter(name) for name in "abcd"})
     console = Console(width=width, force_terminal=True, file=io.StringIO())
     lines = [line.plain for line in table.lines(rows, console)]
     words = "a b c d short " + "word " * 9 + "something else " * 9 + "x x x x"

@@ -193,7 +193,7 @@ def test_given_an_agent_that_cannot_be_published_then_nothing_has_changed(
     assert workspace.default_model == ""
 
 
-def test_given_a_file_that_leaves_things_out_then_the_import_says_what_it_takes_away(
+def test_given_a_file_that_leaves_things_out_then_the_import_says_what_it_removes(
     empty: Callable[[], Workspace],
 ) -> None:
     workspace = empty()
@@ -229,7 +229,9 @@ def test_given_a_schedule_with_fewer_recipients_then_the_import_names_those_that
     workspace = empty()
     schedule = '[[schedules]]\nname = "s"\nagent = "reader"\ntask = "t"\nevery_seconds = 3600\n'
     mails = 'deliver = [{ kind = "email", to = ["a@example.org"] }]\n'
-    import_config(workspace, parse(f"{TEAM}{schedule}jitter_seconds = 9\n{mails}"))
+    whole = parse(f"{TEAM}{schedule}jitter_seconds = 9\n{mails}")
+    import_config(workspace, whole)
+    assert import_config(workspace, whole).losses == ()
     [sentence] = import_config(workspace, parse(f"{TEAM}{schedule}")).losses
     assert sentence.startswith("schedule s: jitter_seconds back to its default, deliver without {")
     assert "a@example.org" in sentence

@@ -139,7 +139,7 @@ def test_what_is_imported_is_exported_and_a_file_is_not_overwritten(
     assert "no/such/place.toml cannot be written: No such file or directory" in err
 
 
-def test_at_a_terminal_an_import_asks_before_it_takes_something_away(
+def test_at_a_terminal_an_import_asks_before_it_removes_something(
     here: Path, config: Config, workspace: Workspace
 ) -> None:
     file = here / "team.toml"
@@ -151,7 +151,7 @@ def test_at_a_terminal_an_import_asks_before_it_takes_something_away(
     code, out, err = config(here, "import", "team.toml", "--dry-run", env=env)
     assert (code, err) == (0, "Nothing was changed.\n")
     lost = "delegation_timeout_seconds back to its default, team without researcher and writer"
-    assert f"takes away    orchestrator: {lost}\n" in out
+    assert f"removes       orchestrator: {lost}\n" in out
     lead = Agent.objects.get(workspace=workspace, name="orchestrator")
 
     def team() -> set[str]:

@@ -103,7 +103,7 @@ def import_(
 ) -> int:
     """Make the agents, MCP servers and schedules of the installation what a file says.
 
-    At a terminal it asks first if it takes something away: tools, team members, settings.
+    At a terminal it asks first if it removes something: tools, team members, settings.
     """
     path = _found(file, config)
     ensure_ready()
@@ -147,13 +147,13 @@ def export(file: Path = TARGET, *, force: bool = FORCE) -> int:
 
 
 def _confirm(losses: Sequence[str]) -> None:
-    """Ask a person whether an import may take these settings away.
+    """Ask a person whether an import may remove these settings.
 
     Raises:
         CommandError: The answer is no.
     """
     for sentence in losses:
-        note(f"Takes away: {sentence}")
+        note(f"Removes: {sentence}")
     if losses and not typer.confirm("Import the file?", err=True):
         raise CommandError("Nothing was imported.")
 
@@ -174,7 +174,7 @@ def _print_changes(changes: Changes) -> None:
         ("same MCP servers", changes.mcp_servers.unchanged),
         ("disabled MCP servers", changes.mcp_servers.disabled),
         ("default model", (changes.default_model,) if changes.default_model else ()),
-        *(("takes away", (sentence,)) for sentence in changes.losses),
+        *(("removes", (sentence,)) for sentence in changes.losses),
     ]
     width = max((len(title) for title, names in rows if names), default=0)
     lines = [f"{title:<{max(13, width)}} {', '.join(names)}" for title, names in rows if names]
