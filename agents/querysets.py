@@ -57,9 +57,13 @@ def find_run_status(workspace: Workspace, run_id: str | UUID) -> tuple[UUID, str
 def _only(rows: Iterable[Row], workspace: Workspace, run_id: str | UUID) -> Row:
     found = list(rows)
     if len(found) != 1:
+        text = str(run_id)
+        if _is_too_short(text):
+            problem = f"{text} is too short for the beginning of a run's id: give at least "
+            raise RunNotFoundError(f"{problem}{SHORTEST_PREFIX} characters of it.")
         problem = "several runs begin" if found else "no run begins"
         raise RunNotFoundError(
-            f"In {workspace.slug} {problem} with {run_id!s}: `heartbit status` lists the last ones."
+            f"In {workspace.slug} {problem} with {text}: `heartbit status` lists the last ones."
         )
     return found[0]
 
@@ -70,6 +74,13 @@ def id_range(beginning: str) -> tuple[UUID, UUID] | None:
     if not (SHORTEST_PREFIX <= len(digits) <= 32 and set(digits) <= set(hexdigits)):
         return None
     return UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
+
+
+def _is_too_short(beginning: str) -> bool:
+    """Return True if only the length keeps a text from being the beginning of an id."""
+    return (
+        id_range(beginning) is None and id_range(beginning.ljust(SHORTEST_PREFIX, "0")) is not None
+    )
 
 
 def find_past_run(workspace: Workspace, run_id: str | UUID) -> Run:

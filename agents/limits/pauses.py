@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
-from agents.choices import RunStatus
+from agents.choices import Placement, RunStatus
 from agents.errors import HaltedError, UnknownToolError
 from agents.limits.quotas import quota_blocked_reason
 from agents.loop import delegation
 from agents.models.pause import Pause, PauseKind
+from agents.models.worker import WorkerHeartbeat
 from heartbit_site.base.errors import Remedy
+from heartbit_site.base.queues import serve_command
 from tools.catalogue import catalogue
 from tools.near_names import closest
 
@@ -146,8 +148,10 @@ def blocked_reason(run: Run) -> str:
         return ""
     of_queue = Q(kind=PauseKind.QUEUE, queue=run.queue)
     held = _first(_halts(run.workspace_id) | of_queue)
+    if held is None and not run.version.agent.enabled:
+        return STOPPED.format(run.agent)
     if held is None:
-        return quota_blocked_reason(run) if run.version.agent.enabled else STOPPED.format(run.agent)
+        return quota_blocked_reason(run) or _without_worker(run)
     what = {
         PauseKind.ALL: "Everything was stopped",
         PauseKind.WORKSPACE: "The workspace was stopped",
@@ -157,6 +161,12 @@ def blocked_reason(run: Run) -> str:
     if not held.by_operator:
         ends = "a manager of the workspace ends that, or an operator on the page Fleet"
     return f"{what} by {_who(held)}: the run continues when {ends}."
+
+
+def _without_worker(run: Run) -> str:
+    if run.home != Placement.FLEET or WorkerHeartbeat.objects.serving(run.queue).exists():
+        return ""
+    return f"No worker serves the queue {run.queue}: `{serve_command(run.queue)}` starts one."
 
 
 def _first(which: Q) -> Pause | None:

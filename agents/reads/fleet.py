@@ -25,6 +25,7 @@ from agents.reads.fleet_view import (
     WorkerState,
 )
 from heartbit_site.base.query import fetch_named
+from heartbit_site.base.queues import serve_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -149,7 +150,7 @@ def _problems(workers: Iterable[WorkerOut], queues: Iterable[QueueOut]) -> Itera
             runs = "1 run waits" if queue.depth == 1 else f"{queue.depth} runs wait"
             yield (
                 f"{runs} in the queue {queue.name}, which no worker serves: "
-                f"`heartbit serve --queues {queue.name}` starts one."
+                f"`{serve_command(queue.name)}` starts one."
             )
         if queue.paused:
             runs = "1 run is" if queue.blocked == 1 else f"{queue.blocked or 'no'} runs are"

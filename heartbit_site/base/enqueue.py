@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 PATIENCE_SECONDS = 0.5
 LEAVE_ALONE_SECONDS = 1.0
 _silent_until = 0.0  # of the monotonic clock; any thread may set it
+_is_away = False  # at the last attempt of any thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,11 @@ def application() -> Celery:
     """Return the Celery application; the first message imports it, and most commands send none."""
     app: Celery = import_string(settings.HEARTBIT_CELERY_APP)
     return app
+
+
+def is_away() -> bool:
+    """Return True if the broker was unavailable when this process last sent a message."""
+    return _is_away
 
 
 def send(message: TaskMessage) -> None:
@@ -88,7 +94,7 @@ def send_chord(header: Sequence[TaskMessage], body: TaskMessage) -> None:
 
 @contextlib.contextmanager
 def _broker() -> Iterator[Producer]:
-    global _silent_until
+    global _silent_until, _is_away
     from kombu.exceptions import OperationalError  # noqa: PLC0415  as slow as ``application``
 
     began = time.monotonic()
@@ -103,8 +109,9 @@ def _broker() -> Iterator[Producer]:
                 yield producer
             except away as error:
                 raise OperationalError(str(error)) from error
+        _is_away = False
     except OperationalError as error:
-        now = time.monotonic()
+        _is_away, now = True, time.monotonic()
         if now - began > PATIENCE_SECONDS:  # a refusal takes no time
             _silent_until = now + LEAVE_ALONE_SECONDS
         logger.warning("the broker is unavailable (%s); the sweeper sends wake-ups instead", error)

@@ -19,3 +19,11 @@ SEND_QUOTA_NOTICES = "agents.send_quota_notices"
 
 MEMORY = "memory"  # runs that extract memories, which no one waits for
 SYSTEM = "system"  # Beat's small internal jobs
+
+#: Queues of a worker that is given none.
+DEFAULT = ("agents", MEMORY, SYSTEM)
+
+
+def serve_command(queue: str) -> str:
+    """Return the command that starts a worker of a queue."""
+    return "heartbit serve" if queue in DEFAULT else f"heartbit serve --queues {queue}"

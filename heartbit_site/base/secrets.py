@@ -134,9 +134,9 @@ def decrypt(stored: str, place: SecretLocation) -> str:
     return text.decode()
 
 
-def newest_prefix() -> str:
-    """Return the prefix of every stored form that the newest key encrypted."""
-    return f"{VERSION}:{keyring()[0].id}:"
+def prefixes() -> tuple[str, ...]:
+    """Return the prefix of the stored forms that each key encrypted, newest key first."""
+    return tuple(f"{VERSION}:{key.id}:" for key in keyring())
 
 
 def keyring() -> tuple[Key, ...]:

@@ -368,8 +368,8 @@ LOCAL_MODEL_THREADS: Final = Variable(
 LOG: Final = _text(
     "HEARTBIT_LOG",
     formats.choice("debug", "info", "warning", "error"),
-    help="log level of the commands: `debug`, `info`, `warning`, `error`",
-    unset="quiet",
+    help="log level of all commands: `debug`, `info`, `warning`, `error`",
+    unset="quiet; `info` in `serve`, `web` and `beat`",
 )
 DEBUG: Final = _switch(
     "HEARTBIT_DEBUG",

@@ -18,6 +18,7 @@ from django.db import connections
 from rich.console import Console
 from rich.text import Text
 
+from heartbit_site.base import variables
 from heartbit_site.base.process_memory import settle
 from heartbit_site.cli.address import page_url, reachable_host
 from heartbit_site.cli.errors import OK
@@ -34,14 +35,14 @@ CONNECT_SECONDS: Final = 0.2
 GRACEFUL_SECONDS: Final = 3
 
 
-def up(*, port: int, bind: str, concurrency: int, admin: Admin | None = None) -> int:
+def up(*, port: int, bind: str, concurrency: int, queues: str, admin: Admin | None = None) -> int:
     """Run everything until Ctrl-C; `admin` is the first one, if this start created it."""
     environment: Environment = settings.ENVIRONMENT
     hint = login_hint(admin)
     connections.close_all()
     console = Console(highlight=False)
     settle()
-    wanted = parts(port=port, bind=bind, concurrency=concurrency)
+    wanted = parts(port=port, bind=bind, concurrency=concurrency, queues=queues)
     try:
         asyncio.run(_run(wanted, console, bind, port, hint))
     finally:
@@ -49,14 +50,14 @@ def up(*, port: int, bind: str, concurrency: int, admin: Admin | None = None) ->
     return OK
 
 
-def parts(*, port: int, bind: str, concurrency: int) -> list[Part]:
+def parts(*, port: int, bind: str, concurrency: int, queues: str) -> list[Part]:
     """Return the parts to start, in the order in which they are ended."""
     web = ["web", "--bind", bind, "--port", str(port), "--grace", str(GRACEFUL_SECONDS)]
-    quiet = ["--loglevel", "warning"]
+    quiet = [] if variables.LOG.read() else ["--loglevel", "warning"]
     return [
         Part("web", "blue", [*web, *quiet]),
         Part("beat", "magenta", ["beat", *quiet]),
-        Part("worker", "green", ["serve", "-c", str(concurrency)]),
+        Part("worker", "green", ["serve", "-c", str(concurrency), "-Q", queues]),
     ]
 
 

@@ -46,7 +46,10 @@ def examine() -> list[Check]:
     checks = [_variables(), *_unknown_variables(), _state(environment)]
     if checks[-1].status == "fail":
         return checks
-    checks += [_keys(environment), _embedded(environment)]
+    from heartbit_site.cli.doctor_disk import check_disks  # noqa: PLC0415  it needs ``Check``
+
+    disks = check_disks(environment.state.path)
+    checks += [_keys(environment), disks, _embedded(environment)]
     try:
         set_up_django(environment)
     except (ConfigurationError, EmbeddedError) as error:
@@ -54,12 +57,14 @@ def examine() -> list[Check]:
     from django.db import DatabaseError  # noqa: PLC0415  as below
 
     from heartbit_site.cli import (  # noqa: PLC0415  they need Django set up
+        doctor_mail,
         doctor_models,
         doctor_services,
         doctor_work,
     )
 
-    for look in (*doctor_services.LOOKS, *doctor_models.LOOKS, *doctor_work.LOOKS):
+    modules = (doctor_services, doctor_mail, doctor_models, doctor_work)
+    for look in (look for module in modules for look in module.LOOKS):
         with contextlib.suppress(DatabaseError):  # no tables yet, or no database: said above
             checks += look()
     return checks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from django.conf import settings
@@ -11,13 +12,14 @@ from django.conf import settings
 from agents.llm import defaults
 from agents.llm.client import create_client
 from agents.llm.environment import check_environment
+from agents.llm.factory import create
 from agents.llm.health import MAX_BYTES, Health, HealthTarget, check
 from agents.llm.providers import PROVIDERS
 from heartbit_site.base import installation, secrets, variables
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient
-from heartbit_site.base.models import ProviderAccount
+from heartbit_site.base.models import ProviderAccount, Workspace
 from heartbit_site.cli.doctor import Check
 from heartbit_site.cli.output import one_line
 from heartbit_site.embedded import binaries
@@ -38,7 +40,7 @@ def _models() -> list[Check]:
     ]
     checks = [Check("keys", "ok", ", ".join(keys))] if keys else []
     if not keys:
-        detail = "no provider's key is set, so the local model answers"
+        detail = "no provider's key is set"
         fix = "Set OPENAI_API_KEY, ANTHROPIC_API_KEY, ... or HEARTBIT_PROVIDER=ollama."
         checks.append(Check("keys", "warn", detail, fix))
     if all(binaries.module_directory(name) for name in MODULES):
@@ -48,10 +50,63 @@ def _models() -> list[Check]:
         checks.append(Check("local model", "warn" if keys else "fail", "not installed", fix))
     try:
         check_environment(os.environ)
-        checks.append(Check("default model", "ok", defaults.default_model(os.environ)))
     except ConfigurationError as error:
         checks.append(Check("default model", "fail", str(error), "Fix it in the environment."))
     return checks
+
+
+def _default_models() -> list[Check]:
+    """Check the model of each workspace's runs that name none: who sets it, and that it has a key.
+
+    The environment comes before the workspace, and a key alone after it.
+    """
+    try:
+        usual = defaults.default_model(os.environ)
+    except ConfigurationError:
+        return []  # said by ``_models``
+    names = [each.name for each in (variables.PROVIDER, variables.MODEL) if each.read()]
+    accounts = set(
+        ProviderAccount.objects.filter(enabled=True).values_list("workspace_id", "provider")
+    )
+    found: dict[Check, list[str]] = {}
+    for workspace in Workspace.objects.order_by("slug"):
+        own = workspace.default_model
+        model = usual if names or not own else own
+        source = f"set by {' and '.join(names)}" if names else "set by the workspace" if own else ""
+        if source and own not in ("", model):
+            source += f" instead of the workspace's {own}"
+        problem = ""
+        if (workspace.pk, model.partition(":")[0]) not in accounts:
+            problem = asyncio.run(_why_unusable(model))
+        detail = f"{model} ({source})" if source else model
+        check = (
+            Check("default model", "fail", f"{detail}: {problem}", _default_fix(names))
+            if problem
+            else Check("default model", "ok", detail)
+        )
+        found.setdefault(check, []).append(workspace.slug)
+    if len(found) == 1:
+        return list(found)
+    return [
+        replace(check, detail=f"{one_line(', '.join(slugs), 60)}: {check.detail}")
+        for check, slugs in found.items()
+    ]
+
+
+def _default_fix(names: list[str]) -> str:
+    if names:
+        return f"Set the key of that provider, or change {' and '.join(names)}."
+    return "Set the key of that provider, or import a file with another [provider]."
+
+
+async def _why_unusable(model: str) -> str:
+    """Return why the environment alone cannot use a model; empty: it can."""
+    async with create_client() as client:
+        try:
+            create(model, client=client, environ=os.environ, local_url="http://127.0.0.1/v1")
+        except ConfigurationError as error:
+            return str(error)
+    return ""
 
 
 def _providers() -> list[Check]:
@@ -128,4 +183,6 @@ async def _ask(subjects: list[HealthTarget], *, guard: bool) -> list[Health]:
         return list(await asyncio.gather(*asked))
 
 
-LOOKS: Final[tuple[Callable[[], list[Check]], ...]] = (_models, _providers, _accounts)
+LOOKS: Final[tuple[Callable[[], list[Check]], ...]] = (
+    *(_models, _default_models, _providers, _accounts),
+)

@@ -1,22 +1,31 @@
-"""The checks of services: database, migrations, Valkey, the direct URL, workers."""
+"""The checks of services: database, migrations, secrets, Valkey, the direct URL, workers."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import psycopg
 import redis
+from django.apps import apps
 from django.conf import settings
 from django.db import DatabaseError, connection
+from django.db.migrations.autodetector import MigrationAutodetector
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.state import ProjectState
+from django.db.models import F, Q
 
 from agents.models import WorkerHeartbeat
+from heartbit_site.base import secrets
+from heartbit_site.base.actions.rotate_secrets import secret_columns
 from heartbit_site.cli.doctor import Check
 from heartbit_site.cli.output import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from django.db.migrations.loader import MigrationLoader
 
 MINIMUM_POSTGRES: Final = 150_000
 PATIENCE_SECONDS: Final = 5
@@ -50,10 +59,61 @@ def _migrations() -> list[Check]:
         plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     except DatabaseError as error:
         return [Check("migrations", "fail", _reason(error), "See the database's log.")]
-    if not plan:
-        return [Check("migrations", "ok", "the tables are current")]
-    detail = f"{len(plan)} to apply; the next command applies them"
-    return [Check("migrations", "warn", detail)]
+    if plan:
+        detail = f"{len(plan)} to apply; the next command applies them"
+        return [Check("migrations", "warn", detail)]
+    return _models_ahead(executor.loader) or [Check("migrations", "ok", "the tables are current")]
+
+
+def _models_ahead(loader: MigrationLoader) -> list[Check]:
+    """Return a failure for each app whose models are ahead of its migrations, or that has none."""
+    now = ProjectState.from_apps(apps)
+    changes = MigrationAutodetector(loader.project_state(), now).changes(loader.graph)
+    found = dict.fromkeys(changes, "its models differ from its migrations")
+    tables = set(connection.introspection.table_names())
+    for label in sorted(loader.unmigrated_apps):
+        models = apps.get_app_config(label).get_models()
+        missing = [one._meta.label for one in models if one._meta.managed]
+        missing = [name for name in missing if apps.get_model(name)._meta.db_table not in tables]
+        if missing:
+            found[label] = f"it has no migrations, and no table for {', '.join(missing)}"
+    return [
+        Check(
+            "migrations",
+            "fail",
+            f"the app {label}: {detail}",
+            f"`django-admin makemigrations {label} --settings {settings.SETTINGS_MODULE}` writes "
+            "them; the next command applies them.",
+        )
+        for label, detail in found.items()
+    ]
+
+
+def _secrets() -> list[Check]:
+    """Count the stored secrets that no key of this machine can decrypt."""
+    stored = [
+        (
+            str(model._meta.verbose_name_plural),
+            model._default_manager.annotate(secret_text=F(column)).exclude(secret_text=""),
+        )
+        for model, column in secret_columns()
+    ]
+    if not any(rows.exists() for _, rows in stored):
+        return []  # the keys are made when the first secret is stored
+    known = Q()
+    for prefix in secrets.prefixes():
+        known |= Q(secret_text__startswith=prefix)
+    lost: Counter[str] = Counter()
+    for name, rows in stored:
+        lost[name] += rows.exclude(known).count()
+    if not lost.total():
+        return [Check("encryption keys", "ok", "all stored secrets have a key that is here")]
+    which = ", ".join(f"{count} of {name}" for name, count in lost.items() if count)
+    fix = (
+        "Add the key that they were stored with to HEARTBIT_ENCRYPTION_KEYS (or encryption_keys in "
+        "the state directory), the same on every machine, or enter them again."
+    )
+    return [Check("encryption keys", "fail", f"secrets that no key here decrypts: {which}", fix)]
 
 
 def _valkey() -> list[Check]:
@@ -117,4 +177,6 @@ def _reason(error: Exception) -> str:
     return one_line(str(error).strip().partition("\n")[0], 200) or type(error).__name__
 
 
-LOOKS: Final[tuple[Callable[[], list[Check]], ...]] = (_postgres, _valkey, _direct, _workers)
+LOOKS: Final[tuple[Callable[[], list[Check]], ...]] = (
+    *(_postgres, _secrets, _valkey, _direct, _workers),
+)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
+
+from django.db import DatabaseError
 
 from agents.models import Agent
 from agents.querysets import waits_for_people
@@ -15,11 +18,14 @@ from heartbit_site.cli.doctor import Check
 from heartbit_site.config.locate import find
 from heartbit_site.config.read import load
 from heartbit_site.first_start import default_workspace
-from tools.registry import definition_hash, registry
+from tools.catalogue import catalogue
+from tools.registry import definition_hash
 from tools.sandbox.choice import describe_sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from heartbit_site.base.models import Workspace
 
 LONG: Final = timedelta(days=1)
 
@@ -35,12 +41,18 @@ def _workspace() -> list[Check]:
         return [Check("workspace", "fail", str(error), fix)]
 
 
+def _found_workspace() -> Workspace | None:
+    with contextlib.suppress(NoWorkspaceError, DatabaseError):  # said by other checks
+        return default_workspace()
+    return None
+
+
 def _configuration() -> list[Check]:
     try:
         file = find()
         if file is None:
             return []
-        agents = load(file).agents
+        agents = load(file, _found_workspace()).agents
     except ConfigurationError as error:
         fix = "`heartbit config check` lists every problem."
         return [Check("configuration", "fail", str(error), fix)]
@@ -50,12 +62,16 @@ def _configuration() -> list[Check]:
 
 def _tools() -> list[Check]:
     """Agents that were published with another definition of a tool than is installed."""
-    installed = {name: definition_hash(spec) for name, spec in registry.items()}
     published = Agent.objects.filter(current_version__isnull=False, enabled=True, origin="")
-    fields = ("workspace__slug", "name", "current_version__snapshot__tools")
+    fields = ("workspace_id", "workspace__slug", "name", "current_version__snapshot__tools")
     rows = published.order_by("workspace", "name").values_list(*fields)
+    known: dict[int, dict[str, str]] = {}
     stale = []
-    for slug, name, tools in rows:
+    for workspace, slug, name, tools in rows:
+        if workspace not in known:
+            found = catalogue(workspace)
+            known[workspace] = {tool: definition_hash(spec) for tool, spec in found.items()}
+        installed = known[workspace]
         changed = [each["name"] for each in tools if installed.get(each["name"]) != each["hash"]]
         if changed:
             stale.append(f"{slug}/{name} ({', '.join(changed)})")

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Final
 
 import typer
 from typer.core import TyperGroup
 
+LONGEST_SUMMARY: Final = 1000  # characters
 
-class FirstByDefault(TyperGroup):
+
+class WholeSummaries(TyperGroup):
+    """A group whose help wraps the summaries of its commands, where Typer cuts them."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write each command with the first sentence of its help."""
+        summaries = [
+            (name, self.commands[name].get_short_help_str(LONGEST_SUMMARY))
+            for name in self.list_commands(ctx)
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(summaries)
+
+
+class FirstByDefault(WholeSummaries):
     """`heartbit runs --last 5` as `heartbit runs list --last 5`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -22,7 +37,7 @@ class FirstByDefault(TyperGroup):
 
 def command() -> typer.Typer:
     """Return what one command is registered with."""
-    return typer.Typer(rich_markup_mode=None, add_completion=False)
+    return typer.Typer(cls=WholeSummaries, rich_markup_mode=None, add_completion=False)
 
 
 def group() -> typer.Typer:

@@ -7,6 +7,8 @@ from typing import Any, Final, Literal
 import typer
 
 from agents.errors import EmptyTaskError
+from heartbit_site.base import variables
+from heartbit_site.base.queues import DEFAULT
 from heartbit_site.cli.errors import UsageError
 
 
@@ -65,4 +67,17 @@ LAST: Final[Any] = typer.Option(20, "--last", "-n", min=1, max=1000, help="List 
 PLAIN: Final[Any] = typer.Option(OFF, "--plain", help="Plain lines instead of a live tree.")
 YES: Final[Any] = typer.Option(OFF, "--yes", "-y", help="Do not ask for confirmation.")
 WATCH: Final[Any] = typer.Option(OFF, "--watch", "-w", help="Follow it until it has ended.")
-LOG_LEVEL: Final[Any] = typer.Option("info", "--loglevel", "-l", help="Log from this level on.")
+QUEUES: Final[Any] = typer.Option(
+    ",".join(DEFAULT),
+    "--queues",
+    "-Q",
+    metavar="A,B",
+    help="Consume these queues, separated by commas.",
+)
+LOG_LEVEL: Final[Any] = typer.Option(
+    lambda: variables.LOG.read() or "info",
+    "--loglevel",
+    "-l",
+    show_default=False,
+    help="Log from this level on; else HEARTBIT_LOG, or info.",
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from heartbit_site.base.queues import serve_command
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli import describe, errors
 from heartbit_site.cli.invocation import as_json
@@ -74,5 +75,5 @@ def warn_without_worker(run: RunDetailOut) -> None:
     if run.status in LIVE and not run.has_worker:
         note(
             f"No worker serves the queue {run.queue} now, so the run waits: "
-            "`heartbit serve` starts one."
+            f"`{serve_command(run.queue)}` starts one."
         )

@@ -60,14 +60,28 @@ def accepted(backend: Backend, run: RunDetailOut, *, watch: bool, plain: bool) -
     if watch:
         if not as_json():
             note(f"Run {run.id}")
-        warn_without_worker(run)
+        _warn_of_wait(backend, run)
         return stay(backend, run, plain=plain)
     if as_json():
         write_json(run_tree(run))
     else:
         write(run.id)
-    warn_without_worker(run)
+    _warn_of_wait(backend, run)
     return OK
+
+
+def _warn_of_wait(backend: Backend, run: RunDetailOut) -> None:
+    """Say so if a run that was accepted has to wait for Valkey or a worker."""
+    warn_without_worker(run)
+    if isinstance(backend, ServerBackend):
+        return  # the server sends the wake-up
+    from heartbit_site.base import enqueue  # noqa: PLC0415  needs Django set up
+
+    if enqueue.is_away():
+        note(
+            "Valkey cannot be reached, so the run is stored and waits: a worker starts it once "
+            "Valkey answers again (`heartbit doctor` says more)."
+        )
 
 
 def stay(backend: Backend, run: RunDetailOut, *, plain: bool, leaves: bool = False) -> int:

@@ -8,8 +8,9 @@ Usage::
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 Row = TypeVar("Row")
+
+GAP: Final = 2  # spaces between two columns
+INDENT: Final = 4  # spaces before what does not fit beside a row's first columns
 
 
 @dataclass(frozen=True)
@@ -46,20 +50,27 @@ class Table(Generic[Row]):
             console.print(line, soft_wrap=True)
 
     def lines(self, rows: Iterable[Row], console: Console) -> list[Text]:
-        """Return aligned columns; the last one is as long as it gets, or as there is room."""
+        """Return aligned columns; on a narrow terminal the last ones go on below their row."""
         cells = [[one_line(str(of(row))) for of in self.columns.values()] for row in rows]
         lines = [list(self.columns), *cells]
-        found = []
         widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+        fitting = len(widths)
+        if console.is_terminal:
+            ends = itertools.accumulate(width + GAP for width in widths)
+            fitting = max(1, sum(end - GAP <= console.width for end in ends))
+        found = []
         for number, cells_of in enumerate(lines):
             line = Text(style="" if number else "dim")
-            for cell, width in zip(cells_of, widths, strict=True):
+            for cell, width in zip(cells_of[:fitting], widths, strict=False):
                 line.append(cell, style=self.styles.get(cell, "") if number else "")
-                line.append(" " * (width - cell_len(cell) + 2))
+                line.append(" " * (width - cell_len(cell) + GAP))
             line.rstrip()
-            if console.is_terminal:
-                line.truncate(console.width, overflow="ellipsis")
             found.append(line)
+            rest = Text((" " * GAP).join(filter(None, cells_of[fitting:])), style=line.style)
+            if rest:
+                for part in rest.wrap(console, max(1, console.width - INDENT), overflow="fold"):
+                    part.rstrip()
+                    found.append(Text(" " * INDENT) + part)
         return found
 
 

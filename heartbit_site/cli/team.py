@@ -36,7 +36,7 @@ def team_of(workspace: Workspace, file: Path, agent: str) -> Agent:
         ConfigurationError: It cannot be read, or one of its agents cannot be published.
         AgentNotFoundError: It has no agent of that name.
     """
-    configuration = load(file)
+    configuration = load(file, workspace)
     entry = ephemeral_agent(workspace, configuration)
     note(f"Using the agents of {visible(str(file))}.")
     for sentence in configuration.notes:

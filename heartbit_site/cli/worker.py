@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import re
 import socket
 import warnings
-from typing import Final
 
 from celery.exceptions import SecurityWarning
 from django.conf import settings
@@ -16,23 +14,15 @@ from django.conf import settings
 from agents.llm import defaults
 from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.celery import app
-from heartbit_site.cli.errors import UsageError
+from heartbit_site.cli.queue_names import parse_queues
 from heartbit_site.cli.services import kept
 from heartbit_site.health_server import HealthServer
 from heartbit_site.worker import restart_if_asked
 
-QUEUE_NAME: Final = re.compile(r"[a-z][a-z0-9_.-]*")
-
 
 def serve(*, concurrency: int, queues: str, loglevel: str, health: tuple[str, int] | None) -> int:
     """Work until asked to stop; `health`: address that answers health checks meanwhile."""
-    names = [name.strip() for name in queues.split(",") if name.strip()]
-    wrong = [name for name in names if not QUEUE_NAME.fullmatch(name)]
-    if wrong or not names:
-        raise UsageError(
-            f"--queues {queues!r} names no queue: write names of lower-case letters, digits, . - _ "
-            "with commas between them."
-        )
+    names = parse_queues(queues)
     model = defaults.default_model(os.environ)  # a wrong setting is said now, not in each run
     log_to_stderr(loglevel.upper(), force=True)
     logging.getLogger(__name__).info(

@@ -8,7 +8,7 @@ Usage::
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -24,6 +24,7 @@ from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.models import Workspace
 from heartbit_site.config.definition import Configuration
+from heartbit_site.config.losses import find_losses
 from heartbit_site.config.mcp_servers import (
     McpServerChanges,
     check_servers,
@@ -69,20 +70,24 @@ class Changes:
         created: New agents.
         updated: Agents with changes in their settings, tools or team.
         unchanged: Agents without changes.
+        fields: Settings that changed, by the names of the updated agents.
         disabled: Agents that the file does not have; only when pruning.
         schedules: Changes of schedules.
         mcp_servers: Changes of MCP servers.
         default_model: The workspace's new ``provider:model``; empty if it stayed.
+        losses: Sentences about settings that the import removed, because the file leaves them out.
         notes: Sentences about parts of the file that the import could not apply.
     """
 
     created: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     disabled: tuple[str, ...] = ()
     schedules: ScheduleChanges = field(default_factory=ScheduleChanges)
     mcp_servers: McpServerChanges = field(default_factory=McpServerChanges)
     default_model: str = ""
+    losses: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -91,6 +96,7 @@ def import_config(
     configuration: Configuration,
     *,
     prune: bool = False,
+    dry_run: bool = False,
     by: Actor = SYSTEM,
 ) -> Changes:
     """Create, update and publish the file's agents, then its schedules; others stay as they are.
@@ -103,6 +109,7 @@ def import_config(
         configuration: Content of the file.
         prune: Also stop the agents that the file does not name, and pause the schedules. They keep
             their rows, versions and runs.
+        dry_run: Take everything back at the end; the result is that of an import.
         by: Author, for the audit.
 
     Raises:
@@ -111,7 +118,13 @@ def import_config(
     """
     readings = read_servers(workspace, configuration.mcp_servers)
     with transaction.atomic():
-        return _import(workspace, configuration, readings, prune=prune, by=by)
+        former = workspace.default_model
+        losses = find_losses(workspace, configuration)
+        changes = _import(workspace, configuration, readings, prune=prune, by=by)
+        if dry_run:
+            transaction.set_rollback(True)
+            workspace.default_model = former
+    return replace(changes, losses=losses)
 
 
 def _import(
@@ -163,6 +176,7 @@ def _import(
         created=tuple(name for name, one in written.items() if one.is_new),
         updated=tuple(name for name, one in written.items() if one.changes),
         unchanged=tuple(name for name, one in written.items() if not (one.is_new or one.changes)),
+        fields={name: tuple(one.changes) for name, one in written.items() if one.changes},
         disabled=tuple(agent.name for agent in disabled),
         schedules=scheduled,
         mcp_servers=servers.changes,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 from django.conf import settings
 
 from agents.definitions import consistency, validation_messages
+from agents.definitions.server_grants import ALL
 from agents.definitions.validators import PROVIDER_NAMES, unknown_tool
 from agents.llm.providers import PROVIDERS
 from heartbit_site.config.sections import OrchestratorSection
@@ -31,8 +32,13 @@ Table: TypeAlias = dict[str, Any]
 ORCHESTRATOR: Final[str] = OrchestratorSection.model_fields["name"].default
 
 
-def check(content: Table) -> Iterator[Complaint]:
-    """Yield the inconsistencies of a file."""
+def check(content: Table, installed: Collection[str] | None = None) -> Iterator[Complaint]:
+    """Yield the inconsistencies of a file.
+
+    Args:
+        content: The file.
+        installed: Names of a workspace's tools; None: not known.
+    """
     yield from _provider(content.get("provider"))
     tables = list(agents_of(content))
     names: dict[str, Path] = {}  # in the file's order
@@ -43,7 +49,7 @@ def check(content: Table) -> Iterator[Complaint]:
     if "orchestrator" not in content and len(tables) > 1 and ORCHESTRATOR in names:
         where = (*names[ORCHESTRATOR], "name")
         yield where, f'is "{ORCHESTRATOR}": write that agent as [orchestrator]'
-    tools = _known_tools(content)
+    tools = _known_tools(content, installed)
     for path, table in tables:
         yield from _prompt(path, table, alone=len(tables) == 1)
         yield from consistency.check(path, table, names, tools=tools, place="this file")
@@ -100,12 +106,18 @@ def _secrets(path: Path, table: Table) -> Iterator[Complaint]:
             yield from validation_messages.secrets(tool.get("defaults"), where)
 
 
-def check_schedules(content: Table) -> Iterator[Complaint]:
+def check_schedules(
+    content: Table, installed: Collection[str] | None = None
+) -> Iterator[Complaint]:
     """Yield the inconsistencies of the schedules with each other and with the agents.
 
     A file without agents means the workspace's, which are not known here.
+
+    Args:
+        content: The file.
+        installed: Names of a workspace's tools; None: not known.
     """
-    agents, tools = dict(_agents(content)), _known_tools(content)
+    agents, tools = dict(_agents(content)), _known_tools(content, installed)
     names: dict[str, Path] = {}
     tables = content.get("schedules")
     for index, table in enumerate(tables if isinstance(tables, list) else ()):
@@ -142,10 +154,11 @@ def _mcp_servers(content: Table) -> Iterator[tuple[Path, Table]]:
             yield ("mcp_servers", index), table
 
 
-def _known_tools(content: Table) -> set[str]:
+def _known_tools(content: Table, installed: Collection[str] | None) -> set[str]:
     """Return the installed tools, and those named after the file's MCP servers.
 
-    Which tools a server has is known once it has been read, which an import does.
+    Which tools a server has is known once it has been read, which an import does. A grant of all
+    tools of a server is accepted while the servers of the workspace are not known.
     """
     prefixes = tuple(
         tool_prefix(name)
@@ -154,7 +167,10 @@ def _known_tools(content: Table) -> set[str]:
     )
     tables = [table for _, table in agents_of(content)]
     named = [name for table in tables for name in _tools(table) if isinstance(name, str)]
-    return {*registry, *(name for name in named if name.startswith(prefixes))}
+    of_servers = {name for name in named if name.startswith(prefixes)}
+    if installed is None:
+        of_servers |= {name for name in named if name.endswith(ALL)}
+    return {*registry, *of_servers, *(installed or ())}
 
 
 def _agents(content: Table) -> Iterator[tuple[str, Table]]:

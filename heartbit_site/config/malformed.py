@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import Final
 
@@ -13,6 +14,7 @@ from heartbit_site.config.sections import ARRAYS
 
 _PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _REPEATED: Final = ("cannot overwrite a value", "cannot declare", "duplicate inline table key")
+_COMPLETE: Final = re.compile(r"cannot mutate immutable namespace (\(.+\))$", re.DOTALL)
 _CODE: Final = re.compile(r"""[^"'#]+|\#[^\n]*""")
 
 
@@ -37,6 +39,8 @@ def describe(message: str, text: str) -> Problem:
         return _quote(text, quote)
     if reason.startswith(_REPEATED):
         return _repeated(text, line, column, reason)
+    if complete := _COMPLETE.match(reason):
+        return _complete(text, line, column, ast.literal_eval(complete[1]))
     if reason == "invalid value":
         reason += ": text stands in quotes, true and false do not"
     return Problem(line, column, f"This is not TOML: {reason}.")
@@ -90,3 +94,18 @@ def _repeated(text: str, line: int, column: int, reason: str) -> Problem:
             "keep one of them."
         )
     return Problem(*repeat.place, sentence)
+
+
+def _complete(text: str, line: int, column: int, key: tuple[str, ...]) -> Problem:
+    """Return the problem of a key that adds to a list or an inline table written elsewhere."""
+    name = ".".join(map(toml_text.key, key))
+    repeat = last_repeat(text, line, column)
+    if repeat is not None and repeat.place[0] == line:
+        where, place = f"line {repeat.first[0]}", repeat.place
+    else:
+        where, place = "a line above", (line, column)
+    return Problem(
+        *place,
+        f"{name} has its whole value in {where} already: move what is written here into that line, "
+        "or take that line out.",
+    )

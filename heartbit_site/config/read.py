@@ -4,7 +4,8 @@ Usage::
 
     configuration = load(Path("heartbit.toml"))     # ConfigFileError: .lines has every problem
 
-The names of tools are checked too, so Django has to be set up; nothing queries the database.
+The names of tools are checked too, so Django has to be set up. Without a workspace nothing queries
+the database.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.definitions import validation_messages
+from agents.reads.grantable_tools import grantable
 from heartbit_site.config import consistency, malformed, prompts, toml_text
 from heartbit_site.config.build import build
 from heartbit_site.config.errors import ConfigFileError, Problem
@@ -27,13 +29,15 @@ from heartbit_site.config.sections import (
     ProviderSection,
     ServerSection,
 )
+from tools.catalogue import catalogue
 from tools.mcp.server_spec import McpServerSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from pathlib import Path as File
 
     from agents.definitions.validation_messages import Complaint
+    from heartbit_site.base.models import Workspace
     from heartbit_site.base.spec import Spec
     from heartbit_site.config.definition import Configuration
     from heartbit_site.config.positions import Path, Position
@@ -54,27 +58,39 @@ SECTIONS: Final[dict[str, type[Spec]]] = {
 }
 
 
-def load(path: File) -> Configuration:
+def load(path: File, workspace: Workspace | None = None) -> Configuration:
     """Read a file.
+
+    Args:
+        path: The file.
+        workspace: A workspace whose tools the file may name, beside those of its own MCP servers.
 
     Raises:
         ConfigFileError: Its content cannot be used.
         ConfigurationError: It cannot be read, is larger than 1 MB, or is not UTF-8.
     """
     text = read_text(path)
-    configuration = parse(text, name=str(path), folder=path.parent)
+    tools = None if workspace is None else grantable(workspace.pk, catalogue(workspace.pk))
+    configuration = parse(text, name=str(path), folder=path.parent, tools=tools)
     if not parse_toml(text):  # an empty file is a mistake
         raise ConfigFileError(str(path), [Problem(1, 1, EMPTY)])
     return configuration
 
 
-def parse(text: str, *, name: str = NAME, folder: File | None = None) -> Configuration:
+def parse(
+    text: str,
+    *,
+    name: str = NAME,
+    folder: File | None = None,
+    tools: Collection[str] | None = None,
+) -> Configuration:
     """Parse the text of a file.
 
     Args:
         text: TOML.
         name: Name of the file in problems.
         folder: Folder of the ``system_prompt_file``s; None refuses them.
+        tools: Names of the workspace's tools, if it is known: of its MCP servers, above all.
 
     Raises:
         ConfigFileError: The content cannot be used.
@@ -95,8 +111,8 @@ def parse(text: str, *, name: str = NAME, folder: File | None = None) -> Configu
     every = chain(
         translated.complaints,
         _table_complaints(content),
-        consistency.check(content),
-        consistency.check_schedules(content),
+        consistency.check(content, tools),
+        consistency.check_schedules(content, tools),
         consistency.check_mcp_servers(content),
         prompts.check(content, folder, texts),
     )

@@ -1,22 +1,34 @@
 from __future__ import annotations
 
+import base64
 import dataclasses
+import os
+import secrets as secrets_of_python
+import shlex
+import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.models import Agent, AgentVersion
-from heartbit_site.base.models import ProviderAccount
-from heartbit_site.cli import doctor, doctor_models, doctor_work
+from agents.actions.save_webhook import save_webhook
+from agents.models import Agent, AgentVersion, Channel, WebhookEndpoint
+from heartbit_site.base import secrets
+from heartbit_site.base.actions.rotate_secrets import secret_columns
+from heartbit_site.base.audit import SYSTEM
+from heartbit_site.base.models import ProviderAccount, Workspace
+from heartbit_site.cli import doctor, doctor_disk, doctor_models, doctor_work
 from heartbit_site.embedded.state import StateDirectory
 from heartbit_site.environment import read
 from heartbit_site.first_start import DEFAULT_WORKSPACE
+from scheduling.models import Schedule
 from tests.accounts.provider_server import models, provider_server
 from tests.command import NO_MODEL
+from tests.tools.connectors.smtp_server import smtp_server
 
 if TYPE_CHECKING:
-    from heartbit_site.base.models import Workspace
     from tests.command import Command
     from tests.fleet import Worker
 
@@ -26,6 +38,13 @@ def alone(database: None) -> None:
     """What other tests left in the installation does not count."""
     ProviderAccount.objects.update(enabled=False)
     Agent.objects.exclude(workspace__slug=DEFAULT_WORKSPACE).update(enabled=False)
+    Channel.objects.update(enabled=False)
+    Schedule.objects.update(enabled=False)
+    Workspace.objects.update(default_model="")
+    for model, column in secret_columns():
+        for prefix in secrets.prefixes():
+            unreadable = model._default_manager.exclude(**{f"{column}__startswith": prefix})
+            unreadable.update(**{column: ""})
 
 
 def test_a_sound_installation(alone: None, heartbit: Command, worker: Worker) -> None:
@@ -40,7 +59,7 @@ def test_a_sound_installation(alone: None, heartbit: Command, worker: Worker) ->
     assert checks["provider openai"]["detail"].startswith("It takes the key and lists ")
     assert {name for name, check in checks.items() if check["status"] == "ok"} >= {
         *("state directory", "embedded", "postgres", "migrations", "valkey", "direct database"),
-        *("workers", "key files", "agents", "provider openai"),
+        *("workers", "key files", "agents", "provider openai", "disk", "default model"),
     }
 
 
@@ -130,3 +149,100 @@ def test_agents_whose_tools_changed_are_named(workspace: Workspace) -> None:
     [check] = [check for check in checks if check.name == "agents"]
     assert check.status == "warn"
     assert "analyst (" in check.detail
+
+
+def failures(heartbit: Command, **env: str) -> dict[str, tuple[str, str]]:
+    ended = heartbit("doctor", "--json", env=env)
+    failed = [check for check in ended.json["checks"] if check["status"] == "fail"]
+    assert ended.code == bool(failed)
+    return {check["name"]: (check["detail"], check["fix"]) for check in failed}
+
+
+def test_keys_that_do_not_fit_the_stored_secrets_fail(
+    alone: None, heartbit: Command, workspace: Workspace
+) -> None:
+    webhook = WebhookEndpoint(workspace=workspace, name="w", url="https://example.org/hook")
+    webhook.events = ["run.failed"]
+    save_webhook(webhook, by=SYSTEM)
+    assert "encryption keys" not in failures(heartbit)
+    other = base64.b64encode(os.urandom(32)).decode()
+    detail, fix = failures(heartbit, HEARTBIT_ENCRYPTION_KEYS=other)["encryption keys"]
+    assert "of webhooks" in detail
+    assert "HEARTBIT_ENCRYPTION_KEYS" in fix
+
+
+@pytest.mark.parametrize(
+    ("blocks", "files", "status"),
+    [
+        (3_000_000, 9999, "ok"),
+        (100_000, 9999, "warn"),
+        (9_000, 9999, "fail"),
+        (3_000_000, 9, "fail"),
+    ],
+)
+def test_a_disk_that_is_nearly_full_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, blocks: int, files: int, status: str
+) -> None:
+    # Block size, number and free ones; number of files and how many more fit.
+    full = os.statvfs_result((4096, 4096, blocks, blocks, blocks, 99_999, files, files, 0, 255))
+    monkeypatch.setattr("os.statvfs", lambda _: full)
+    check = doctor_disk.check_disks(tmp_path)
+    assert (check.status, str(tmp_path) in check.detail) == (status, True)
+    assert bool(check.fix) == (status != "ok")
+
+
+@pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
+def test_a_mail_server_that_does_not_answer_fails_while_mails_are_on(
+    alone: None, heartbit: Command
+) -> None:
+    with socket.socket() as closed:  # bound, and nobody listens
+        closed.bind(("127.0.0.1", 0))
+        address = {"EMAIL_HOST": "127.0.0.1", "EMAIL_PORT": str(closed.getsockname()[1])}
+        smtp = {"EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend"}
+        mails = {"HEARTBIT_APPROVAL_MAIL": "1"}
+        detail, fix = failures(heartbit, **address, **smtp, **mails)["mail"]
+        assert detail.startswith(f"127.0.0.1:{address['EMAIL_PORT']} cannot be used, for HEARTBIT_")
+        assert "EMAIL_HOST" in fix
+        assert "mail" not in failures(heartbit, **smtp)
+    with smtp_server(user="ada", password="right") as server:
+        there = {"EMAIL_HOST": "127.0.0.1", "EMAIL_PORT": str(server.port), **smtp}
+        assert "mail" not in failures(heartbit, **there)
+        login = {"EMAIL_HOST_USER": "ada", "EMAIL_HOST_PASSWORD": "wrong"}
+        assert "mail" in failures(heartbit, **there, **login)
+
+
+def test_a_default_model_without_a_key_fails_and_says_who_set_it(
+    alone: None, heartbit: Command, workspace: Workspace
+) -> None:
+    Workspace.objects.filter(pk=workspace.pk).update(default_model="gemini:x")
+    detail, fix = failures(heartbit)["default model"]
+    assert f"{workspace.slug}: gemini:x (set by the workspace): The provider gemini ne" in detail
+    assert "[provider]" in fix
+    ended = heartbit("doctor", "--json", env={"HEARTBIT_PROVIDER": "openai"})
+    shown = [check for check in ended.json["checks"] if check["name"] == "default model"]
+    text = (
+        f"{workspace.slug}: openai:gpt-6-sol (set by HEARTBIT_PROVIDER instead of the workspace's"
+    )
+    assert any(check["status"] == "ok" and text in check["detail"] for check in shown)
+
+
+def test_models_that_have_no_tables_fail_until_the_command_that_is_said_was_run(
+    alone: None, heartbit: Command, tmp_path: Path
+) -> None:
+    label = f"shop{secrets_of_python.token_hex(4)}"
+    (tmp_path / label).mkdir()
+    (tmp_path / label / "__init__.py").write_text("")
+    model = "class Order(models.Model):\n    pass\n"
+    (tmp_path / label / "models.py").write_text(f"from django.db import models\n\n\n{model}")
+    app = {"PYTHONPATH": str(tmp_path), "HEARTBIT_EXTRA_APPS": label}
+    detail, fix = failures(heartbit, **app)["migrations"]
+    assert detail == f"the app {label}: it has no migrations, and no table for {label}.Order"
+    program, *arguments = shlex.split(fix.split("`")[1])
+    command = [str(Path(sys.executable).parent / program), *arguments]
+    subprocess.run(command, check=True, env={**os.environ, **app}, capture_output=True)
+    assert heartbit("status", env=app).code == 0
+    assert "migrations" not in failures(heartbit, **app)
+    (tmp_path / label / "models.py").write_text(
+        f"from django.db import models\n\n\n{model}    name = models.TextField(default='')\n"
+    )
+    assert failures(heartbit, **app)["migrations"][0].endswith("models differ from its migrations")

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import secrets
+import shlex
 import signal
 import time
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
+import httpx
 import pytest
 
 from agents.models import Agent, Run
+from agents.reads.fleet import read_fleet
 from heartbit_site.first_start import default_workspace
+from tests.api.server import key_for
 from tests.cli.test_run import FIELDS, TEAM, delegate
 from tests.fleet import Worker, wait_until
 from tests.pace import in_time
 
 if TYPE_CHECKING:
+    from tests.api.server import WebServer
     from tests.command import Command
 
 
@@ -83,6 +89,49 @@ def test_a_queue_without_a_worker_is_said_and_the_run_can_be_cancelled(heartbit:
     assert heartbit("cancel", run_id).out == f"Run {run_id} was cancelled.\n"
     assert heartbit("result", run_id, "--json").code == 130
     assert heartbit("cancel", run_id).code == 2, "as `heartbit resume`"
+
+
+def test_the_command_that_is_said_for_a_queue_without_a_worker_lets_the_run_go_on(
+    heartbit: Command, site: WebServer
+) -> None:
+    workspace, queue = default_workspace(), f"own-{secrets.token_hex(4)}"
+    Agent.objects.filter(workspace=workspace, name="analyst").update(queue=queue)
+    try:
+        submitted = heartbit("submit", "wait [[text: Served.]]", "--agent", "analyst")
+    finally:
+        Agent.objects.filter(workspace=workspace, name="analyst").update(queue="agents")
+    run = Run.objects.get(pk=submitted.out.strip())
+    headers = {"Authorization": f"Bearer {key_for(workspace)}"}
+    asked = httpx.get(f"{site.url}/api/v1/runs/{run.pk}", headers=headers).json()
+    [problem] = [line for line in read_fleet().problems if queue in line]
+    said = {text.split("`")[1] for text in (submitted.err, asked["blocked_reason"], problem)}
+    assert len(said) == 1, said
+    process = heartbit.start(*shlex.split(said.pop())[1:])
+    try:
+        found = Run.objects.filter(pk=run.pk, status="succeeded")
+        assert wait_until(found.exists, seconds=60, what="the run goes on")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        heartbit.end(process)
+
+
+def test_a_task_that_is_submitted_while_valkey_is_down_says_what_happens_next(
+    heartbit: Command,
+) -> None:
+    ended = heartbit("submit", "wait", env={"REDIS_URL": "redis://127.0.0.1:9/0"})
+    run = Run.objects.get(pk=ended.out.strip())
+    assert (ended.code, run.status) == (0, "queued")
+    assert "Valkey cannot be reached, so the run is stored and waits: a worker starts" in ended.err
+    assert heartbit("cancel", str(run.pk)).code == 0
+
+
+def test_the_beginning_of_an_id_that_is_too_short_is_said_to_be(heartbit: Command) -> None:
+    ended = heartbit("status", "01a2")
+    assert (ended.code, ended.out) == (2, "")
+    assert "01a2 is too short for the beginning of a run's id: give at least 8 chara" in ended.err
+    assert (
+        "no run begins with 01a200000: `heartbit status` li" in heartbit("status", "01a200000").err
+    )
 
 
 def test_ctrl_c_leaves_a_watched_run_alone(heartbit: Command, worker: Worker) -> None:

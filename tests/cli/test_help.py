@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import re
 import resource
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
+import typer
 
 from heartbit_site.base import variables
 from heartbit_site.cli.main import COMMANDS, load
@@ -28,6 +30,22 @@ def test_help_names_every_command_and_the_exit_codes(heartbit: Command) -> None:
     assert all(f"\n  {name} " in ended.out for name in COMMANDS)
     assert "130 cancelled" in ended.out
     assert "..." not in ended.out.replace("COMMAND ...", ""), "a summary is cut: shorten it"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_at_80_columns_no_help_is_cut(name: str) -> None:
+    loaded = load(name)
+    context = typer.Context(loaded, info_name=f"heartbit {name}", terminal_width=80)
+    inner = getattr(loaded, "commands", {})
+    helps = [loaded.get_help(context)]
+    for word, command in inner.items():
+        below = typer.Context(command, parent=context, info_name=word, terminal_width=80)
+        helps.append(command.get_help(below))
+        summary = command.get_short_help_str(10_000)
+        assert summary in " ".join(helps[0].split())
+    for text in helps:
+        assert max(map(len, text.splitlines())) <= 80
+        assert not re.findall(r"[a-z]\.\.\.", text)
 
 
 def test_help_is_quick() -> None:

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import io
+import operator
+
 import pytest
+from rich.console import Console
 
 from heartbit_site.base.amounts import duration
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli.output import one_line
+from heartbit_site.cli.table import Table
 
 
 @pytest.mark.parametrize(
@@ -51,3 +56,16 @@ def test_one_line_collapses_white_space_and_cuts() -> None:
 )
 def test_durations_read_well(value: float, text: str) -> None:
     assert duration(value) == text
+
+
+@pytest.mark.parametrize("width", [20, 80, 200])
+def test_a_table_on_a_narrow_terminal_cuts_nothing(width: int) -> None:
+    long = {"a": "short", "b": "word " * 9, "c": "", "d": "something else " * 9}
+    rows = [long, dict.fromkeys("abcd", "x")]
+    table = Table[dict[str, str]]({name: operator.itemgetter(name) for name in "abcd"})
+    console = Console(width=width, force_terminal=True, file=io.StringIO())
+    lines = [line.plain for line in table.lines(rows, console)]
+    words = "a b c d short " + "word " * 9 + "something else " * 9 + "x x x x"
+    assert " ".join(lines).split() == words.split()
+    assert max(map(len, lines)) <= max(width, 45)
+    assert (len(lines) == 3) == (width == 200)

@@ -86,5 +86,6 @@ def test_beat_sends_what_is_due_until_it_is_ended(
 
 
 def test_up_starts_commands_that_can_be_started_alone() -> None:
-    for part in all_in_one.parts(port=8000, bind="127.0.0.1", concurrency=5):
-        assert part.arguments[0] in COMMANDS
+    parts = all_in_one.parts(port=8000, bind="127.0.0.1", concurrency=5, queues="a,b")
+    assert {part.arguments[0] for part in parts} <= set(COMMANDS)
+    assert [part.arguments[-2:] for part in parts if part.name == "worker"] == [["-Q", "a,b"]]

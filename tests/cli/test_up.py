@@ -110,7 +110,7 @@ def test_links_in_mails_lead_to_the_page_that_up_serves(monkeypatch: pytest.Monk
     monkeypatch.setattr(up, "ensure_ready", ensure_ready)
     port = free_port()
     with pytest.raises(Ready, match=f"^http://127.0.0.1:{port}$"):
-        up.up(port=port, bind="127.0.0.1", concurrency=5)
+        up.up(port=port, bind="127.0.0.1", concurrency=5, queues="agents")
 
 
 @pytest.mark.parametrize("terminal", [True, False])

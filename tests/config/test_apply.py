@@ -193,6 +193,50 @@ def test_given_an_agent_that_cannot_be_published_then_nothing_has_changed(
     assert workspace.default_model == ""
 
 
+def test_given_a_file_that_leaves_things_out_then_the_import_says_what_it_removes(
+    empty: Callable[[], Workspace],
+) -> None:
+    workspace = empty()
+    create_default_team(workspace)
+    ToolBinding.objects.filter(agent__workspace=workspace, agent__name="analyst").filter(
+        tool="calculate"
+    ).update(approval="always")
+    Agent.objects.filter(workspace=workspace, name="orchestrator").update(system_prompt="Mine.")
+    file = parse(
+        '[[agents]]\nname = "analyst"\ndescription = ""\nsystem_prompt = "a"\n'
+        'tools = ["calculate"]\n[[agents]]\nname = "new"\ndescription = ""\n'
+        'system_prompt = "n"\n'
+    )
+    changes = import_config(workspace, file, dry_run=True)
+    assert changes.losses == (
+        "orchestrator: system_prompt back to its default, delegation_timeout_seconds back to its "
+        "default, team without researcher and writer",
+        "analyst: tools without current_time, calculate.approval back to its default",
+    )
+    assert changes.fields["orchestrator"] == (
+        *("system_prompt", "delegation_timeout_seconds", "team"),
+    )
+    assert row(workspace, "orchestrator").system_prompt == "Mine."
+    assert not Agent.objects.filter(workspace=workspace, name="new").exists()
+    assert import_config(workspace, file) == changes
+    assert row(workspace, "orchestrator").system_prompt != "Mine."
+    assert import_config(workspace, file).losses == ()
+
+
+def test_given_a_schedule_with_fewer_recipients_then_the_import_names_those_that_go(
+    empty: Callable[[], Workspace], configuration: Configuration
+) -> None:
+    workspace = empty()
+    schedule = '[[schedules]]\nname = "s"\nagent = "reader"\ntask = "t"\nevery_seconds = 3600\n'
+    mails = 'deliver = [{ kind = "email", to = ["a@example.org"] }]\n'
+    whole = parse(f"{TEAM}{schedule}jitter_seconds = 9\n{mails}")
+    import_config(workspace, whole)
+    assert import_config(workspace, whole).losses == ()
+    [sentence] = import_config(workspace, parse(f"{TEAM}{schedule}")).losses
+    assert sentence.startswith("schedule s: jitter_seconds back to its default, deliver without {")
+    assert "a@example.org" in sentence
+
+
 @pytest.mark.parametrize("setting", ["approver_group", "escalation_group"])
 def test_given_a_group_that_does_not_exist_then_neither_import_nor_run_takes_it(
     empty: Callable[[], Workspace], setting: str

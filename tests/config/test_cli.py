@@ -9,11 +9,13 @@ import pytest
 
 from agents.models import Agent, AgentVersion
 from heartbit_site.first_start import DEFAULT_WORKSPACE
+from tests.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from heartbit_site.base.models import Workspace
     from tests.command import Command
 
 
@@ -135,3 +137,33 @@ def test_what_is_imported_is_exported_and_a_file_is_not_overwritten(
     code, out, err = config(here, "export", "no/such/place.toml")
     assert code == 1
     assert "no/such/place.toml cannot be written: No such file or directory" in err
+
+
+def test_at_a_terminal_an_import_asks_before_it_removes_something(
+    here: Path, config: Config, workspace: Workspace
+) -> None:
+    file = here / "team.toml"
+    file.write_text(
+        '[[agents]]\nname = "analyst"\ndescription = ""\nsystem_prompt = "a"\n'
+        '[[agents]]\nname = "b"\ndescription = ""\nsystem_prompt = "b"\n'
+    )
+    env = {"HEARTBIT_WORKSPACE": workspace.slug}
+    code, out, err = config(here, "import", "team.toml", "--dry-run", env=env)
+    assert (code, err) == (0, "Nothing was changed.\n")
+    lost = "delegation_timeout_seconds back to its default, team without researcher and writer"
+    assert f"removes       orchestrator: {lost}\n" in out
+    lead = Agent.objects.get(workspace=workspace, name="orchestrator")
+
+    def team() -> set[str]:
+        return set(lead.team.values_list("name", flat=True))
+
+    with Terminal("config", "import", str(file), env=env) as terminal:
+        assert lost in terminal.sees("Import the file? [y/N]:")
+        terminal.types("n")
+        terminal.sees("Nothing was imported.")
+        assert terminal.ends()[0] == 1
+    assert team() == {"analyst", "researcher", "writer"}
+    with Terminal("config", "import", str(file), "--yes", env=env) as terminal:
+        code, out = terminal.ends()
+    assert (code, lost in out) == (0, True)
+    assert team() == {"analyst", "b"}

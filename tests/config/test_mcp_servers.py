@@ -11,16 +11,19 @@ from agents.actions.publish_agent import publish_agent
 from agents.models import Agent
 from agents.reads.tool_usage import tool_usage
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.cli import doctor_work
 from heartbit_site.config.apply import ephemeral_agent, import_config
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.export import export
 from heartbit_site.config.mcp_servers import McpServerChanges
-from heartbit_site.config.read import parse
+from heartbit_site.config.read import load, parse
 from tests.mcp.servers import HERE
 from tests.web.shots.dealer import PROGRAM
 from tools.models import CatalogueTool, McpServer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_django.fixtures import Settings
 
     from heartbit_site.base.models import Workspace
@@ -63,6 +66,9 @@ def test_a_server_is_read_and_its_tools_are_given_to_an_agent_in_one_import(
     assert again.unchanged == ("buyer",)
     changed = import_config(workspace, parse(SERVER.replace("30", "31")))
     assert changed.mcp_servers == McpServerChanges(updated=("parts",))
+    assert changed.losses == ()
+    usual = import_config(workspace, parse(SERVER.replace("timeout_seconds = 30", "")))
+    assert usual.losses == ("MCP server parts: timeout_seconds back to its default",)
     assert "private_data" not in export(workspace)
     import_config(workspace, parse(f"{SERVER}private_data = false\n{AGENT}"))
     server.refresh_from_db()
@@ -90,7 +96,22 @@ def test_one_grant_gives_all_tools_that_the_server_has_at_the_publication(
     publish_agent(buyer)
     assert "parts_find_part" not in {tool["name"] for tool in pinned(buyer)}
     with pytest.raises(ConfigurationError, match='unknown tool "books_\\*"'):
-        import_config(workspace, parse(AGENT.replace("parts_find_part", "books_*")))
+        import_config(workspace, parse(AGENT.replace("parts_find_part", "books_*"), tools=()))
+
+
+def test_a_file_may_name_the_tools_of_a_server_that_only_the_workspace_has(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    import_config(workspace, parse(SERVER))
+    file = tmp_path / "heartbit.toml"
+    tools = 'tools = ["parts_*", "parts_find_part"]'
+    file.write_text(AGENT.replace('tools = ["parts_find_part", "parts_order_part"]', tools))
+    import_config(workspace, load(file, workspace))
+    buyer = Agent.objects.get(workspace=workspace, name="buyer")
+    assert {"parts_find_part", "parts_order_part"} <= {tool["name"] for tool in pinned(buyer)}
+    file.write_text(AGENT.replace("parts_find_part", "parst_*"))
+    with pytest.raises(ConfigFileError, match=r'unknown tool "parst_\*"; did you mean parts_\*'):
+        load(file, workspace)
 
 
 def pinned(agent: Agent) -> list[dict[str, Any]]:
@@ -98,6 +119,18 @@ def pinned(agent: Agent) -> list[dict[str, Any]]:
     assert agent.current_version is not None
     tools: list[dict[str, Any]] = agent.current_version.snapshot["tools"]
     return tools
+
+
+def test_after_an_import_the_doctor_knows_the_tools_of_its_agents(workspace: Workspace) -> None:
+    import_config(workspace, parse(SERVER + AGENT))
+
+    def named() -> bool:
+        checks = [check for look in doctor_work.LOOKS for check in look()]
+        return any(f"{workspace.slug}/buyer" in check.detail for check in checks)
+
+    assert not named()
+    CatalogueTool.objects.get(workspace=workspace, name="parts_find_part").delete()
+    assert named()
 
 
 def test_an_export_brings_the_same_servers_and_tools(workspace: Workspace) -> None:

@@ -146,6 +146,12 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
             "[[agents]]\n[agents]",
             "2:2: Write [[agents]], with two brackets: there is one in line 1",
         ),
+        (
+            '[[agents]]\ntools = []\n[[agents]]\ntools = ["x"]\n[[agents.tools]]\nname = "y"',
+            "5:10: agents.tools has its whole value in line 4 already: move what is written here "
+            "into that line, or take that line out.",
+        ),
+        ("[a]\nb = { x = 1 }\nb.c = 2", "3:8: a.b has its whole value in a line above already"),
         ("a.b = 1\na.b.c = 2", "2:10: This is not TOML: a part of the key has a value already."),
         ("x = " + "[" * 5000, " Values are nested too deeply."),
         ("a." * 101 + "b = 1", " Values are nested too deeply."),

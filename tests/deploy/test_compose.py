@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from agents.llm.providers import PROVIDERS
-from heartbit_site.base.variables import VARIABLES
+from heartbit_site.base.variables import DRAIN_SECONDS, VARIABLES
 from tools.sandbox.runner import PORT, READY
 
 ROOT = Path(__file__).parents[2]
@@ -26,14 +26,8 @@ SECRETS = {
 }
 #: Of the image, of this file, or of commands that people run elsewhere.
 SETTLED = {
-    *(
-        "DATABASE_DIRECT_URL",
-        "HEARTBIT_STATE_DIR",
-        "HEARTBIT_ARCHIVE_DIR",
-        "HEARTBIT_DRIVE",
-        "HEARTBIT_DRAIN_SECONDS",
-    ),
-    *("HEARTBIT_EMBEDDED_IDLE_SECONDS", "HEARTBIT_LOG", "HEARTBIT_DEBUG", "HEARTBIT_CONFIG"),
+    *("DATABASE_DIRECT_URL", "HEARTBIT_STATE_DIR", "HEARTBIT_ARCHIVE_DIR", "HEARTBIT_DRIVE"),
+    *("HEARTBIT_EMBEDDED_IDLE_SECONDS", "HEARTBIT_DEBUG", "HEARTBIT_CONFIG"),
     *("HEARTBIT_WORKSPACE", "HEARTBIT_URL", "HEARTBIT_API_KEY"),
 }
 
@@ -111,6 +105,16 @@ def test_every_variable_given_to_heartbit_is_one_it_reads() -> None:
 def test_every_variable_is_passed_through_or_settled_here() -> None:
     known = {variable.name for variable in VARIABLES}
     assert known - SERVICES["web"]["environment"].keys() == SETTLED
+    example = (ROOT / "deploy/env.example").read_text()
+    _, settled = example.split("# Have no effect here")
+    assert set(re.findall(r"[A-Z]+_[A-Z_]+", settled)) == SETTLED, "as people read it"
+    passed = {name for name, _ in VARIABLE.findall(TEXT)}
+    assert set(re.findall(r"^(\w+)=", example, re.MULTILINE)) == passed
+
+
+def test_a_worker_that_drains_for_the_usual_time_is_not_killed_before() -> None:
+    seconds = float(SERVICES["worker"]["stop_grace_period"].removesuffix("s"))
+    assert seconds > DRAIN_SECONDS.default
 
 
 def test_what_the_choice_of_a_provider_needs_is_passed_through() -> None:

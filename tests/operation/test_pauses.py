@@ -87,11 +87,12 @@ def test_given_a_stopped_agent_then_its_queued_run_says_so_until_it_is_started(
 ) -> None:
     Agent.objects.filter(pk=agent.pk).update(queue="nobody-serves-this")
     run = start_run(workspace, "Wait.", agent=agent.name)
-    assert why(run) == ""
+    unserved = why(run)
+    assert unserved.startswith("No worker serves the queue nobody-serves-this")
     set_agent_state(agent, "stop")
     assert why(run).startswith("The agent solo is stopped")
     set_agent_state(agent, "start")
-    assert why(run) == ""
+    assert why(run) == unserved
 
 
 def test_given_a_paused_queue_when_runs_come_then_none_starts_until_it_is_resumed(

@@ -150,6 +150,16 @@ def test_given_a_run_when_cut_off_edited_approved_and_loaded_again_then_its_page
     assert shown(page) == before
 
 
+def test_given_a_queue_without_a_worker_then_the_page_names_the_command_that_serves_it(
+    signed_in: Visitor, workspace: Workspace
+) -> None:
+    Agent.objects.filter(workspace=workspace, name="writer").update(queue="nobodys")
+    run = start_run(workspace, "Wait.", agent="writer")
+    signed_in.go(f"runs/{run}/")
+    said = "No worker serves the queue nobodys: `heartbit serve --queues nobodys` starts one."
+    expect(signed_in.page.get_by_text(said)).to_be_visible()
+
+
 def test_given_a_tree_when_a_sub_agent_is_chosen_then_it_has_an_address(
     site: WebServer, worker: Worker, signed_in: Visitor, workspace: Workspace
 ) -> None:

@@ -188,9 +188,8 @@ def shipped(database: None) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    web = next(
-        part for part in parts(port=port, bind="127.0.0.1", concurrency=1) if part.name == "web"
-    )
+    every = parts(port=port, bind="127.0.0.1", concurrency=1, queues="agents")
+    web = next(part for part in every if part.name == "web")
     process = subprocess.Popen([sys.executable, "-m", HEARTBIT, *web.arguments], cwd=ROOT)
     url = f"http://127.0.0.1:{port}"
     try:

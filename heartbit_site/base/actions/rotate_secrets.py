@@ -67,7 +67,7 @@ def _rotate_batch(
     model: type[Model], column: str, after: Any, batch: int, rotation: Rotation, *, by: Actor
 ) -> Any:
     """Rotate the rows that follow ``after``; return the last one's id, or None at the end."""
-    newest = secrets.newest_prefix()
+    newest, *_ = secrets.prefixes()
     rows = model._default_manager.select_for_update(of=("self",)).order_by("pk")
     rows = rows.exclude(**{column: ""}).exclude(**{f"{column}__startswith": newest})
     if after is not None:

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from agents.definitions.advice import advice
+from agents.definitions.server_grants import ALL
 from agents.definitions.spec import GROUPS
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli import options
-from heartbit_site.cli.errors import CANNOT_START, OK, UsageError
+from heartbit_site.cli.errors import CANNOT_START, OK, CommandError, UsageError
 from heartbit_site.cli.groups import group_without_default
 from heartbit_site.cli.invocation import as_json
+from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.new_file import write_file
 from heartbit_site.cli.output import note, write, write_exactly, write_json
 from heartbit_site.cli.shared_options import ChangeHereCommand, PrintingCommand
@@ -27,7 +29,11 @@ from heartbit_site.config.locate import NAME, find
 from heartbit_site.environment import read
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agents.definitions.spec import AgentSpec
+    from heartbit_site.base.models import Workspace
+    from heartbit_site.config.apply import Changes
     from heartbit_site.config.definition import Configuration
 
 FILE = typer.Argument(
@@ -41,6 +47,9 @@ PRUNE = typer.Option(
     help="Stop the agents, pause the schedules and disable the MCP servers that the file does not "
     "name.",
 )
+DRY_RUN = typer.Option(
+    options.OFF, "--dry-run", help="Show what an import would change, and change nothing."
+)
 FORCE = typer.Option(options.OFF, "--force", help="Replace a file that is there.")
 EXPORT: Final = "heartbit_site.config.export"
 STANDARD_OUTPUT: Final = Path("-")
@@ -52,6 +61,7 @@ app = group_without_default()
 def check(file: Path | None = FILE, *, config: Path | None = CONFIG) -> int:
     """Say everything that is wrong with a file; no service is needed."""
     path = _found(file, config)
+    set_up_django(read())
     configuration = _load(path)
     if configuration is None:
         return CANNOT_START
@@ -83,40 +93,40 @@ def check(file: Path | None = FILE, *, config: Path | None = CONFIG) -> int:
 
 
 @app.command(name="import", cls=ChangeHereCommand)
-def import_(file: Path | None = FILE, *, config: Path | None = CONFIG, prune: bool = PRUNE) -> int:
-    """Make the agents, MCP servers and schedules of the installation what a file says."""
-    configuration = _load(_found(file, config))
-    if configuration is None:
-        return CANNOT_START
+def import_(
+    file: Path | None = FILE,
+    *,
+    config: Path | None = CONFIG,
+    prune: bool = PRUNE,
+    dry_run: bool = DRY_RUN,
+    yes: bool = options.YES,
+) -> int:
+    """Make the agents, MCP servers and schedules of the installation what a file says.
+
+    At a terminal it asks first if it removes something: tools, team members, settings.
+    """
+    path = _found(file, config)
     ensure_ready()
     from heartbit_site.base.os_user import terminal_user
     from heartbit_site.config.apply import import_config
+    from heartbit_site.config.losses import find_losses
     from heartbit_site.first_start import default_workspace
 
-    changes = import_config(default_workspace(), configuration, prune=prune, by=terminal_user())
+    workspace = default_workspace()
+    configuration = _load(path, workspace)
+    if configuration is None:
+        return CANNOT_START
+    if is_interactive() and not (yes or dry_run):
+        _confirm(find_losses(workspace, configuration))
+    changes = import_config(
+        workspace, configuration, prune=prune, dry_run=dry_run, by=terminal_user()
+    )
     if as_json():
         write_json(asdict(changes))
         return OK
-    rows = [
-        ("created", changes.created),
-        ("updated", changes.updated),
-        ("unchanged", changes.unchanged),
-        ("stopped", changes.disabled),
-        ("new schedules", changes.schedules.created),
-        ("changed schedules", changes.schedules.updated),
-        ("same schedules", changes.schedules.unchanged),
-        ("paused schedules", changes.schedules.paused),
-        ("new MCP servers", changes.mcp_servers.created),
-        ("changed MCP servers", changes.mcp_servers.updated),
-        ("same MCP servers", changes.mcp_servers.unchanged),
-        ("disabled MCP servers", changes.mcp_servers.disabled),
-        ("default model", (changes.default_model,) if changes.default_model else ()),
-    ]
-    width = max((len(title) for title, names in rows if names), default=0)
-    lines = [f"{title:<{max(13, width)}} {', '.join(names)}" for title, names in rows if names]
-    write("\n".join(lines or ["The file says nothing to import."]))
-    for sentence in changes.notes:
-        note(sentence)
+    _print_changes(changes)
+    if dry_run:
+        note("Nothing was changed.")
     return OK
 
 
@@ -136,6 +146,43 @@ def export(file: Path = TARGET, *, force: bool = FORCE) -> int:
     return OK
 
 
+def _confirm(losses: Sequence[str]) -> None:
+    """Ask a person whether an import may remove these settings.
+
+    Raises:
+        CommandError: The answer is no.
+    """
+    for sentence in losses:
+        note(f"Removes: {sentence}")
+    if losses and not typer.confirm("Import the file?", err=True):
+        raise CommandError("Nothing was imported.")
+
+
+def _print_changes(changes: Changes) -> None:
+    updated = [f"{name} ({', '.join(changes.fields[name])})" for name in changes.updated]
+    rows = [
+        ("created", changes.created),
+        ("updated", updated),
+        ("unchanged", changes.unchanged),
+        ("stopped", changes.disabled),
+        ("new schedules", changes.schedules.created),
+        ("changed schedules", changes.schedules.updated),
+        ("same schedules", changes.schedules.unchanged),
+        ("paused schedules", changes.schedules.paused),
+        ("new MCP servers", changes.mcp_servers.created),
+        ("changed MCP servers", changes.mcp_servers.updated),
+        ("same MCP servers", changes.mcp_servers.unchanged),
+        ("disabled MCP servers", changes.mcp_servers.disabled),
+        ("default model", (changes.default_model,) if changes.default_model else ()),
+        *(("removes", (sentence,)) for sentence in changes.losses),
+    ]
+    width = max((len(title) for title, names in rows if names), default=0)
+    lines = [f"{title:<{max(13, width)}} {', '.join(names)}" for title, names in rows if names]
+    write("\n".join(lines or ["The file says nothing to import."]))
+    for sentence in changes.notes:
+        note(sentence)
+
+
 def _found(file: Path | None, config: Path | None) -> Path:
     """Return the configuration file that is named, by an argument or by --config, or found."""
     if file is not None and config is not None and file != config:
@@ -149,13 +196,17 @@ def _found(file: Path | None, config: Path | None) -> Path:
     return path
 
 
-def _load(path: Path) -> Configuration | None:
-    """Return the content of the file; None: it cannot be used, and every problem was printed."""
-    set_up_django(read())
+def _load(path: Path, workspace: Workspace | None = None) -> Configuration | None:
+    """Return the content of the file; None: it cannot be used, and every problem was printed.
+
+    Args:
+        path: The file.
+        workspace: A workspace whose tools the file may name too.
+    """
     from heartbit_site.config.read import load
 
     try:
-        return load(path)
+        return load(path, workspace)
     except ConfigurationError as error:
         _print_problems(path, error)
         return None
@@ -163,6 +214,7 @@ def _load(path: Path) -> Configuration | None:
 
 def _notes(configuration: Configuration) -> list[str]:
     """Return what a file in order says without effect, and what only an installation can tell."""
+    from tools.mcp.server_spec import tool_prefix
     from tools.registry import registry
 
     notes = [
@@ -170,12 +222,16 @@ def _notes(configuration: Configuration) -> list[str]:
         *(each for agent in configuration.agents for each in advice(agent, registry)),
     ]
     tools = [tool for agent in configuration.agents for tool in agent.tools]
-    groups = sorted({getattr(tool, setting) for tool in tools for setting in GROUPS} - {"", None})
-    if not groups:
-        return notes
-    names = ", ".join(f'"{name}"' for name in groups)
-    text = f"An import needs these groups of approvers, which only a database knows: {names}."
-    return [*notes, text]
+    servers = {f"{tool_prefix(server.name)}*" for server in configuration.mcp_servers}
+    needed = {
+        "groups of approvers": {getattr(tool, setting) for tool in tools for setting in GROUPS},
+        "MCP servers": {tool.name for tool in tools if tool.name.endswith(ALL)} - servers,
+    }
+    for kind, names in needed.items():
+        if quoted := [f'"{name}"' for name in sorted(names - {"", None})]:
+            listing = ", ".join(quoted)
+            notes.append(f"An import needs these {kind}, which only a database knows: {listing}.")
+    return notes
 
 
 def _print_problems(path: Path, error: ConfigurationError) -> None:

@@ -9,20 +9,13 @@ from heartbit_site.cli.address import check_port, parse_address
 from heartbit_site.cli.startup import ensure_ready
 
 CONCURRENCY = typer.Option(100, "--concurrency", "-c", min=1, help="Runs it holds at once.")
-QUEUES = typer.Option(
-    "agents,memory,system",
-    "--queues",
-    "-Q",
-    metavar="A,B",
-    help="Consume these queues, separated by commas.",
-)
 BIND = typer.Option("", metavar="HOST:PORT", help="Answer health checks there: /live and /ready.")
 
 
 def serve(
     *,
     concurrency: int = CONCURRENCY,
-    queues: str = QUEUES,
+    queues: str = options.QUEUES,
     loglevel: options.LogLevel = options.LOG_LEVEL,
     bind: str = BIND,
 ) -> int:

@@ -8,7 +8,9 @@ from typing import Final
 import typer
 
 from heartbit_site.base import variables
+from heartbit_site.cli import options
 from heartbit_site.cli.address import check_port, page_url
+from heartbit_site.cli.queue_names import parse_queues
 from heartbit_site.cli.startup import ensure_ready
 
 #: What the three processes import, here once for all of them: they are forks (`cli.fork`).
@@ -33,7 +35,13 @@ BIND = typer.Option("127.0.0.1", metavar="ADDRESS", help="On which address.")
 CONCURRENCY = typer.Option(100, "--concurrency", "-c", min=1, help="Runs the worker holds at once.")
 
 
-def up(*, port: int = PORT, bind: str = BIND, concurrency: int = CONCURRENCY) -> int:
+def up(
+    *,
+    port: int = PORT,
+    bind: str = BIND,
+    concurrency: int = CONCURRENCY,
+    queues: str = options.QUEUES,
+) -> int:
     """Start everything here: worker, beat, web and services.
 
     Database and Valkey are the embedded ones unless DATABASE_URL and REDIS_URL name others. Links
@@ -41,9 +49,10 @@ def up(*, port: int = PORT, bind: str = BIND, concurrency: int = CONCURRENCY) ->
     in order.
     """
     check_port(bind, port)
+    parse_queues(queues)  # before three processes start
     if not os.environ.get(variables.PUBLIC_URL.name, "").strip():
         os.environ[variables.PUBLIC_URL.name] = page_url(bind, port)  # of all its children as well
     admin = ensure_ready(*IMPORTED, waits=True)
     from heartbit_site.cli import all_in_one
 
-    return all_in_one.up(port=port, bind=bind, concurrency=concurrency, admin=admin)
+    return all_in_one.up(port=port, bind=bind, concurrency=concurrency, queues=queues, admin=admin)

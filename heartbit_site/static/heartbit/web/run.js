@@ -157,7 +157,7 @@ function describe(run) {
     fill(parent, "A sub-agent of ", el("a", { href: address(above.id) }, above.agent || above.id));
   }
   showPayload(run.id, rows.get(run.id)?.payload ?? null);
-  const why = run.status === "queued" ? whyQueued(rows.get(run.id)) : "";
+  const why = run.status === "queued" ? (rows.get(run.id)?.blocked_reason ?? "") : "";
   hint.hidden = !why;
   if (hint.textContent !== why) hint.textContent = why;
 }
@@ -168,12 +168,6 @@ function showPayload(id, sent) {
   if (sent === null || payload.dataset.of === id) return;
   payload.dataset.of = id;
   fill(payload, el("summary", {}, "As it was sent"), code(JSON.stringify(sent, null, 2), "The task as it was sent"));
-}
-
-/** What is in the way of a queued run; empty: nothing that is known. */
-function whyQueued(row) {
-  if (!row || row.blocked_reason || row.has_worker) return row?.blocked_reason ?? "";
-  return `No worker serves the queue ${row.queue}: start one with heartbit serve, or everything with heartbit up.`;
 }
 
 function drawTab(run) {

@@ -92,9 +92,6 @@ export function messageView(first, { ended }) {
   async function whyNot(run) {
     const found = await api(`/runs/${run}`).catch(() => null);
     if (found?.blocked_reason) fill(doing, icon("hourglass_empty"), found.blocked_reason);
-    else if (found?.status === "queued" && !found.has_worker) {
-      fill(doing, icon("hourglass_empty"), `No worker serves the queue ${found.queue}: heartbit serve starts one. The message waits.`);
-    }
   }
 
   function over(message) {
