@@ -43,7 +43,9 @@ def test_there_are_numbers() -> None:
     assert len(NUMBERS) >= 10
 
 
-@pytest.mark.parametrize(("body", "name"), NUMBERS, ids=lambda value: getattr(value, "__name__", value))
+@pytest.mark.parametrize(
+    ("body", "name"), NUMBERS, ids=lambda value: getattr(value, "__name__", value)
+)
 @pytest.mark.parametrize("value", [True, False])
 def test_a_truth_is_no_number(body: type[Body], name: str, value: bool) -> None:  # noqa: FBT001
     with pytest.raises(ValidationError) as caught:

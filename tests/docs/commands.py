@@ -7,6 +7,7 @@ import shlex
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
+from textwrap import dedent
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -21,7 +22,10 @@ PAGES: Final = tuple(
         if path.name != "CHANGELOG.md" and path.parent.name != "decisions"
     )
 )
-_BLOCK: Final = re.compile(r"^```(sh|bash|console|)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_BLOCK: Final = re.compile(
+    r"^ *```(?P<language>\w*)\n(?P<text>.*?)^ *```$", re.DOTALL | re.MULTILINE
+)
+_SHELLS: Final = ("sh", "bash", "console", "")
 _SPAN: Final = re.compile(r"`((?:[A-Z_]+=\S+ )*heartbit [^`]*)`")
 _VARIABLE: Final = re.compile(r"[A-Z_][A-Z0-9_]*=")
 
@@ -50,7 +54,10 @@ def blocks_of(page: Path) -> list[Typed]:
     return [
         typed
         for block in _BLOCK.finditer(text)
-        for typed in _commands(block[1], block[2], text.count("\n", 0, block.start()) + 2)
+        if block["language"] in _SHELLS
+        for typed in _commands(
+            block["language"], dedent(block["text"]), text.count("\n", 0, block.start()) + 2
+        )
     ]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: What is missing, or a word in the place of a number: a sentence names commands in general.
-IN_GENERAL = ("MissingParameter", "BadParameter")
+IN_GENERAL = ("BadOptionUsage", "BadParameter", "MissingParameter")
 
 
 def refusal(words: tuple[str, ...]) -> Exception | None:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from heartbit_site.base.models import Workspace
-    from tests.command import Command, Ended
+    from tests.command import Command
     from tests.fleet import Worker
 
-#: Not played here, by how they begin: the test that does, or why none can.
+#: Not played here, by how they begin: what plays them.
 ELSEWHERE: Final = {
     "heartbit up": "tests/cli/test_up.py",
     "heartbit serve": "tests/cli/test_fleet.py",
@@ -40,38 +40,38 @@ ELSEWHERE: Final = {
     "heartbit credentials add": "tests/cli/test_credentials.py",
     "heartbit credentials check": "tests/cli/test_credentials.py",
     "heartbit --model compatible:my-model": "tests/llm",
-    "make": "tests/architecture/test_docs.py",
-    "pip install": "tests/wheel",
-    "ollama pull": "another program",
-    "openssl": "another program",
-    "zcat": "another program",
     "python -m tools.sandbox.runner": "tests/tools/sandbox",
-    "useradd": "deploy/systemd",
-    "install": "deploy/systemd",
-    "systemctl": "deploy/systemd",
-    "journalctl": "deploy/systemd",
-    "export": "variables of the commands after it",
+    "make": "Makefile",
+    "pip install": "tests/wheel",
+    # Other people's programs.
+    "export": "",
+    "install": "",
+    "journalctl": "",
+    "ollama pull": "",
+    "openssl": "",
+    "systemctl": "",
+    "useradd": "",
+    "zcat": "",
 }
-#: What a page's word stands for, by how the command begins.
-MEANT: Final[dict[str, Callable[[World], str]]] = {
-    "heartbit resume": World.uncertain,
-    "heartbit resolve ID": World.uncertain,
-    "heartbit runs show": World.ended,
-    "heartbit runs fork": World.ended,
-    "heartbit runs export": World.ended,
-    "heartbit runs retry": World.failed,
-    "heartbit runs unquarantine": World.quarantined,
-    "heartbit runs discard": World.quarantined,
-    "heartbit result": World.ended,
-    "heartbit cancel": World.queued,
-    "heartbit deliveries": World.ended,
-    "heartbit memory": World.memory,
-    "heartbit knowledge show": World.passage,
-    "heartbit agents rollback": World.agent,
-    "heartbit users create": World.newcomer,
+ID: Final = r"ID|0192\.\.\.|01a2\w+-\w+|019c2f"
+#: By how a command begins: a word of the page, and what stands there instead.
+MEANT: Final[dict[str, tuple[str, Callable[[World], str]]]] = {
+    "heartbit resume": (ID, World.uncertain),
+    "heartbit resolve ID": (ID, World.uncertain),
+    "heartbit runs show": (ID, World.ended),
+    "heartbit runs fork": (ID, World.ended),
+    "heartbit runs export": (ID, World.ended),
+    "heartbit runs retry": (ID, World.failed),
+    "heartbit runs unquarantine": (ID, World.quarantined),
+    "heartbit runs discard": (ID, World.quarantined),
+    "heartbit result": (ID, World.ended),
+    "heartbit cancel": (ID, World.queued),
+    "heartbit deliveries": (ID, World.ended),
+    "heartbit memory": ("17", World.memory),
+    "heartbit knowledge show": ("117", World.passage),
+    "heartbit agents rollback": ("NAME", World.agent),
+    "heartbit users create": ("ann|NAME", World.newcomer),
 }
-#: Those words.
-MEANT_WORD: Final = re.compile(r"ID|NAME|ann|17|117|0192\.\.\.|01a2\w+-\w+|019c2f")
 #: Added where a person at a terminal is asked.
 CONFIRMED: Final = {
     "heartbit users create": "--generate",
@@ -89,23 +89,29 @@ CODES: Final = {
 def begun(typed: Typed, table: dict[str, Any]) -> Any:
     """Return the table's entry for how the command begins, or None."""
     text = " ".join(typed.words)
-    return next((found for start, found in table.items() if f"{text} ".startswith(f"{start} ")), None)
+    return next(
+        (found for start, found in table.items() if f"{text} ".startswith(f"{start} ")), None
+    )
 
 
 @pytest.fixture
 def world(workspace: Workspace, heartbit: Command, tmp_path: Path, worker: Worker) -> World:
     return World(workspace, tmp_path, Place(heartbit, {"HEARTBIT_WORKSPACE": workspace.slug}))
 
+
 def as_played(typed: Typed, world: World, known: dict[Any, str]) -> list[str]:
     """Return the command's arguments with what this workspace has in place of the page's."""
-    words, maker = list(typed.words), begun(typed, MEANT)
-    for at, word in enumerate(words):
-        if maker is not None and MEANT_WORD.fullmatch(word):
-            # A quarantined run is discarded once; a memory is changed, forgotten and undone.
-            is_story = maker is World.memory
-            words[at] = known.get(maker, "") if is_story else ""
-            words[at] = known[maker] = words[at] or maker(world)
-    return [*words[1:], *filter(None, [begun(typed, CONFIRMED)])]
+    meant, make = begun(typed, MEANT) or ("", World.agent)
+    words = []
+    for word in typed.words[1:]:
+        if not re.fullmatch(meant, word):
+            words.append(word)
+        elif make is World.memory:  # one goes through all commands of its page
+            words.append(known.setdefault(make, "") or make(world))
+            known[make] = words[-1]
+        else:
+            words.append(make(world))
+    return [*words, *filter(None, [begun(typed, CONFIRMED)])]
 
 
 def asked_of(site: WebServer, typed: Typed, key: str) -> httpx.Response:
@@ -121,7 +127,9 @@ def asked_of(site: WebServer, typed: Typed, key: str) -> httpx.Response:
             case "-s":
                 pass
             case address:
-                url = re.sub(r"^(https://heartbit\.example|http://127[^/]*|\$HEARTBIT)", site.url, address)
+                url = re.sub(
+                    r"^(https://heartbit\.example|http://127[^/]*|\$HEARTBIT)", site.url, address
+                )
     return httpx.request("POST" if body else "GET", url, headers=headers, content=body)
 
 
@@ -138,7 +146,7 @@ def test_the_commands_of_a_page_do_what_it_says(
     key = key_for(world.workspace)
     for typed in blocks_of(page):
         where = f"{page.name}:{typed.line}: {typed}"
-        if not typed.words or begun(typed, ELSEWHERE):
+        if not typed.words or begun(typed, ELSEWHERE) is not None:
             continue
         if typed.words[0] == "curl":
             answer = asked_of(site, typed, key)
@@ -147,3 +155,10 @@ def test_the_commands_of_a_page_do_what_it_says(
         arguments = as_played(typed, world, known)
         ended = heartbit(*arguments, env=world.heartbit.env, cwd=world.folder)
         assert ended.code == (begun(typed, CODES) or 0), f"{where}: {ended}"
+
+
+def test_what_is_played_elsewhere_is_in_a_page_and_there() -> None:
+    every = [typed for page in PAGES for typed in blocks_of(page)]
+    for start, place in ELSEWHERE.items():
+        assert any(begun(typed, {start: True}) for typed in every), start
+        assert (ROOT / place).exists(), place

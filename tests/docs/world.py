@@ -28,6 +28,7 @@ from tests.skills.folders import skill_files, skill_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from uuid import UUID
 
     from tests.cli.places import Place
 
@@ -96,7 +97,7 @@ class World:
 
     def failed(self) -> str:
         """A run that has failed."""
-        held = Held(start_run(self.workspace, "Add.", agent="clerk"))
+        held = Held(self._unclaimed())
         held.fail("The disk was full.")
         return str(held.id)
 
@@ -110,8 +111,11 @@ class World:
 
     def queued(self) -> str:
         """A run that nobody works on yet."""
-        Agent.objects.filter(workspace=self.workspace, name="clerk").update(queue="idle")
-        return str(start_run(self.workspace, "Add.", agent="clerk"))
+        return str(self._unclaimed())
+
+    def _unclaimed(self) -> UUID:
+        Agent.objects.filter(workspace=self.workspace, name="support").update(queue="idle")
+        return start_run(self.workspace, "Add.", agent="support")
 
     def quarantined(self) -> str:
         """A run that killed its worker."""
