@@ -28,6 +28,8 @@ MOST_CHILDREN: Final = 2
 #: Suspects in one process after the two crashes that make a suspect; each further crash halves it.
 MOST_TOGETHER: Final = 8
 _FIRST_CRASHES: Final = 2
+#: A fleet's crash makes many suspects, which are found one after the other: they share a process.
+GATHER_SECONDS: Final = 0.5
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +71,7 @@ class IsolatedRunner:
             return
         self._trials += 1
         try:
+            await asyncio.sleep(GATHER_SECONDS)
             while self._waiting and not self._is_leaving:
                 asked = tuple(self._waiting)
                 await self._try(self._take_group(asked, await find(asked)))

@@ -158,7 +158,7 @@ def _run(arguments: list[str], *, debug: bool) -> int:
     try:
         errors.set_up_logging(debug=debug)
         prepare()
-        complete = _with_command(arguments)
+        complete = with_command(arguments)
         if complete is not arguments:
             from heartbit_site.cli.bare_word import is_meant  # noqa: PLC0415  seldom needed
 
@@ -184,7 +184,7 @@ def _run(arguments: list[str], *, debug: bool) -> int:
     return code if isinstance(code, int) else errors.OK
 
 
-def _with_command(arguments: list[str]) -> list[str]:
+def with_command(arguments: list[str]) -> list[str]:
     """Return the arguments with `run` before a bare task.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasPath, Field, JsonValue
 
 from heartbit_site.base.view import Id, Time, View
-from heartbit_site.contract.model import Body, Name, Page, Text, Word
+from heartbit_site.contract.model import Body, Name, NumberOnly, Page, Text, Word
 from heartbit_site.contract.operation import MANAGE, MANAGE_OR_OWN, READ_RUNS, Operation
 
 ScopeName = Literal["workspace", "agent", "person", "conversation"]
@@ -156,7 +156,7 @@ class MemorySettingsIn(Body):
     embedding_model: Word | None = Field(
         None, description="local, or provider:model, which is then sent all memories; empty: none."
     )
-    kept_days: Literal[0, 7, 30, 90] | None = Field(
+    kept_days: Annotated[Literal[0, 7, 30, 90], NumberOnly] | None = Field(
         None, description="Days without a use until a memory is erased for good; 0: for ever."
     )
 

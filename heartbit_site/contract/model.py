@@ -51,6 +51,13 @@ def without_defaults(schema: dict[str, Any]) -> None:
         each.pop("default", None)
 
 
+def _no_boolean(value: Any) -> Any:
+    # False is 0 to Python, and so to a Literal of numbers.
+    if isinstance(value, bool):
+        raise ValueError("write a number")
+    return value
+
+
 def _written_out(value: Any) -> Any:
     # pydantic would take a bare number too, as seconds or as milliseconds, by its size.
     if value is not None and not (isinstance(value, str) and _DATE.match(value)):
@@ -86,6 +93,8 @@ Priority = Annotated[
     int,
     Field(ge=-1000, le=1000, description="Higher goes first, among the workspace's runs."),
 ]
+#: Before a Literal of numbers.
+NumberOnly = BeforeValidator(_no_boolean)
 #: A time that a request names.
 Moment = Annotated[
     AwareDatetime, Field(strict=False), BeforeValidator(_written_out), AfterValidator(to_utc)

@@ -61,7 +61,7 @@ async def test_all_are_tried_in_order_and_more_and_more_together(tried: Any) -> 
     suspects = [Suspect(uuid4(), 2) for _ in range(40)]
     await find(IsolatedRunner(), *suspects)
     groups = tried()
-    assert sorted(map(len, groups)) == [1, 1, 6, *[8] * 4]
+    assert sorted(map(len, groups)) == [8] * 5
     order = {one.id: number for number, one in enumerate(suspects)}
     places = [order[one] for group in groups for one in group]
     assert sorted(places) == list(range(40)), "each once"
@@ -77,10 +77,9 @@ def test_a_crash_halves_the_group(crashes: int, most: int) -> None:
 
 
 async def test_who_crashed_more_often_shares_a_process_with_fewer(tried: Any) -> None:
-    busy = [Suspect(uuid4(), 2) for _ in range(MOST_CHILDREN)]
     often, others = Suspect(uuid4(), 5), [Suspect(uuid4(), 3) for _ in range(5)]
-    await find(IsolatedRunner(), *busy, often, *others)
-    groups = [group for group in tried() if group[0] not in {one.id for one in busy}]
+    await find(IsolatedRunner(), often, *others)
+    groups = tried()
     assert sorted(map(len, groups)) == [1, 1, 4]
     assert [often.id] in groups
 
