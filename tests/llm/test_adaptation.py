@@ -83,7 +83,11 @@ def answer(*calls: tuple[str, dict[str, Any]]) -> Answer:
         ),
         (
             "stream_options",
-            {"message": {"detail": [{"type": "extra_forbidden", "loc": ["body", "stream_options"]}]}},
+            {
+                "message": {
+                    "detail": [{"type": "extra_forbidden", "loc": ["body", "stream_options"]}]
+                }
+            },
             HELLO,
             Profile(),
         ),

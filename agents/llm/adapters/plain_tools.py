@@ -96,9 +96,7 @@ def _plain_names(properties: Mapping[str, Any]) -> dict[str, str]:
     return plain
 
 
-def _renamed(
-    message: AssistantMessage, names: Mapping[str, Mapping[str, str]]
-) -> AssistantMessage:
+def _renamed(message: AssistantMessage, names: Mapping[str, Mapping[str, str]]) -> AssistantMessage:
     if not any(call.name in names for call in message.tool_calls):
         return message
     calls = tuple(_with_names(call, names.get(call.name, {})) for call in message.tool_calls)
