@@ -78,8 +78,8 @@ class Profile:
             function tools on Chat Completions only without reasoning.
         max_output_tokens: Upper limit of ``ChatRequest.max_tokens``.
         stream_usage: True if the usage of a streamed answer is asked for on Chat Completions.
-        any_schema: True if the server takes every JSON Schema of a tool; otherwise tools are sent as
-            ``agents.llm.adapters.plain_tools`` writes them.
+        any_schema: True if the server takes every JSON Schema of a tool; otherwise tools are sent
+            as ``agents.llm.adapters.plain_tools`` writes them.
         constrained: Rules for a model without native tool calls.
     """
 

@@ -100,9 +100,9 @@ def _lesson(refusal: str, request: ChatRequest, profile: Profile) -> dict[str, A
             known = all(getattr(profile, name) == value for name, value in change.items())
             if part in refusal and not known:
                 return change
-    if profile.any_schema and _ABOUT_SCHEMAS.search(refusal):
-        if with_plain_tools(request).request.tools != request.tools:
-            return {"any_schema": False}
+    is_about_tools = profile.any_schema and _ABOUT_SCHEMAS.search(refusal)
+    if is_about_tools and with_plain_tools(request).request.tools != request.tools:
+        return {"any_schema": False}
     return None
 
 
