@@ -10,10 +10,12 @@ import redis
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
+from kombu.exceptions import OperationalError
 
 from agents.models import WorkerHeartbeat
 from heartbit_site.cli.doctor import Check
 from heartbit_site.cli.output import one_line
+from heartbit_site.environment import celery_tls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +75,23 @@ def _valkey() -> list[Check]:
     if policy != "noeviction":
         fix = "Set maxmemory-policy to noeviction: others throw queued messages away."
         return [Check("valkey", "fail", f"version {version}, maxmemory-policy {policy}", fix)]
-    return [Check("valkey", "ok", f"version {version}")]
+    return [Check("valkey", "ok", f"version {version}"), *_broker()]
+
+
+def _broker() -> list[Check]:
+    """Check that Celery reaches Valkey too, which reads the address in its own way."""
+    from heartbit_site.celery import app  # noqa: PLC0415  slow; not every command needs it
+
+    try:
+        with app.connection_for_write() as broker:
+            broker.ensure_connection(max_retries=1, timeout=PATIENCE_SECONDS)
+        app.backend.client.ping()
+    except (OperationalError, redis.RedisError, ValueError) as error:
+        return [_unreachable("broker", error, "REDIS_URL")]
+    if (celery_tls(settings.REDIS_URL) or {}).get("ssl_cert_reqs") == "none":
+        fix = "Leave ssl_cert_reqs out of REDIS_URL, or name your authority with ssl_ca_certs."
+        return [Check("broker", "warn", "its certificate is not checked", fix)]
+    return [Check("broker", "ok", "messages and results pass")]
 
 
 def _workers() -> list[Check]:
