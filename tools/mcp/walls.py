@@ -63,8 +63,8 @@ def _visible(line: ProgramLine) -> Iterator[str]:
     """Yield what a line names and the machine's programs do not hold: its files, and its package.
 
     A program in the folder ``bin`` of a package brings the package, and the interpreter that a
-    virtual environment was made of; one in a folder ``node_modules`` brings that, where the packages
-    are that it uses.
+    virtual environment was made of; one in a folder ``node_modules`` brings that, with the packages
+    that it uses.
     """
     yield from line.read
     named = [word.partition("=")[2] or word for word in line.words if "/" in word]
