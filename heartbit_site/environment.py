@@ -121,11 +121,10 @@ def celery_tls(redis_url: str) -> dict[str, Any] | None:
     """
     if not redis_url.startswith("rediss://"):
         return None
-    from redis.connection import parse_url  # noqa: PLC0415  slow to import, and seldom needed
+    from redis import ConnectionPool  # noqa: PLC0415  slow to import, and needed only by an address
 
-    options = {
-        key: each for key, each in parse_url(redis_url).items() if key.startswith(_TLS_OPTION)
-    }
+    arguments = ConnectionPool.from_url(redis_url).connection_kwargs
+    options = {key: value for key, value in arguments.items() if key.startswith(_TLS_OPTION)}
     return {"ssl_cert_reqs": "required", **options}
 
 

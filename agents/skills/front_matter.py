@@ -87,7 +87,7 @@ def read(text: str) -> tuple[SkillSpec, str]:
         InvalidSkillError: Names each fault of the front matter or the body.
     """
     head, body = _split(text.removeprefix("\ufeff").replace("\r\n", "\n"))
-    table = {str(key): _stripped(value) for key, value in _table(head).items()}
+    table: dict[str, Any] = {str(key): _stripped(value) for key, value in _table(head).items()}
     if "body" in table:
         raise InvalidSkillError([f"{MAIN_FILE}: body is no key: write it below the front matter."])
     if isinstance(table.get("metadata"), dict):

@@ -12,7 +12,7 @@ from typing import Any
 
 WAY = sys.argv[1]
 GOOD = {"name": "good", "description": "Be good.", "inputSchema": {"type": "object"}}
-TOOLS: dict[str, list[dict[str, Any]]] = {
+TOOLS: dict[str, list[Any]] = {
     "many": [{**GOOD, "name": f"tool{number}"} for number in range(1_000)],
     "long": [{**GOOD, "description": "x" * 7_900, "name": f"t{n}"} for n in range(200)],
     "schemas": [

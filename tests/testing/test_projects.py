@@ -6,15 +6,16 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-PAGE = (Path(__file__).parents[2] / "docs/howto/test-your-agents.md").read_text()
-WRITTEN = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0]
-SHOP_SETTINGS, SHARED = re.findall(
-    r"```python\n(# (?:conftest|shop/settings)\.py\n.*?)```", PAGE, re.DOTALL
-)
+from tests.testing.page import EXAMPLES, PAGE, written_test
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_, _, SHOP_SETTINGS, SHARED = EXAMPLES
 (COMMAND,) = re.findall(r"^HEARTBIT_EXTRA_APPS=shop python -m (pytest .*)$", PAGE, re.MULTILINE)
 
 MODELS = """
@@ -124,7 +125,7 @@ def play(folder: Path, *words: str, **variables: str) -> str:
 
 @pytest.mark.timeout(300)
 def test_a_project_without_settings_where_pytest_django_is_installed(tmp_path: Path) -> None:
-    write(tmp_path, {"test_clerk.py": WRITTEN, "test_other.py": "def test_x():\n    pass\n"})
+    write(tmp_path, {"test_clerk.py": written_test(), "test_other.py": "def test_x():\n    pass\n"})
     said = play(tmp_path)
     assert "2 passed" in said, said
 
