@@ -106,7 +106,7 @@ class Environment:
         folder.mkdir()
         (folder / "test_agents.py").write_text(text)
         pytest = (self.bin / "python", "-m", "pytest", "-q", folder)
-        return self._run("/usr/bin/env", "-u", "HEARTBIT_STATE_DIR", *pytest)
+        return self._run("/usr/bin/env", "-u", "HEARTBIT_STATE_DIR", *pytest, seconds=300)
 
     def heartbit(self, *arguments: str, seconds: float) -> str:
         """Run a command and return its standard output."""
