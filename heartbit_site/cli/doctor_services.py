@@ -10,7 +10,7 @@ import redis
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
-from kombu.exceptions import OperationalError
+from kombu.exceptions import KombuError
 
 from agents.models import WorkerHeartbeat
 from heartbit_site.cli.doctor import Check
@@ -87,7 +87,7 @@ def _broker() -> list[Check]:
             broker.ensure_connection(max_retries=1, timeout=PATIENCE_SECONDS)
         results: Any = app.backend  # the stubs know no backend of Valkey
         results.client.ping()
-    except (OperationalError, redis.RedisError, ValueError) as error:
+    except (KombuError, redis.RedisError, ValueError) as error:
         return [_unreachable("broker", error, "REDIS_URL")]
     if (celery_tls(settings.REDIS_URL) or {}).get("ssl_cert_reqs") == "none":
         fix = "Leave ssl_cert_reqs out of REDIS_URL, or name your authority with ssl_ca_certs."
