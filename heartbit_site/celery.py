@@ -17,7 +17,7 @@ from kombu import Connection
 from agents.housekeeping.beat import BEAT_SCHEDULE
 from heartbit_site import kombu_patches
 from heartbit_site.base import queues
-from heartbit_site.environment import celery_broker
+from heartbit_site.environment import celery_broker, celery_tls
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
 # Django's checks would import every page in workers and Beat; `manage.py check` is for deployers.
@@ -46,6 +46,8 @@ app.amqp.Connection = PatientConnection
 app.conf.update(
     broker_url=celery_broker(settings.REDIS_URL),
     result_backend=celery_broker(settings.REDIS_URL),
+    broker_use_ssl=celery_tls(settings.REDIS_URL),
+    redis_backend_use_ssl=celery_tls(settings.REDIS_URL),
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     broker_transport_options={

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from heartbit_site.base import variables
@@ -16,6 +16,8 @@ from heartbit_site.embedded.state import ServiceName, StateDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+_TLS_OPTION: Final = "ssl_"  # how redis-py's options of TLS begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +99,33 @@ def django_database(url: str) -> dict[str, object]:
 
 
 def celery_broker(redis_url: str) -> str:
-    """Return kombu's URL for a redis-py URL: kombu has its own scheme for unix sockets."""
-    if not redis_url.startswith("unix://"):
-        return redis_url
+    """Return kombu's URL for a redis-py URL: kombu has its own scheme for unix sockets.
+
+    TLS is not in it (``celery_tls``): kombu takes ``rediss`` for TLS without any check, and
+    Celery's backend refuses it.
+    """
     parts = urlsplit(redis_url)
-    database = parse_qs(parts.query).get("db", ["0"])[0]
-    return f"redis+socket://{parts.path}?virtual_host={database}"
+    if parts.scheme == "unix":
+        database = parse_qs(parts.query).get("db", ["0"])[0]
+        return f"redis+socket://{parts.path}?virtual_host={database}"
+    if parts.scheme == "rediss":
+        kept = [pair for pair in parts.query.split("&") if not pair.startswith(_TLS_OPTION)]
+        return parts._replace(scheme="redis", query="&".join(kept)).geturl()
+    return redis_url
+
+
+def celery_tls(redis_url: str) -> dict[str, Any] | None:
+    """Return the TLS settings of broker and result backend; None: the URL asks for no TLS.
+
+    Certificates are checked as redis-py does, unless the URL says ``ssl_cert_reqs=none``.
+    """
+    if not redis_url.startswith("rediss://"):
+        return None
+    from redis import ConnectionPool  # noqa: PLC0415  slow to import, and needed only by an address
+
+    arguments = ConnectionPool.from_url(redis_url).connection_kwargs
+    options = {key: value for key, value in arguments.items() if key.startswith(_TLS_OPTION)}
+    return {"ssl_cert_reqs": "required", **options}
 
 
 def _refused_addresses(environ: Mapping[str, str]) -> list[str]:

@@ -76,7 +76,8 @@ def remember(
     return f"Remembered as memory {item.pk}."
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS, labels=(Label.PRIVATE,))
+# Pure: a repetition counts a use of the memories once more, which nobody has to approve.
+@tool(effect=Effect.PURE, tags=_TAGS, labels=(Label.PRIVATE,))
 def recall(
     context: ToolContext,
     query: Annotated[

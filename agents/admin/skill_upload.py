@@ -67,6 +67,8 @@ def store_upload(request: HttpRequest, row: Skill, archive: UploadedFile[bytes])
         messages.success(request, f"{row.name} is v{saved.version.number} now.")
     else:
         messages.info(request, f"Nothing has changed: v{saved.version.number}.")
+    if folder.note:
+        messages.info(request, folder.note)
     report_republished(request, saved.led)
 
 

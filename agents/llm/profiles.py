@@ -77,6 +77,9 @@ class Profile:
         tools_reasoning_effort: Sent with tools, whatever the request has: some OpenAI models accept
             function tools on Chat Completions only without reasoning.
         max_output_tokens: Upper limit of ``ChatRequest.max_tokens``.
+        stream_usage: True if the usage of a streamed answer is asked for on Chat Completions.
+        any_schema: True if the server takes every JSON Schema of a tool; otherwise tools are sent
+            as ``agents.llm.adapters.plain_tools`` writes them.
         constrained: Rules for a model without native tool calls.
     """
 
@@ -89,6 +92,8 @@ class Profile:
     reasoning_efforts: tuple[ReasoningEffort, ...] = ("none", "low", "medium", "high")
     tools_reasoning_effort: Literal["none"] | None = None
     max_output_tokens: int | None = None
+    stream_usage: bool = True
+    any_schema: bool = True
     constrained: Constrained = ABLE
 
 

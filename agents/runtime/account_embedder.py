@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx
@@ -17,6 +19,7 @@ from agents.llm.adapters.endpoint import Endpoint
 from agents.llm.adapters.failures import status_error, unreachable
 from agents.llm.adapters.openai import openai_headers
 from agents.llm.adapters.shapes import as_dict, as_list
+from agents.llm.errors import OverloadedError, RequestRejectedError
 from agents.llm.providers import PROVIDERS
 from agents.llm.text import read_object
 from heartbit_site.base import aio, secrets
@@ -29,9 +32,18 @@ from memory.embeddings.protocol import EmbeddingError, Vector
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+logger = logging.getLogger(__name__)
+
 #: A run waits for the vector of its query; without it, recall is by words.
 QUERY_SECONDS: Final = 3.0
 TEXTS_SECONDS: Final = 30.0
+#: llama.cpp refuses a text that is too long as an error of its own.
+_TOO_LONG: Final = re.compile("too (large|long)|exceed", re.IGNORECASE)
+_SHORT_TEXT: Final = "tea"
+
+
+class _RefusedError(EmbeddingError):
+    """The server answers, and refuses these texts: they are too many, or one is too long."""
 
 
 class AccountEmbedder:
@@ -67,14 +79,31 @@ class AccountEmbedder:
             raise EmbeddingError(str(error)) from error
         url = f"{provider.api_url(account.base_url)}/embeddings"
         self._endpoint = Endpoint(name, self._model, url, "the account's key", secret)
+        self._most: int | None = None  # texts of a request, as learned from refusals
 
     def embed_query(self, text: str) -> Vector:
         """See ``Embedder``."""
         return self._ask([text], QUERY_SECONDS)[0]
 
-    def embed_texts(self, texts: Sequence[str]) -> list[Vector]:
-        """See ``Embedder``."""
-        return self._ask(texts, TEXTS_SECONDS)
+    def embed_texts(self, texts: Sequence[str]) -> list[Vector | None]:
+        """See ``Embedder``; a refused request is sent again in halves, as often as it takes."""
+        found: list[Vector | None] = []
+        took = 0  # the most texts that the server took at once
+        while len(found) < len(texts):
+            some = texts[len(found) :][: self._most]
+            try:
+                found += self._ask(some, TEXTS_SECONDS)
+                took = max(took, len(some))
+            except _RefusedError as error:
+                if len(some) > 1:
+                    self._most = len(some) // 2
+                    continue
+                if not took:
+                    self._ask([_SHORT_TEXT], TEXTS_SECONDS)  # raises if no text is taken
+                logger.warning("a text is not embedded: %s", error)
+                found.append(None)
+                self._most = took or None  # it was this text, and not their number
+        return found
 
     def _ask(self, texts: Sequence[str], seconds: float) -> list[Vector]:
         try:
@@ -91,7 +120,10 @@ class AccountEmbedder:
             message = str(error)
             secret = self._endpoint.secret
             message = message.replace(secret, "***") if secret else message
-            raise EmbeddingError(message) from error
+            is_refused = isinstance(error, RequestRejectedError) or (
+                isinstance(error, OverloadedError) and _TOO_LONG.search(message)
+            )
+            raise (_RefusedError if is_refused else EmbeddingError)(message) from error
         if vectors is None:
             raise EmbeddingError(
                 f"{self._endpoint.label} answered with something else than {len(texts)} vectors."

@@ -32,10 +32,12 @@ class SkillFolder:
     Attributes:
         spec: The skill.
         files: Content by path; ``SKILL.md`` is not among them.
+        note: Sentence on keys that are kept as metadata; empty: there are none.
     """
 
     spec: SkillSpec
     files: Mapping[str, bytes]
+    note: str = ""
 
 
 def read_folder(files: Mapping[str, bytes]) -> SkillFolder:
@@ -54,8 +56,9 @@ def read_folder(files: Mapping[str, bytes]) -> SkillFolder:
         raise InvalidSkillError(faults)
     if MAIN_FILE not in inside:
         return SkillFolder(*older_format.convert(inside))
-    spec = front_matter.parse(front_matter.decode(inside, MAIN_FILE))
-    return SkillFolder(spec, {path: inside[path] for path in sorted(inside) if path != MAIN_FILE})
+    spec, note = front_matter.read(front_matter.decode(inside, MAIN_FILE))
+    others = {path: inside[path] for path in sorted(inside) if path != MAIN_FILE}
+    return SkillFolder(spec, others, note)
 
 
 def _inside(files: Mapping[str, bytes]) -> dict[str, bytes]:

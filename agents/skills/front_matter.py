@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -13,7 +14,7 @@ from agents.skills.faults import InvalidSkillError
 from agents.skills.spec import FRONT_MATTER, MAIN_FILE, SkillSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 _MAX_FRONT_MATTER: Final = 20_000
 _DEEPEST: Final = 20
@@ -76,34 +77,73 @@ def parse(text: str) -> SkillSpec:
     Raises:
         InvalidSkillError: Names each fault of the front matter or the body.
     """
+    return read(text)[0]
+
+
+def read(text: str) -> tuple[SkillSpec, str]:
+    """Return the skill that a ``SKILL.md`` describes, and the note of ``checked``.
+
+    Raises:
+        InvalidSkillError: Names each fault of the front matter or the body.
+    """
     head, body = _split(text.removeprefix("\ufeff").replace("\r\n", "\n"))
-    table: dict[str, Any] = {_setting(key): _stripped(value) for key, value in _table(head).items()}
+    table: dict[str, Any] = {str(key): _stripped(value) for key, value in _table(head).items()}
     if "body" in table:
         raise InvalidSkillError([f"{MAIN_FILE}: body is no key: write it below the front matter."])
     if isinstance(table.get("metadata"), dict):
         table["metadata"] = {str(key): _text(each) for key, each in table["metadata"].items()}
-    table = {key: value for key, value in table.items() if value is not None}
-    if "allowed_tools" in table:
-        table["allowed_tools"] = tool_names(table["allowed_tools"])
-    return checked(table | {"body": body}, MAIN_FILE)
+    return checked(table, body, MAIN_FILE)
 
 
-def checked(table: dict[str, Any], file: str) -> SkillSpec:
-    """Return the skill of a table of ``SkillSpec`` that was read from a file.
+def checked(table: Mapping[str, Any], body: str, file: str) -> tuple[SkillSpec, str]:
+    """Return the skill of the keys and the instructions that were read from a file.
+
+    Keys of other products, such as ``argument-hint``, are kept as metadata. The note is a sentence
+    that names them; empty: there are none.
 
     Raises:
         InvalidSkillError: Names each setting that cannot be used.
     """
+    settings: dict[str, Any] = {"body": body}
+    further: dict[str, str] = {}
+    for key, value in table.items():
+        if (name := key.replace("-", "_")) in SkillSpec.model_fields:
+            settings |= {} if value is None else {name: value}
+        elif value is not None:
+            further[key] = _further_text(value)
+    if "allowed_tools" in settings:
+        settings["allowed_tools"] = tool_names(settings["allowed_tools"])
+    metadata = settings.get("metadata", {})
+    if further and isinstance(metadata, dict):
+        if doubled := sorted(further.keys() & metadata.keys()):
+            raise InvalidSkillError(
+                [f"{file}: {doubled[0]} is also under metadata: leave one of them out."]
+            )
+        settings["metadata"] = metadata | further
     found = []
-    for path, message in validation_messages.check(SkillSpec, table, ()):
-        if path[0] not in SkillSpec.model_fields:
-            known = ", ".join(map(_key, FRONT_MATTER))
-            message = f"is not a setting of skills ({known}): write it under metadata"
+    for path, message in validation_messages.check(SkillSpec, settings, ()):
         sentence = validation_messages.sentence_of((_key(str(path[0])), *path[1:]), message)
         found.append(f"{file}: {sentence}")
     if found:
         raise InvalidSkillError(found)
-    return SkillSpec.model_validate(table)
+    return SkillSpec.model_validate(settings), _note(sorted(further), file)
+
+
+def _note(keys: Sequence[str], file: str) -> str:
+    """Return a sentence on keys of other products; empty: there are none."""
+    if not keys:
+        return ""
+    known = ", ".join(map(_key, FRONT_MATTER))
+    return (
+        f"{file}: kept as metadata, without an effect here: {', '.join(keys)} (the settings of "
+        f"skills are {known})."
+    )
+
+
+def _further_text(value: object) -> str:
+    """Return the value of a further key as text, which metadata are."""
+    text = _text(value)
+    return text if isinstance(text, str) else json.dumps(text, ensure_ascii=False, default=str)
 
 
 def tool_names(value: object) -> object:
@@ -189,10 +229,6 @@ def _table(head: str) -> dict[Any, Any]:
             [f"{MAIN_FILE}: the front matter is no table: write lines such as name: my-skill."]
         )
     return table
-
-
-def _setting(key: object) -> str:
-    return str(key).replace("-", "_")
 
 
 def _key(setting: str) -> str:

@@ -2,7 +2,7 @@
 
 It is converted when it is read, so that everything else knows one format. ``skill.json`` has the
 keys of a ``SKILL.md`` and, as the older format calls them, ``tools`` or ``required_tools``;
-``version`` and ``author`` become metadata.
+``version`` and ``author`` become metadata without a note: they are of the format.
 """
 
 from __future__ import annotations
@@ -22,12 +22,17 @@ MAIN_FILE: Final = "skill.json"
 _PROMPT: Final = "system-prompt.md"
 _WORKFLOWS: Final = "workflows.json"
 _KEPT: Final = f"references/{_WORKFLOWS}"
-_TOOLS: Final = ("tools", "required_tools", "requiredTools", "allowed-tools")
+_TOOLS: Final = (
+    *("tools", "required_tools", "required-tools", "requiredTools"),
+    *("allowed-tools", "allowed_tools"),
+)
 _TO_METADATA: Final = ("version", "author")
 
 
-def convert(files: Mapping[str, bytes]) -> tuple[SkillSpec, dict[str, bytes]]:
-    """Return the skill, and its files under the paths that the open format has for them.
+def convert(files: Mapping[str, bytes]) -> tuple[SkillSpec, dict[str, bytes], str]:
+    """Return the skill, its files under the paths that the open format has for them, and a note.
+
+    The note is that of ``front_matter.checked``.
 
     Raises:
         InvalidSkillError: Names each fault.
@@ -48,16 +53,17 @@ def convert(files: Mapping[str, bytes]) -> tuple[SkillSpec, dict[str, bytes]]:
             raise InvalidSkillError([f"There are both {_WORKFLOWS} and {_KEPT}: leave one out."])
         body = f"{body}\n\n{_workflows(_json(files, _WORKFLOWS))}"
         others[_KEPT] = files[_WORKFLOWS]
-    return front_matter.checked(_settings(table) | {"body": body}, MAIN_FILE), others
+    spec, note = front_matter.checked(_settings(table), body, MAIN_FILE)
+    return spec, others, note
 
 
 def _settings(table: Mapping[str, Any]) -> dict[str, Any]:
-    found = {key.replace("-", "_"): value for key, value in table.items() if value is not None}
-    named = [key.replace("-", "_") for key in _TOOLS if key.replace("-", "_") in found]
+    found = {key: value for key, value in table.items() if value is not None}
+    named = [key for key in _TOOLS if key in found]
     if len(named) > 1:
         raise InvalidSkillError([f"{MAIN_FILE}: {' and '.join(named)} say the same: keep one."])
     if named:
-        found["allowed_tools"] = front_matter.tool_names(found.pop(named[0]))
+        found["allowed-tools"] = found.pop(named[0])
     further = {key: found.pop(key) for key in _TO_METADATA if key in found}
     if further:
         metadata = found.get("metadata", {})

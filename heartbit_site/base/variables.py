@@ -110,7 +110,7 @@ DATABASE_DIRECT_URL: Final = _text(
 REDIS_URL: Final = _text(
     "REDIS_URL",
     formats.valkey_address,
-    help="Valkey or Redis, `redis://...`",
+    help="Valkey or Redis, `redis://...`, or `rediss://...` for TLS",
     unset="an embedded server",
     secret=True,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
 import redis
@@ -15,12 +15,14 @@ from django.db.migrations.autodetector import MigrationAutodetector
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.state import ProjectState
 from django.db.models import F, Q
+from kombu.exceptions import KombuError
 
 from agents.models import WorkerHeartbeat
 from heartbit_site.base import secrets
 from heartbit_site.base.actions.rotate_secrets import secret_columns
 from heartbit_site.cli.doctor import Check
 from heartbit_site.cli.output import one_line
+from heartbit_site.environment import celery_tls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,7 +135,24 @@ def _valkey() -> list[Check]:
     if policy != "noeviction":
         fix = "Set maxmemory-policy to noeviction: others throw queued messages away."
         return [Check("valkey", "fail", f"version {version}, maxmemory-policy {policy}", fix)]
-    return [Check("valkey", "ok", f"version {version}")]
+    return [Check("valkey", "ok", f"version {version}"), *_broker()]
+
+
+def _broker() -> list[Check]:
+    """Check that Celery reaches Valkey too, which reads the address in its own way."""
+    from heartbit_site.celery import app  # noqa: PLC0415  slow; not every command needs it
+
+    try:
+        with app.connection_for_write() as broker:
+            broker.ensure_connection(max_retries=1, timeout=PATIENCE_SECONDS)
+        results: Any = app.backend  # the stubs know no backend of Valkey
+        results.client.ping()
+    except (KombuError, redis.RedisError, ValueError) as error:
+        return [_unreachable("broker", error, "REDIS_URL")]
+    if (celery_tls(settings.REDIS_URL) or {}).get("ssl_cert_reqs") == "none":
+        fix = "Leave ssl_cert_reqs out of REDIS_URL, or name your authority with ssl_ca_certs."
+        return [Check("broker", "warn", "its certificate is not checked", fix)]
+    return [Check("broker", "ok", "messages and results pass")]
 
 
 def _workers() -> list[Check]:

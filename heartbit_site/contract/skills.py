@@ -94,6 +94,9 @@ class SavedSkillOut(SkillDetailOut):
     published: list[PublishedAgentOut] = Field(
         description="Agents that have it: their next runs use this version."
     )
+    note: str = Field(
+        description="Sentence on keys of its front matter that are kept as metadata; empty: none."
+    )
 
 
 class SkillIn(Body):

@@ -65,7 +65,7 @@ def save_skill(access: Access, body: SkillIn) -> SavedSkillOut:
         raise InvalidSkillError(["archive is no base64: encode the archive's bytes."]) from None
     folder = read_folder(unpack(archive))
     saved = saving.save_skill(access.workspace, folder, by=actor_of(access))
-    return _saved(access, saved)
+    return _saved(access, saved, note=folder.note)
 
 
 def show_skill(access: Access, skill: Name) -> SkillDetailOut:
@@ -132,7 +132,7 @@ def _users(access: Access, row: Skill) -> list[str]:
     return users_by_name(access.workspace.pk).get(row.name, [])
 
 
-def _saved(access: Access, saved: SavedSkill) -> SavedSkillOut:
+def _saved(access: Access, saved: SavedSkill, note: str = "") -> SavedSkillOut:
     row = find_skill(access.workspace, saved.version.skill.name)
     published = [
         PublishedAgentOut(
@@ -142,4 +142,4 @@ def _saved(access: Access, saved: SavedSkill) -> SavedSkillOut:
         )
         for one in saved.led
     ]
-    return SavedSkillOut.of(row, agents=_users(access, row), published=published)
+    return SavedSkillOut.of(row, agents=_users(access, row), published=published, note=note)

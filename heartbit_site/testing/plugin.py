@@ -2,7 +2,9 @@
 
 A test that uses none of the fixtures pays nothing. The first one that does starts Heartbit: with
 the database of ``DATABASE_URL`` or ``HEARTBIT_STATE_DIR``, if one of them is set, else with servers
-and a directory of its own, which are gone at the end. No model is asked, and no key is needed.
+and a directory of the session's own, which are gone at the end. The directory is named before
+pytest-django imports the settings, which read its name: they would be those of the installation of
+this machine. No model is asked, and no key is needed.
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ import os
 import secrets
 import shutil
 import tempfile
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pytest
 
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
     from heartbit_site.library import Heartbit
     from heartbit_site.testing.played_run import PlayedRun
+
+#: Set by this plugin to the process that named the directory of the tests' servers.
+_NAMED_BY: Final = "HEARTBIT_TESTS_PROCESS"
 
 
 class Play(Protocol):
@@ -52,16 +57,44 @@ class Play(Protocol):
         ...
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests() -> Iterator[None]:
+    """Name the directory of the tests' servers, unless the environment names an installation."""
+    of_parent = os.environ.get(_NAMED_BY, "") not in ("", str(os.getpid()))  # as pytest-xdist's are
+    if of_parent or not (variables.DATABASE_URL.read() or variables.STATE.read()):
+        # Short, because unix sockets live in it, and passable, because root's servers are another
+        # user's.
+        folder = Path(tempfile.mkdtemp(prefix="hbt", dir="/tmp"))
+        folder.chmod(0o755)
+        os.environ |= {variables.STATE.name: str(folder / "s"), _NAMED_BY: str(os.getpid())}
+    return (yield)
+
+
+def pytest_unconfigure() -> None:
+    """Remove the directory of the tests' servers."""
+    if _has_own_servers():
+        del os.environ[_NAMED_BY]
+        state = os.environ.pop(variables.STATE.name)
+        shutil.rmtree(Path(state).parent, ignore_errors=True)
+
+
 @pytest.fixture(scope="session")
 def heartbit_installation(request: pytest.FixtureRequest) -> Iterator[None]:
     """Heartbit in this process: its database, and a host that executes runs."""
     with ExitStack() as stack:
         if request.config.pluginmanager.hasplugin("django"):
-            # Runs are executed by threads of their own, between tests too.
+            # Runs are executed by threads of their own, between tests too. There is nothing to
+            # unblock where the project has no settings: Heartbit's are loaded below.
             blocker = request.getfixturevalue("django_db_blocker")
-            stack.enter_context(blocker.unblock())
+            if blocker is not None:
+                stack.enter_context(blocker.unblock())
         if not (variables.DATABASE_URL.read() or variables.STATE.read()):
-            stack.enter_context(_own_servers())
+            raise pytest.UsageError(
+                "The plugin was loaded too late to keep the tests from the installation of this "
+                "machine: load it with -p heartbit_site.testing.plugin."
+            )
+        if _has_own_servers():
+            stack.callback(_stop_servers)
         from heartbit_site.library import shared_host  # noqa: PLC0415  reads the environment
 
         shared_host.acquire()
@@ -101,24 +134,16 @@ def heartbit_run(heartbit_workspace: Workspace) -> Play:
     return run
 
 
-@contextmanager
-def _own_servers() -> Iterator[None]:
-    """Start servers in a directory of their own when they are first needed."""
+def _has_own_servers() -> bool:
+    return os.environ.get(_NAMED_BY) == str(os.getpid())
+
+
+def _stop_servers() -> None:
     from heartbit_site.embedded import client  # noqa: PLC0415  only if it is used
     from heartbit_site.embedded.state import StateDirectory  # noqa: PLC0415
 
-    # Short, because unix sockets live in it, and passable, because root's servers are another
-    # user's.
-    folder = Path(tempfile.mkdtemp(prefix="hbt", dir="/tmp"))
-    folder.chmod(0o755)
-    os.environ[variables.STATE.name] = str(folder / "s")
-    try:
-        yield
-    finally:
-        client.release()
-        client.stop(StateDirectory(folder / "s"))
-        del os.environ[variables.STATE.name]
-        shutil.rmtree(folder, ignore_errors=True)
+    client.release()
+    client.stop(StateDirectory(Path(os.environ[variables.STATE.name])))
 
 
 def _close_connections() -> None:

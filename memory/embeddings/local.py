@@ -35,9 +35,9 @@ class LocalEmbedder:
             found: Vector = self._model.query(text).tolist()
         return found
 
-    def embed_texts(self, texts: Sequence[str]) -> list[Vector]:
+    def embed_texts(self, texts: Sequence[str]) -> list[Vector | None]:
         """See ``Embedder``."""
-        found: list[Vector] = []
+        found: list[Vector | None] = []
         for text in texts:  # the lock is free in between, so that no query waits for a batch
             with self._lock:
                 found.append(self._model.passage(text).tolist())

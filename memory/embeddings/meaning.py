@@ -74,14 +74,15 @@ def find_meaning(
 
 
 def not_embedded(workspace_id: int, model: str) -> MemoryQuerySet:
-    """Return the live memories without a vector of the model."""
+    """Return the live memories without a vector of the model, but for those that it refused."""
     return MemoryItem.objects.live().filter(_other(model), workspace_id=workspace_id)
 
 
 def passages_not_embedded(bases: QuerySet[KnowledgeBase], model: str) -> QuerySet[Passage]:
-    """Return the passages of knowledge bases without a vector of the model."""
+    """Return their passages without a vector of the model, but for those that it refused."""
     return Passage.objects.filter(_other(model), base__in=bases)
 
 
 def _other(model: str) -> Q:
-    return Q(embedded_with__lt=model) | Q(embedded_with__gt=model)  # unlike <>, in the index
+    other = Q(embedded_with__lt=model) | Q(embedded_with__gt=model)  # unlike <>, in the index
+    return other & ~Q(embedded_with=table.refused_by(model))

@@ -33,8 +33,8 @@ class Embedder(Protocol):
         """
         ...
 
-    def embed_texts(self, texts: Sequence[str]) -> list[Vector]:
-        """Return the vectors of memories, in order.
+    def embed_texts(self, texts: Sequence[str]) -> list[Vector | None]:
+        """Return the vectors of memories, in order; None for a text that the model refuses.
 
         Raises:
             EmbeddingError: The model does not answer.

@@ -43,6 +43,8 @@ MEMORIES: Final = VectorTable("memory_embedding", "item_id", "memory_memoryitem"
 PASSAGES: Final = VectorTable("memory_passage_embedding", "passage_id", "memory_passage")
 TABLES: Final = (MEMORIES, PASSAGES)
 
+_MOST_MARK: Final = 200  # characters of ``embedded_with``
+
 _COLUMNS: Final = """
 SELECT count(*) FROM pg_attribute
 WHERE attrelid = ANY (%s::regclass[]) AND attname = 'vector' AND NOT attisdropped
@@ -122,6 +124,33 @@ def store(table: VectorTable, model: str, texts: dict[int, str], vectors: Sequen
     UPDATE {table.owner} SET embedded_with = %s WHERE id IN (SELECT {table.key} FROM stored)
     """
     return execute(statement, [ids, list(texts.values()), written, ids, model])
+
+
+def refuse(table: VectorTable, model: str, texts: dict[int, str]) -> int:
+    """Mark rows whose text a model refuses, and delete their vectors; return their number.
+
+    Args:
+        table: Their table.
+        model: The model.
+        texts: The texts of the rows by their ids; a row whose text has changed is left as it is.
+    """
+    statement = f"""
+    WITH refused AS (
+        UPDATE {table.owner} m SET embedded_with = %s
+        FROM unnest(%s::bigint[], %s::text[]) g(id, text) WHERE m.id = g.id AND m.text = g.text
+        RETURNING m.id
+    ), gone AS (
+        DELETE FROM {table.name} WHERE {table.key} IN (SELECT id FROM refused)
+    )
+    SELECT count(*) FROM refused
+    """
+    (count,) = fetch_one(statement, [refused_by(model), list(texts), list(texts.values())])
+    return int(count)
+
+
+def refused_by(model: str) -> str:
+    """Return the value of ``embedded_with`` of a row whose text the model refuses."""
+    return f"!{model}"[:_MOST_MARK]
 
 
 def to_sql(vector: Vector) -> str:

@@ -28,7 +28,8 @@ class MemoryItem(models.Model):
         metadata: Free JSON of programs.
         language: Text search configuration of PostgreSQL for the text, such as ``english``.
         search: The text's lexemes in that language.
-        embedded_with: Model of its ``MemoryEmbedding``; empty: its text has none.
+        embedded_with: Model of its ``MemoryEmbedding``; empty: its text has none; after a ``!`` the
+            model that refused the text.
         use_count: Number of times that a run recalled it.
         used_at: Time of the last one; null: none yet.
         from_outsiders: True if the run that wrote its text had read text by outsiders: so has every

@@ -155,7 +155,8 @@ class Passage(models.Model):
         headings: The headings above it, the outermost first.
         language: The document's.
         search: Lexemes of the text, of the headings and of the document's name.
-        embedded_with: Model of its ``PassageEmbedding``; empty: there is none.
+        embedded_with: Model of its ``PassageEmbedding``; empty: there is none; after a ``!`` the
+            model that refused the text.
     """
 
     document = models.ForeignKey(

@@ -59,7 +59,7 @@ def test_a_sound_installation(alone: None, heartbit: Command, worker: Worker) ->
     assert checks["provider openai"]["detail"].startswith("It takes the key and lists ")
     assert {name for name, check in checks.items() if check["status"] == "ok"} >= {
         *("state directory", "embedded", "postgres", "migrations", "valkey", "direct database"),
-        *("workers", "key files", "agents", "provider openai", "disk", "default model"),
+        *("workers", "broker", "key files", "agents", "provider openai", "disk", "default model"),
     }
 
 

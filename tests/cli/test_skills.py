@@ -71,6 +71,15 @@ def test_a_skill_is_added_shown_given_changed_rolled_back_and_removed(
     assert not Skill.objects.filter(workspace=workspace).exists()
 
 
+def test_keys_that_are_kept_as_metadata_are_said(place: Place, tmp_path: Path) -> None:
+    folder = written(tmp_path / "greeting", body="Say hello.", words=b"Hej.")
+    main = folder / "SKILL.md"
+    main.write_text(main.read_text().replace("---\n", "---\nargument-hint: '[name]'\n", 1))
+    added = place("add", str(folder))
+    assert added.out == "greeting is v1 now.\n"
+    assert "kept as metadata, without an effect here: argument-hint (" in added.err
+
+
 def test_an_archive_is_added_too_and_printed_as_json(
     place: Place, workspace: Workspace, tmp_path: Path
 ) -> None:

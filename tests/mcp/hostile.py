@@ -12,9 +12,9 @@ from typing import Any
 
 WAY = sys.argv[1]
 GOOD = {"name": "good", "description": "Be good.", "inputSchema": {"type": "object"}}
-TOOLS: dict[str, list[dict[str, Any]]] = {
+TOOLS: dict[str, list[Any]] = {
     "many": [{**GOOD, "name": f"tool{number}"} for number in range(1_000)],
-    "long": [{**GOOD, "description": "x" * 60_000, "name": f"t{n}"} for n in range(40)],
+    "long": [{**GOOD, "description": "x" * 7_900, "name": f"t{n}"} for n in range(200)],
     "schemas": [
         GOOD,
         {**GOOD, "name": "loop", "inputSchema": {"type": "object", "$ref": "#"}},
@@ -28,7 +28,15 @@ TOOLS: dict[str, list[dict[str, Any]]] = {
         {**GOOD, "name": "a\0b"},
         {**GOOD, "description": "Be\0 good\u202e."},
     ],
-    "unlawful": [{**GOOD, "inputSchema": {"type": "array"}}],
+    "unlawful": [
+        {"name": "bare"},
+        GOOD,
+        {**GOOD, "name": "array", "inputSchema": {"type": "array"}},
+        {**GOOD, "name": 7},
+        {**GOOD, "name": "better"},
+        None,
+    ],
+    "story": [{**GOOD, "description": "x" * 1_100_000, "name": "story"}, GOOD],
     "lies": [
         {**GOOD, "outputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}}}
     ],
@@ -60,6 +68,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any] | None:
         case "tools/list" if WAY == "slow":
             first = [{**GOOD, "name": f"early{number}"} for number in range(100)]
             return {"tools": first, "nextCursor": "more"}
+        case "tools/list" if WAY == "unreadable":
+            return {"tools": "nothing of the kind"}
         case "tools/list":
             return {"tools": TOOLS.get(WAY, [GOOD])}
         case "tools/call":
@@ -88,6 +98,9 @@ def called(request: dict[str, Any]) -> dict[str, Any] | None:
             return {"content": "nothing of the kind"}
         case "lies":
             return {"content": [], "structuredContent": {"n": "seven"}}
+        case "summary":
+            data = {"items": [{"title": "zinnia"}]}
+            return {"content": [{"type": "text", "text": "1 item"}], "structuredContent": data}
     return {"content": [{"type": "text", "text": f"good: {request['params']['arguments']}"}]}
 
 

@@ -133,7 +133,7 @@ async def dies(endpoint: McpEndpoint) -> None:
     [
         ("start", McpConnectionError, "start failed: its process ended: no licence."),
         ("silent", McpConnectionError, "silent failed: it did not answer within 1 s."),
-        ("unlawful", McpConnectionError, "failed: its answer is not what the protocol says."),
+        ("unreadable", McpConnectionError, "failed: its answer is not what the protocol says."),
         ("many", McpListingError, "many is refused: it has more than 256 tools."),
         ("long", McpListingError, "its list of tools has more than 1,000,000 characters."),
         ("endless", McpListingError, "its list of tools has more than 32 pages."),
@@ -177,6 +177,27 @@ async def test_tools_that_cannot_be_used_are_left_out_with_the_reason() -> None:
         assert list(connection.offer.tools) == ["good", "loop"]
         assert set(connection.offer.left_out) == {"remote", "nul", "big", "story", "good"}
         assert connection.offer.left_out["good"] == "it is listed twice"
+
+
+async def test_a_malformed_or_too_long_tool_does_not_cost_the_others() -> None:
+    async with connected(hostile("unlawful")) as connection:
+        assert list(connection.offer.tools) == ["good", "better"]
+        assert connection.offer.left_out == {
+            "bare": "inputSchema: Field required",
+            "array": "inputSchema.type: Input should be 'object'",
+            "tool 3": "name: Input should be a valid string",
+            "tool 4": "the tool: Input should be a valid dictionary or instance of Tool",
+        }
+        assert await called(connection, "good") == "good: {}"
+    async with connected(hostile("story")) as connection:
+        assert list(connection.offer.tools) == ["good"]
+        assert "description has more than" in connection.offer.left_out["story"]
+
+
+async def test_data_beside_a_summary_reaches_the_model() -> None:
+    async with connected(hostile("summary")) as connection:
+        answer = await called(connection, "good")
+    assert answer == '1 item\n{"items": [{"title": "zinnia"}]}'
 
 
 async def test_what_a_process_started_ends_with_it() -> None:

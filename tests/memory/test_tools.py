@@ -91,9 +91,8 @@ def kept(here: ToolContext, text: str, **more: Any) -> MemoryItem:
 
 def test_the_tools_have_their_effects_and_recall_gives_private_data() -> None:
     assert {name: spec.effect for name, spec in SPECS.items()} == dict.fromkeys(
-        ("remember", "recall", "update_memory", "forget", "consolidate_memories"),
-        Effect.TRANSACTIONAL,
-    ) | {"search_knowledge": Effect.PURE}
+        ("remember", "update_memory", "forget", "consolidate_memories"), Effect.TRANSACTIONAL
+    ) | dict.fromkeys(("recall", "search_knowledge"), Effect.PURE)
     assert SPECS["recall"].labels == {Label.PRIVATE}
 
 

@@ -286,17 +286,17 @@ class TestWhoIsAsked:
     async def test_pure_tools_are_not_asked_for_when_effects_are(
         self, studio: Studio, agent: Create
     ) -> None:
-        tools = ("calculate", "blackboard_write")
+        tools = ("calculate", "recall", "blackboard_write")
         await orm.run_in_thread(lambda: agent(tools=tools, approval="effects"))
         run_id = await studio.start(
-            '[[calls: calculate {"expression": "1"}, blackboard_write {"key": "a", "value": "b"}]]'
-            " [[text: Done.]]"
+            '[[calls: calculate {"expression": "1"}, recall {"query": "tea"}, '
+            'blackboard_write {"key": "a", "value": "b"}]] [[text: Done.]]'
         )
         [call] = await waiting(studio, run_id)
         assert call.tool == "blackboard_write"
         await orm.run_in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
         run = await wait_for_end(run_id, studio.host.window)
-        assert [status for status, _ in await results(run)] == ["ok", "ok"]
+        assert [status for status, _ in await results(run)] == ["ok", "ok", "ok"]
 
 
 class TestAlwaysAllow:
@@ -340,7 +340,7 @@ class TestAlwaysAllow:
     async def test_another_tools_call_waits_all_the_same(
         self, studio: Studio, agent: Create
     ) -> None:
-        tools = ("calculate", "blackboard_write")
+        tools = ("calculate", "recall", "blackboard_write")
         await orm.run_in_thread(lambda: agent(tools=tools, approval="always"))
         run_id = await studio.start(
             '[[calls: calculate {"expression": "1"}, blackboard_write {"key": "a", "value": "b"}]]'

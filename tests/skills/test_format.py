@@ -42,6 +42,31 @@ def test_a_skill_is_read_with_everything_that_the_format_has() -> None:
     assert folder.files == {"references/a": b"1"}
 
 
+def test_keys_of_other_products_are_kept_as_metadata_and_named() -> None:
+    more = (
+        "version: 1.2\nargument-hint: '[file]'\nuser-invocable: true\nmodel:\n"
+        "hooks: {PreToolUse: [{matcher: Bash}]}\nmetadata: {author: Ann}\n"
+    )
+    folder = read_folder(skill_files(more=more))
+    assert folder.spec.metadata == {
+        "author": "Ann",
+        "version": "1.2",
+        "argument-hint": "[file]",
+        "user-invocable": "true",
+        "hooks": '{"PreToolUse": [{"matcher": "Bash"}]}',
+    }
+    assert folder.note == (
+        "SKILL.md: kept as metadata, without an effect here: argument-hint, hooks, "
+        "user-invocable, version (the settings of skills are name, description, license, "
+        "compatibility, metadata, allowed-tools)."
+    )
+    again = read_folder({"SKILL.md": front_matter.compose(folder.spec).encode()})
+    assert (again.spec, again.note) == (folder.spec, "")
+    older_one = read_folder(older(**{"skill.json": OLDER | {"role": "x"}}))
+    assert older_one.spec.metadata == {"version": "2.1", "role": "x"}
+    assert older_one.note.startswith("skill.json: kept as metadata, without an effect here: role (")
+
+
 def test_a_folder_inside_the_archive_is_the_skill_and_litter_is_none_of_it() -> None:
     inside = {f"pack/greeting/{path}": data for path, data in skill_files(a=b"1").items()}
     litter = {"__MACOSX/x": b"", "pack/greeting/.DS_Store": b"", "pack/greeting/.git/HEAD": b""}
@@ -75,7 +100,7 @@ def test_a_folder_inside_the_archive_is_the_skill_and_litter_is_none_of_it() -> 
         (f"---\nname: a\ndescription: {'b' * 1025}\n---\nx", "description must have at most 1024"),
         (f"{BEGINNING}---\n", "SKILL.md: body must not be empty."),
         (f"{BEGINNING}body: x\n---\nx", "body is no key: write it below the front matter"),
-        (f"{BEGINNING}model: x\n---\nx", "model is not a setting of skills (name, description"),
+        (f"{BEGINNING}a: x\nmetadata: {{a: y}}\n---\nx", "a is also under metadata: leave one"),
         (f"{BEGINNING}metadata: {{a: [1]}}\n---\nx", "metadata.a must be text in quotes"),
         (f"{BEGINNING}allowed-tools: 3\n---\nx", "allowed-tools must be an array, not 3."),
     ],
@@ -105,8 +130,8 @@ def test_what_is_wrong_with_a_folder_is_named(files: dict[str, bytes], sentence:
 
 
 def test_all_faults_are_named_at_once() -> None:
-    said = fault_of({"SKILL.md": b"---\nname: A\nmodel: x\n---\n"})
-    for sentence in ('name is "A"', "description is missing", "model is not", "body must not"):
+    said = fault_of({"SKILL.md": b"---\nname: A\nlicense: 3\n---\n"})
+    for sentence in ('name is "A"', "description is missing", "license must be", "body must not"):
         assert sentence in said
 
 
@@ -161,7 +186,6 @@ def test_the_older_format_becomes_the_open_one() -> None:
         (older(**{"system-prompt.md": None}), "There is no system-prompt.md beside skill.json"),
         (older(**{"skill.json": "{"}), "skill.json cannot be read: "),
         (older(**{"skill.json": []}), "skill.json is no JSON object"),
-        (older(**{"skill.json": OLDER | {"role": "x"}}), "role is not a setting of skills"),
         (older(**{"skill.json": OLDER | {"required_tools": []}}), "say the same: keep one."),
         (older(**{"workflows.json": "["}), "workflows.json cannot be read: "),
     ],

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agents.models import Run
+from tests.testing.page import EXAMPLES, PAGE
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.command import Command
 
-PAGE = (Path(__file__).parents[2] / "docs/howto/test-your-agents.md").read_text()
-WRITTEN, RECORDED = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+WRITTEN, RECORDED = EXAMPLES[:2]
 CASSETTE = "cassettes/where-is-a1.json"
 
 

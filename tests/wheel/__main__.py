@@ -13,6 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.testing.page import written_test
 from tests.wheel.environment import EXTRAS, Environment
 from tests.wheel.pages import Pages
 from tests.wheel.processes import Up, leftovers
@@ -69,6 +70,8 @@ def _play(environment: Environment) -> None:
     for extra in EXTRAS:
         with _step(f"installed the extra `{extra}` as the hint says"):
             environment.install_extra(extra)
+    with _step("played the tests of the page on testing agents"):
+        _check("1 passed" in environment.play_tests(written_test()), "they did not pass")
     _check(not leftovers(environment.place), "processes are left")
 
 

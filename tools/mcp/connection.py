@@ -33,6 +33,7 @@ from tools.mcp.prompts import prompt_tools
 from tools.mcp.rendering import as_text
 from tools.mcp.resources import resource_tools
 from tools.mcp.stdio import stdio
+from tools.mcp.tool_screen import ToolScreen
 from tools.registry import definition_hash
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class McpConnection:
         self._owner: asyncio.Task[None] | None = None
         self._failure: Exception | None = None
         self._transport_used: GuardedMcpTransport | None = None
+        self._screen = ToolScreen()
 
     @property
     def is_open(self) -> bool:
@@ -202,13 +204,14 @@ class McpConnection:
         try:
             async with self._transport() as transport:
                 client = Client(
-                    transport,
+                    self._screen.over(transport),
                     client_info=_INFO,
                     cache=None,
                     message_handler=self._heard,
                     elicitation_callback=self._decline,
                 )
                 async with client:
+                    self._screen.version = client.protocol_version
                     self._say(f"Connected to {_title(client)}; reading its tools.")
                     heard = asyncio.Event()
                     listening = asyncio.create_task(self._listen(client, heard))
@@ -218,7 +221,7 @@ class McpConnection:
                             async with asyncio.timeout(_LISTEN_SECONDS):
                                 await heard.wait()
                         own = resource_tools(client) | prompt_tools(client)
-                        self.offer = await read_offer(client, own, self._say)
+                        self.offer = await read_offer(client, own, self._screen, self._say)
                         self._opened.set_result(client)
                         await self._end.wait()
                     finally:
@@ -289,7 +292,7 @@ class McpConnection:
                 self._is_stale = False
                 client = self._opened.result()
                 own = resource_tools(client) | prompt_tools(client)
-                self.offer = await read_offer(client, own)
+                self.offer = await read_offer(client, own, self._screen)
                 self._hashes.clear()
 
     def _check(self, tool: PinnedTool) -> None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import mcp_types
     from mcp import Client
 
+    from tools.mcp.tool_screen import ToolScreen
+
 _NEITHER: Final = re.compile(r"[^a-z0-9]+")
 MAX_TOOLS: Final = 256
 MAX_PAGES: Final = 32
@@ -55,13 +57,17 @@ class Offer:
 
 
 async def read_offer(
-    client: Client, own: Mapping[str, mcp_types.Tool], say: Callable[[str], None] = _nothing
+    client: Client,
+    own: Mapping[str, mcp_types.Tool],
+    screen: ToolScreen,
+    say: Callable[[str], None] = _nothing,
 ) -> Offer:
     """Return the tools that a server offers.
 
     Args:
         client: The server's client.
         own: Tools of ours for other things that it has, by name.
+        screen: Screen of the client's messages, which takes malformed tools out.
         say: Takes sentences on the progress, for people.
 
     Raises:
@@ -73,20 +79,21 @@ async def read_offer(
     offer, size, cursor = Offer(dict(own), {}), 0, None
     for number in range(1, MAX_PAGES + 1):
         page = await client.list_tools(cursor=cursor)
+        offer.left_out.update(screen.take_malformed())
         for tool in page.tools:
-            size += len(tool.description or "") + _size(tool.input_schema)
-            if size > MAX_LISTING_CHARACTERS:
-                raise McpListingError(
-                    f"its list of tools has more than {MAX_LISTING_CHARACTERS:,} characters"
-                )
             if tool.name in offer.tools:
                 offer.left_out[tool.name] = "it is listed twice"
             elif fault := _fault(tool):
                 offer.left_out[tool.name[:MAX_NAME_CHARACTERS]] = fault
             else:
                 offer.tools[tool.name] = tool
-            if len(offer.tools) + len(offer.left_out) > MAX_TOOLS:
-                raise McpListingError(f"it has more than {MAX_TOOLS} tools")
+                size += len(tool.description or "") + _size(tool.input_schema)
+            if size > MAX_LISTING_CHARACTERS:
+                raise McpListingError(
+                    f"its list of tools has more than {MAX_LISTING_CHARACTERS:,} characters"
+                )
+        if len(offer.tools) + len(offer.left_out) > MAX_TOOLS:
+            raise McpListingError(f"it has more than {MAX_TOOLS} tools")
         cursor = page.next_cursor
         if cursor is None:
             return offer

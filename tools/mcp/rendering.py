@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import mcp_types
+
+from heartbit_site.base.json_values import MAX_VALUES, has_too_many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,15 +18,41 @@ _BASE64_BYTES = 3 / 4
 
 
 def as_text(result: mcp_types.CallToolResult) -> str:
-    """Return a result as text: its content, else its structured content as JSON.
+    """Return a result as text: its content, and its structured content as JSON.
 
-    Servers repeat structured content as text, so it is added only where there is no text.
+    Most servers repeat structured content as text; then it is left out.
     """
     parts = [_block(block) for block in result.content]
-    has_text = any(isinstance(block, mcp_types.TextContent) for block in result.content)
-    if result.structured_content is not None and not has_text:
+    if result.structured_content is not None and not _is_repeated(result):
         parts.append(json.dumps(result.structured_content, ensure_ascii=False))
     return _joined(parts)
+
+
+def _is_repeated(result: mcp_types.CallToolResult) -> bool:
+    """Return True if the text blocks say the structured content, as the SDKs write it.
+
+    They write it as JSON in one block. A value that is no object they wrap as ``{"result": ...}``,
+    and write as its own text, or each element of an array as a block.
+    """
+    structured: Any = result.structured_content
+    texts = [block.text for block in result.content if isinstance(block, mcp_types.TextContent)]
+    values = [_parsed(text) for text in texts]
+    if structured in values:
+        return True
+    if not isinstance(structured, dict) or structured.keys() != {"result"}:
+        return False
+    wrapped = structured["result"]
+    return wrapped in values or wrapped in texts or wrapped in (values, texts)
+
+
+def _parsed(text: str) -> Any:
+    """Return the value of a JSON text, or a text that is no JSON, or too much of it, as it is."""
+    if len(text) > MAX_VALUES and has_too_many(text.encode("utf-8", "replace")):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def resource_as_text(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 from contextlib import asynccontextmanager
@@ -58,15 +59,21 @@ _LIMITED: Final = (
 )
 
 
+_ERROR: Final = re.compile(r"error\b|no such file", re.IGNORECASE)
+_MISSING: Final = re.compile(
+    "cannot find (?:module|package)|no such file|no module named|can't open file|module_not_found",
+    re.IGNORECASE,
+)
 _probed = Probed()
 
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """Bounds of what a process may send before it has to wait."""
+    """Bounds of what a process may send before it has to wait, and of what it sees."""
 
     pace: MessagePace
     requests: OpenRequests
+    is_walled: bool
 
 
 @asynccontextmanager
@@ -81,9 +88,10 @@ async def stdio(words: Sequence[str], *, number: int) -> AsyncIterator[Transport
         McpConnectionError: The program cannot be started.
     """
     with scratch_folder("mcp") as home:
-        async with _started(read_line(words), str(home), number) as process:
+        line = read_line(words)
+        async with _started(line, str(home), number) as process:
             tail = bytearray()
-            bounds = _Bounds(MessagePace(), OpenRequests())
+            bounds = _Bounds(MessagePace(), OpenRequests(), is_walled=not line.is_open)
             ending = anyio.Event()
             async with anyio.create_task_group() as tasks:
                 incoming, messages = anyio.create_memory_object_stream[Any](0)
@@ -194,9 +202,23 @@ async def _read(
             return
     if ending.is_set():
         return
-    if text := tail.decode("utf-8", "replace").strip():
-        raise McpConnectionError(f"its process ended: {text.splitlines()[-1].strip()[:300]}")
-    raise McpConnectionError("its process ended")
+    raise McpConnectionError(_end_reason(tail.decode("utf-8", "replace"), bounds))
+
+
+def _end_reason(text: str, bounds: _Bounds) -> str:
+    """Return why a process ended: the error among its last lines, with a remedy if there is one."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return "its process ended"
+    # Node's last line is its version.
+    errors = [line for line in lines if _ERROR.search(line)]
+    reason = f"its process ended: {(errors or lines)[-1][:300]}"
+    if bounds.is_walled and _MISSING.search(text):
+        reason += (
+            "; it sees /usr, its home and what its line in HEARTBIT_MCP_COMMANDS names: write "
+            "+read=FOLDER before the program for a folder that it needs"
+        )
+    return reason
 
 
 async def _lines(output: ByteReceiveStream) -> AsyncIterator[bytes]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _SCRATCH: Final = 64 * MEGABYTE
 #: Configuration of the machine that programs read, and that says nothing of its people.
 _USUAL: Final = ("/etc/localtime", "/etc/timezone", "/etc/alternatives", "/etc/mime.types")
+_MODULES: Final = "node_modules"
 _BASE: Final = re.compile(r"^home[ \t]*=(.+)$", re.MULTILINE)
 
 
@@ -62,7 +63,8 @@ def _visible(line: ProgramLine) -> Iterator[str]:
     """Yield what a line names and the machine's programs do not hold: its files, and its package.
 
     A program in the folder ``bin`` of a package brings the package, and the interpreter that a
-    virtual environment was made of.
+    virtual environment was made of; one in a folder ``node_modules`` brings that, with the packages
+    that it uses.
     """
     yield from line.read
     named = [word.partition("=")[2] or word for word in line.words if "/" in word]
@@ -77,6 +79,9 @@ def _visible(line: ProgramLine) -> Iterator[str]:
 
 
 def _package(program: Path) -> Iterator[str]:
+    if _MODULES in program.parts:
+        yield str(Path(*program.parts[: program.parts.index(_MODULES) + 1]))
+        return
     root = program.parent.parent
     if program.parent.name != "bin" or root.is_relative_to("/usr") or not (root / "lib").is_dir():
         return

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agents.llm.adapters.adaptation import stream_adapted
 from agents.llm.adapters.anthropic_request import request_body
 from agents.llm.adapters.anthropic_stream import AnthropicDecoder
 from agents.llm.profiles import COMPATIBLE, Profile
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator, AsyncIterator
 
     from agents.llm.adapters.exchange import Exchange
     from agents.llm.messages import ChatRequest, StreamEvent
@@ -26,7 +27,7 @@ def anthropic_headers(secret: str) -> dict[str, str]:
     return headers
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AnthropicModel:
     """A ``ChatModel`` that speaks Messages."""
 
@@ -40,7 +41,10 @@ class AnthropicModel:
 
     def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
         """See ``ChatModel.stream``."""
-        endpoint = self.exchange.endpoint
-        body = request_body(request, endpoint=endpoint, profile=self.profile)
-        decoder = AnthropicDecoder(endpoint)
-        return self.exchange.stream(body, decoder, request)
+
+        def ask(sent: ChatRequest, profile: Profile) -> AsyncGenerator[StreamEvent, None]:
+            endpoint = self.exchange.endpoint
+            body = request_body(sent, endpoint=endpoint, profile=profile)
+            return self.exchange.stream(body, AnthropicDecoder(endpoint), sent)
+
+        return stream_adapted(self, request, ask)

@@ -34,6 +34,8 @@ _TITLE = re.compile(r"<title[^>]{0,200}>(.{0,200}?)</title>", re.IGNORECASE | re
 _HEAD_CHARACTERS = 8_000
 _FAILED_FINISH = re.compile("^error$|malformed|unexpected_tool_call", re.IGNORECASE)
 _STATUS = re.compile("[45][0-9][0-9]")
+# Code of Groq's refusal of its own model's malformed call: the request was in order.
+_WRITTEN_BY_MODEL = "tool_use_failed"
 
 # HTTP status that corresponds to an error inside a 200 stream.
 _STATUS_OF_KIND = {
@@ -72,6 +74,11 @@ def status_error(
     error = as_dict(payload.get("error", payload))
     kinds, detail = _describe(payload.get("error", payload))
     wait = _retry_delay(error) if wait is None else wait
+    if _WRITTEN_BY_MODEL in kinds:
+        return StreamTruncatedError(
+            f"{endpoint.label} could not read the tool call that the model wrote"
+            f"{in_brackets(endpoint, detail)}; try again."
+        )
     if status == 429 and _STATUS_OF_KIND.get(kinds[0]) == 402:
         status = 402  # no credit left: waiting does not help
     return _error(endpoint, status, detail=detail, wait=wait)
@@ -137,7 +144,9 @@ def _describe(error: Any) -> tuple[tuple[str, str], str]:
         return ("", ""), error
     fields = as_dict(error)
     code, kind = fields.get("code"), fields.get("type")
-    detail = as_str(fields.get("message")) or as_str(fields.get("detail"))
+    said = fields.get("message") or fields.get("detail") or ""
+    # Servers that check with pydantic send a list of faults, Mistral's in an object.
+    detail = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
     raw = as_str(as_dict(fields.get("metadata")).get("raw"))  # OpenRouter: the upstream's message
     if raw and raw not in detail:
         detail = f"{detail}: {raw}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from agents.llm.adapters.adaptation import stream_adapted
 from agents.llm.adapters.openai_request import request_body
 from agents.llm.adapters.openai_stream import OpenAIDecoder
 from agents.llm.profiles import COMPATIBLE, Profile
@@ -21,7 +22,7 @@ def openai_headers(secret: str) -> dict[str, str]:
     return {"authorization": f"Bearer {secret}"} if secret else {}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OpenAIModel:
     """A ``ChatModel`` that speaks Chat Completions."""
 
@@ -41,9 +42,13 @@ class OpenAIModel:
         self, request: ChatRequest, extra: Mapping[str, Any]
     ) -> AsyncGenerator[StreamEvent, None]:
         """Stream with extra fields in the body, such as ``response_format``."""
-        endpoint = self.exchange.endpoint
-        body = request_body(request, endpoint=endpoint, profile=self.profile)
-        body.update(extra)
-        # Unique in the conversation, and equal for a repeated request.
-        decoder = OpenAIDecoder(endpoint, call_prefix=f"call_{len(request.messages)}")
-        return self.exchange.stream(body, decoder, request)
+
+        def ask(sent: ChatRequest, profile: Profile) -> AsyncGenerator[StreamEvent, None]:
+            endpoint = self.exchange.endpoint
+            body = request_body(sent, endpoint=endpoint, profile=profile)
+            body.update(extra)
+            # Unique in the conversation, and equal for a repeated request.
+            decoder = OpenAIDecoder(endpoint, call_prefix=f"call_{len(request.messages)}")
+            return self.exchange.stream(body, decoder, sent)
+
+        return stream_adapted(self, request, ask)

@@ -31,9 +31,10 @@ def request_body(request: ChatRequest, *, endpoint: Endpoint, profile: Profile) 
         "model": endpoint.model,
         "messages": _messages(request, provider=endpoint.provider),
         "stream": True,
-        "stream_options": {"include_usage": True},
         profile.max_tokens_field: limit,
     }
+    if profile.stream_usage:
+        body["stream_options"] = {"include_usage": True}
     if profile.sampling and request.temperature is not None:
         body["temperature"] = request.temperature
     if profile.sampling and request.stop:

@@ -139,6 +139,8 @@ def _change(agent: AgentDetailOut, skills: list[str], sentence: str) -> int:
 
 
 def _saved(done: SavedSkillOut, sentence: str) -> int:
+    if done.note:
+        note(done.note)
     for one in done.published:
         if one.problem:
             note(f"{one.agent} was not published again: {one.problem}")

@@ -1,0 +1,118 @@
+"""Adaptation to a server that refuses a part of a request, learned from its refusal.
+
+What a server takes is a profile. A refusal that names a part of the request changes the profile of
+the adapter, which lives as long as the provider's account is unchanged, and the request is sent
+again at once: a process is refused once, not once a request.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from contextlib import aclosing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from agents.llm.adapters.plain_tools import with_plain_tools
+from agents.llm.errors import RequestRejectedError
+from agents.llm.messages import Completion
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from agents.llm.messages import ChatRequest, StreamEvent
+    from agents.llm.profiles import Profile
+
+logger = logging.getLogger(__name__)
+
+#: Changes of a profile, by what a refusal names; the first that is named, and helps, is made.
+_LESSONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+    ("stream_options", {"stream_usage": False}),
+    ("max_completion_tokens", {"max_tokens_field": "max_completion_tokens"}),
+    ("tool_choice", {"forced_tool_choice": False}),
+    ("reasoning_effort", {"reasoning_efforts": (), "tools_reasoning_effort": None}),
+    ("temperature", {"sampling": False}),
+)
+_UNSUPPORTED: Final = re.compile(
+    "unsupported|not support|not permitted|not allowed|extra|unknown|unrecogni[sz]ed|unexpected",
+    re.IGNORECASE,
+)
+_ABOUT_SCHEMAS: Final = re.compile("schema|anyof|oneof|allof|propert", re.IGNORECASE)
+_TOOL_NUMBER: Final = re.compile(r"\btools(?:\.|\[)([0-9]{1,4})\b\]?")
+
+
+class Adaptable(Protocol):
+    """An adapter with the profile of its model."""
+
+    profile: Profile
+
+    @property
+    def name(self) -> str:
+        """``provider:model``."""
+        ...
+
+
+async def stream_adapted(
+    model: Adaptable,
+    request: ChatRequest,
+    ask: Callable[[ChatRequest, Profile], AsyncGenerator[StreamEvent, None]],
+) -> AsyncGenerator[StreamEvent, None]:
+    """Stream an answer; learn from refusals.
+
+    Args:
+        model: The adapter, whose profile is changed by what is learned.
+        request: The request.
+        ask: Sends a request as a profile says.
+
+    Raises:
+        ModelError: See ``ChatModel.stream``.
+    """
+    while True:
+        profile, begun = model.profile, False
+        plain = None if profile.any_schema else with_plain_tools(request)
+        sent = request if plain is None else plain.request
+        try:
+            async with aclosing(ask(sent, profile)) as events:
+                async for event in events:
+                    begun = True
+                    if plain is not None and isinstance(event, Completion):
+                        yield replace(event, message=plain.restored(event.message))
+                    else:
+                        yield event
+            return
+        except RequestRejectedError as error:
+            lesson = None if begun else _lesson(str(error), request, profile)
+            if lesson is None:
+                raise _naming_tools(error, request) from error
+            logger.warning(
+                "requests to %s are sent otherwise from now on (%s), because it refused one: %s",
+                model.name,
+                ", ".join(f"{name}: {value}" for name, value in lesson.items()),
+                error,
+            )
+            model.profile = replace(model.profile, **lesson)
+
+
+def _lesson(refusal: str, request: ChatRequest, profile: Profile) -> dict[str, Any] | None:
+    """Return the change of the profile that a refusal asks for; None: none would help."""
+    if _UNSUPPORTED.search(refusal):
+        for part, change in _LESSONS:
+            known = all(getattr(profile, name) == value for name, value in change.items())
+            if part in refusal and not known:
+                return change
+    is_about_tools = profile.any_schema and _ABOUT_SCHEMAS.search(refusal)
+    if is_about_tools and with_plain_tools(request).request.tools != request.tools:
+        return {"any_schema": False}
+    return None
+
+
+def _naming_tools(error: RequestRejectedError, request: ChatRequest) -> RequestRejectedError:
+    """Return the error with the names of tools that the server numbers."""
+
+    def named(found: re.Match[str]) -> str:
+        number = int(found[1])
+        if number >= len(request.tools):
+            return found[0]
+        return f"{found[0]} (the tool {request.tools[number].name})"
+
+    return RequestRejectedError(_TOOL_NUMBER.sub(named, str(error)))

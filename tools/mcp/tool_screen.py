@@ -1,0 +1,75 @@
+"""Screen of the lists of tools that a server sends: a malformed tool does not cost the others.
+
+The SDK validates a list as a whole, and refuses all of it for one tool that is not as the protocol
+says; so such tools are taken out of the message before the SDK reads it.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import mcp_types
+from anyio.abc import ObjectReceiveStream
+from mcp.shared.message import SessionMessage
+from mcp_types.methods import validate_server_result
+from pydantic import ValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from mcp.client._transport import ReadStream, Transport, TransportStreams
+
+_LIST: Final = "tools/list"
+
+
+class ToolScreen(ObjectReceiveStream[SessionMessage | Exception]):
+    """Messages of a server, without malformed tools.
+
+    Attributes:
+        version: Version of the protocol that tools are checked by, once it is agreed on.
+    """
+
+    version: str = ""
+    _messages: ReadStream[SessionMessage | Exception]
+
+    def __init__(self) -> None:
+        self._malformed: dict[str, str] = {}
+
+    @asynccontextmanager
+    async def over(self, transport: Transport) -> AsyncIterator[TransportStreams]:
+        """Open a transport, with this screen over what the server sends."""
+        async with transport as (self._messages, outgoing):
+            yield self, outgoing
+
+    async def receive(self) -> SessionMessage | Exception:
+        """Return the next message."""
+        item = await self._messages.receive()
+        if self.version and isinstance(item, SessionMessage):
+            match item.message:
+                case mcp_types.JSONRPCResponse(result={"tools": list(tools)} as result):
+                    result["tools"] = [tool for tool in tools if self._is_usable(result, tool)]
+        return item
+
+    async def aclose(self) -> None:
+        """Close the server's stream."""
+        await self._messages.aclose()
+
+    def take_malformed(self) -> dict[str, str]:
+        """Return why tools were taken out, by name, since this was asked last."""
+        taken, self._malformed = self._malformed, {}
+        return taken
+
+    def _is_usable(self, result: dict[str, Any], tool: object) -> bool:
+        try:
+            validate_server_result(_LIST, self.version, {**result, "tools": [tool]})
+        except ValidationError as error:
+            first = error.errors(include_input=False, include_url=False)[0]
+            if first["loc"][:1] != ("tools",):
+                return True  # the fault is not the tool's
+            name = tool.get("name") if isinstance(tool, dict) else None
+            where = ".".join(str(each) for each in first["loc"][2:]) or "the tool"
+            label = name if isinstance(name, str) and name else f"tool {len(self._malformed) + 1}"
+            self._malformed[label[:128]] = f"{where}: {first['msg']}"
+            return False
+        return True
