@@ -77,10 +77,9 @@ class Cron:
             # A repeated local time stands for two moments, a skipped one for none.
             first, second = itertools.tee(wall for wall in walls if self._exists(wall))
             passes = (self._moments(first, fold=0), self._moments(second, fold=1))
-            moments = heapq.merge(*passes, reverse=reverse)
-        else:
-            moments = self._moments(map(self._past_leap, walls), fold=0)
-        return (moment for moment, _ in itertools.groupby(moments))
+            every = heapq.merge(*passes, reverse=reverse)
+            return _once(every)
+        return _once(self._moments(map(self._past_leap, walls), fold=0))
 
     @property
     def _follows_elapsed_time(self) -> bool:
@@ -104,6 +103,10 @@ class Cron:
         """See ``Recurrence``."""
         said: str = CronSim(self.expression, datetime.now(UTC)).explain()
         return f"{said} ({self.zone.key})"
+
+
+def _once(moments: Iterable[datetime]) -> Iterator[datetime]:
+    return (moment for moment, _ in itertools.groupby(moments))
 
 
 @dataclass(frozen=True, slots=True)

@@ -331,8 +331,21 @@ def test_a_subject_is_one_clean_line(value: bytes, subject: str) -> None:
         ("utf-8", "base64", b"w6k\r\n=", "\xe9"),
         ("utf-8", "BASE64 ", b"w6nDqcOpw", "\xe9\xe9\xe9"),
         ("latin1", "8bit", b"\x80\xe9", "\u20ac\xe9"),
-        ("us-ascii", "7bit", b"caf\xc3\xa9 \xff", "caf\xe9 \ufffd"),
-        ("", "", b"caf\xe9", "caf\xe9"),
+        (
+            *("us-ascii", "7bit", b"caf\xc3\xa9 \xff"),
+            "caf\xe9 \ufffd\n\n[Bytes at 1 place are no text in the encoding: read as \ufffd.]",
+        ),
+        (
+            *("", "", b"caf\xe9"),
+            "caf\xe9\n\n[No encoding is named: read as Windows-1252 (Western European), which is a "
+            "guess.]",
+        ),
+        (
+            *("", "8bit", "火车票一律为二等座。".encode("gbk")),
+            "火车票一律为二等座。\n\n"
+            "[No encoding is named: read as GB18030 (Chinese), which is a guess.]",
+        ),
+        ("ks_c_5601-1987", "8bit", "출장비".encode("cp949"), "출장비"),
         ("utf-16", "base64", base64.b64encode("\u20ac".encode("utf-16")), "\u20ac"),
         ("utf-7", "", b"+AGE-", "+AGE-"),
         ("hex", "", b"6161", "6161"),
@@ -352,6 +365,13 @@ def test_text_comes_out_of_every_encoding(
 
     check(mail)
     assert mail.text == text
+
+
+def test_html_names_its_charset_where_the_mail_names_none() -> None:
+    page = '<html><head><meta charset="Shift_JIS"></head><p>電車</p>'.encode("cp932")
+    assert read_mail(simple(page, Content_Type="text/html")).text == "電車"
+    named = read_mail(simple(page, Content_Type="text/html; charset=cp932"))
+    assert named.text == "電車"
 
 
 def test_a_long_text_says_that_it_is_cut() -> None:
