@@ -3,8 +3,8 @@
 It is run as a file by ``heartbit_site.base.reader_process``, and needs nothing but the standard
 library. Before the reader begins, the process gives up what reading needs not: capabilities, files
 but the interpreter's, the reader's own package and ``heartbit_site.base``, every way to write,
-connect, start a program or signal another process. Nothing of it needs privileges or namespaces, so that it holds in containers
-as well (docs/decisions/0052-readers-of-files-wall-themselves-in.md).
+connect, start a program or signal another process. Nothing of it needs privileges or namespaces, so
+that it holds in containers as well (docs/decisions/0052-readers-of-files-wall-themselves-in.md).
 """
 
 from __future__ import annotations
