@@ -62,7 +62,8 @@ async def web_fetch(
             f"{content_type}."
         )
     named = response.charset_encoding or html_charset(response.content)
-    source, problem = decode_text(response.content[:_MOST_OF_HTML], named)
+    part = response.content[:_MOST_OF_HTML]
+    source, problem = await asyncio.to_thread(decode_text, part, named)
     title, text = await _read(source, str(response.url), content_type)
     lines = [f"# {title}"] if title else []
     lines += [f"URL: {str(response.url)[:_MOST_OF_URL]}"]

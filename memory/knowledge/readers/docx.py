@@ -1,8 +1,8 @@
 """DOCX: paragraphs, headings by their styles, tables by row, text boxes, footnotes and endnotes.
 
 Tracked changes are read as accepted: what was inserted is text, what was deleted is none. Comments,
-headers and footers are left out. Elements are told by their local names, since the transitional and
-the strict form of the format have different namespaces.
+headers and footers are left out. Elements are compared by their local names, since the two forms of
+the format, transitional and strict, have different namespaces.
 """
 
 from __future__ import annotations
