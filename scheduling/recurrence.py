@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 SHORTEST_INTERVAL = 10  # seconds
 _FIELDS = 5
-_LONGEST_LEAP = timedelta(days=1)  # over the date line
+_LONGEST_LEAP = timedelta(hours=3)
 _MINUTE = timedelta(minutes=1)
 
 

@@ -112,7 +112,7 @@ def decode_text(data: bytes, charset: str = "") -> DecodedText:
         return _with_problem(decode_charset(data, charset))
     text = data.decode("utf-8", "replace")
     bad = text.count(_UNREADABLE)
-    good = sum(not one.isascii() for one in text) - bad
+    good = len(text) - len(text.encode("ascii", "ignore")) - bad
     if name or good >= _GOOD_FOR_ONE_BAD * bad:
         return _with_problem(text)
     return _guessed(data)
