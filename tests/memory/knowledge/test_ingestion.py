@@ -126,11 +126,11 @@ def test_what_was_left_out_of_many_parts_is_said_as_far_as_it_fits(
     base: KnowledgeBase,
 ) -> None:
     row, _ = save_document(base, "a.pdf", documents.pdf(["One."]), by=SYSTEM)
+    row.state = DocumentState.READING
+    row.save()
     for number in range(1, 31):
-        claimed = ingesting._claim_one()
-        assert claimed is not None
-        said = f"Page {number} is damaged."
-        assert storing.store_part(claimed, DocumentPart([], 40, number, said))
+        part = DocumentPart([], 40, number, f"Page {number} is damaged.")
+        assert storing.store_part(row, part)
     row.refresh_from_db()
     assert row.problem.startswith("Page 1 is damaged. Page 2 is damaged.")
     assert (len(row.problem), row.problem[-1]) == (500, "…")
