@@ -1,6 +1,7 @@
 """Recurrence of schedules: pure arithmetic over points in time, without a clock of its own.
 
-Daylight saving time, for cron expressions (as Debian's cron(8) has it; cronsim computes it):
+Daylight saving time, for cron expressions (as Debian's cron(8) has it; cronsim yields the local
+times, which are converted here: its own arithmetic is wrong where clocks change by half an hour):
 
 * A time of day that the clock skips is not lost: it fires right after the skip.
 * A time of day that repeats fires once, the first time.
@@ -13,6 +14,7 @@ Intervals are counted in elapsed seconds from the schedule's begin, whatever clo
 from __future__ import annotations
 
 import functools
+import heapq
 import itertools
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -24,13 +26,14 @@ from cronsim import CronSim, CronSimError
 from scheduling.errors import ScheduleError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from scheduling.models import Schedule
 
 SHORTEST_INTERVAL = 10  # seconds
 _FIELDS = 5
 _LONGEST_LEAP = timedelta(hours=3)
+_MINUTE = timedelta(minutes=1)
 
 
 class Recurrence(Protocol):
@@ -59,25 +62,51 @@ class Cron:
 
     def after(self, moment: datetime) -> Iterator[datetime]:
         """See ``Recurrence``."""
-        for slot in CronSim(self.expression, moment.astimezone(self.zone)):
-            # Within a repeated hour cronsim may return an occurrence of its first pass.
-            if slot > moment:
-                yield slot.astimezone(UTC)
+        return (slot for slot in self._slots(moment - _LONGEST_LEAP) if slot > moment)
 
     def before(self, moment: datetime) -> Iterator[datetime]:
         """See ``Recurrence``."""
-        # cronsim excludes the given moment, which may itself be an occurrence; and in the second
-        # pass of a repeated hour it would omit occurrences of the first pass with a later time.
-        later = (moment + _LONGEST_LEAP).astimezone(self.zone)
-        for slot in CronSim(self.expression, later, reverse=True):
-            if slot <= moment:
-                yield slot.astimezone(UTC)
+        slots = self._slots(moment + _LONGEST_LEAP, reverse=True)
+        return (slot for slot in slots if slot <= moment)
+
+    def _slots(self, begin: datetime, *, reverse: bool = False) -> Iterator[datetime]:
+        """Yield the occurrences from about ``begin`` on, in order and each once."""
+        local = begin.astimezone(self.zone).replace(tzinfo=None)
+        walls = CronSim(self.expression, local, reverse=reverse)
+        if self._follows_elapsed_time:
+            # A repeated local time stands for two moments, a skipped one for none.
+            first, second = itertools.tee(wall for wall in walls if self._exists(wall))
+            passes = (self._moments(first, fold=0), self._moments(second, fold=1))
+            every = heapq.merge(*passes, reverse=reverse)
+            return _once(every)
+        return _once(self._moments(map(self._past_leap, walls), fold=0))
+
+    @property
+    def _follows_elapsed_time(self) -> bool:
+        return any(field.startswith("*") for field in self.expression.split()[:2])
+
+    def _moments(self, walls: Iterable[datetime], *, fold: int) -> Iterator[datetime]:
+        return (wall.replace(tzinfo=self.zone, fold=fold).astimezone(UTC) for wall in walls)
+
+    def _past_leap(self, wall: datetime) -> datetime:
+        """Return a local time, or the first one after the leap that skips it."""
+        while not self._exists(wall):
+            wall += _MINUTE
+        return wall
+
+    def _exists(self, wall: datetime) -> bool:
+        there = wall.replace(tzinfo=self.zone).astimezone(UTC).astimezone(self.zone)
+        return there.replace(tzinfo=None, fold=0) == wall
 
     @property
     def words(self) -> str:
         """See ``Recurrence``."""
         said: str = CronSim(self.expression, datetime.now(UTC)).explain()
         return f"{said} ({self.zone.key})"
+
+
+def _once(moments: Iterable[datetime]) -> Iterator[datetime]:
+    return (moment for moment, _ in itertools.groupby(moments))
 
 
 @dataclass(frozen=True, slots=True)

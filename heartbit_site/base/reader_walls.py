@@ -2,9 +2,9 @@
 
 It is run as a file by ``heartbit_site.base.reader_process``, and needs nothing but the standard
 library. Before the reader begins, the process gives up what reading needs not: capabilities, files
-but the interpreter's and the reader's own package, every way to write, connect, start a program or
-signal another process. Nothing of it needs privileges or namespaces, so that it holds in containers
-as well (docs/decisions/0052-readers-of-files-wall-themselves-in.md).
+but the interpreter's, the reader's own package and ``heartbit_site.base``, every way to write,
+connect, start a program or signal another process. Nothing of it needs privileges or namespaces, so
+that it holds in containers as well (docs/decisions/0052-readers-of-files-wall-themselves-in.md).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def main(seconds: int, memory_bytes: int, script: str, words: list[str]) -> None
     Args:
         seconds: Limit of processor time.
         memory_bytes: Limit of the address space.
-        script: Path of the script; the package that it lies in may be read, too.
+        script: Path of the script; the package that it lies in may be read, and ours.
         words: Its arguments.
     """
     # When memory runs out, the kernel ends this process rather than the worker.
@@ -133,6 +133,9 @@ def _readable(script: Path) -> Iterator[tuple[str | Path, int]]:
     while (package.parent / "__init__.py").exists():
         package = package.parent
     yield package, _READ_FILE | _READ_DIRECTORY
+    own = Path(__file__).parent  # what readers share
+    yield own, _READ_FILE | _READ_DIRECTORY
+    yield own.parent / "__init__.py", _READ_FILE
     yield package.parent, _READ_DIRECTORY  # the import of the package looks for its name
 
 

@@ -63,7 +63,10 @@ class DocumentOut(View):
     hash: str = Field(description="SHA-256 of the content.")
     source: str = Field(description="Origin that was given, such as a URL; empty: none.")
     state: StateName
-    problem: str = Field(description="Reason of a failure; empty: it was read, or will be.")
+    problem: str = Field(
+        description="Reason of a failure, or parts of it that were guessed or left out; empty: all "
+        "was read, or will be."
+    )
     pages: int | None = Field(description="Null: its form has no pages, or it was not read yet.")
     pages_read: int
     passage_count: int = Field(description="Passages that are stored so far.")

@@ -29,12 +29,14 @@ class Extraction:
         above: Headings before the part, in order; those that apply to it are found by level.
         pages: Number of pages of the whole document; None: the form has no pages.
         pages_read: Number of the last page that was read; of a form without pages: 0.
+        problem: Sentences on what was guessed or could not be read; empty: all was read.
     """
 
     blocks: list[Block]
     above: list[Block] = field(default_factory=list)
     pages: int | None = None
     pages_read: int = 0
+    problem: str = ""
 
 
 class RefusedDocumentError(Exception):

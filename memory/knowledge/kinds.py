@@ -9,6 +9,8 @@ from memory.choices import DocumentKind
 from memory.errors import UnreadableDocumentError
 
 _HEAD: Final = 1_024
+#: Of UTF-16, with which those of UTF-32 begin in this order of bytes, and of UTF-32 in the other.
+_WIDE_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _ENDS: Final = {
     "md": DocumentKind.MARKDOWN,
     "markdown": DocumentKind.MARKDOWN,
@@ -31,8 +33,8 @@ def detect_kind(name: str, data: bytes) -> DocumentKind:
         return DocumentKind.PDF
     if head.startswith(b"PK\x03\x04") and b"word/document" in data:
         return DocumentKind.DOCX
-    is_utf16 = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    if (b"\0" in data[:8_192] and not is_utf16) or head.startswith(b"PK\x03\x04"):
+    is_wide = head.startswith(_WIDE_MARKS)
+    if (b"\0" in data[:8_192] and not is_wide) or head.startswith(b"PK\x03\x04"):
         raise UnreadableDocumentError(f"{name} is no document that can be read: add {READABLE}.")
     found = _ENDS.get(name.rpartition(".")[2].lower())
     if found is not None:

@@ -27,11 +27,13 @@ class DocumentPart:
         passages: Its passages in order.
         pages: Number of pages of the whole document; None: the form has none.
         pages_read: Number of the last page that was read.
+        problem: Sentences on what was guessed or could not be read; empty: all was read.
     """
 
     passages: list[PassageText]
     pages: int | None
     pages_read: int
+    problem: str = ""
 
     @property
     def is_last(self) -> bool:
@@ -62,4 +64,4 @@ def read_part(name: str, kind: str, data: bytes, *, pages_read: int) -> Document
     if "refused" in found:
         raise UnreadableDocumentError(f"{name} {found['refused']}.")
     passages = [PassageText(page, tuple(above), text) for page, above, text in found["passages"]]
-    return DocumentPart(passages, found["pages"], found["pages_read"])
+    return DocumentPart(passages, found["pages"], found["pages_read"], found["problem"])

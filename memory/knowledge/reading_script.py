@@ -28,7 +28,8 @@ def main(kind: str, first: int) -> None:
         first: Number of pages that were read before.
     """
     warnings.simplefilter("ignore")
-    logging.disable()
+    # A reader may look at what its library logs; no one else does.
+    logging.getLogger().addHandler(logging.NullHandler())
     data = sys.stdin.buffer.read()
     try:
         answer = json.dumps(_read(kind, data, first), ensure_ascii=False)
@@ -48,6 +49,10 @@ def _read(kind: str, data: bytes, first: int) -> dict[str, object]:
         return {"refused": str(refusal)}
     except RecursionError:
         return {"refused": "is nested too deeply"}
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001  a parser of hostile files may raise anything
+        return {"refused": "is damaged, and cannot be read"}
     passages = build_passages(reading)
     if sum(len(passage.text) for passage in passages) > MOST_CHARACTERS:
         return {"refused": f"has more than {MOST_CHARACTERS:,} characters: divide it"}
@@ -55,7 +60,12 @@ def _read(kind: str, data: bytes, first: int) -> dict[str, object]:
         (passage.page, list(map(_clean, passage.headings)), _clean(passage.text))
         for passage in passages
     ]
-    return {"pages": reading.pages, "pages_read": reading.pages_read, "passages": rows}
+    return {
+        "pages": reading.pages,
+        "pages_read": reading.pages_read,
+        "problem": _clean(reading.problem),
+        "passages": rows,
+    }
 
 
 def _clean(text: str) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from memory.knowledge.reader import DocumentPart
 
 _SAMPLE: Final = 5_000  # characters by which the language is known
+_MOST_SAID: Final = 500  # characters of the column
 _STORE: Final = """
 INSERT INTO memory_passage
     (document_id, base_id, position, page, headings, text, language, embedded_with, search)
@@ -59,12 +60,18 @@ def store_part(document: Document, part: DocumentPart) -> bool:
             execute(_STORE, values)
         row.language, row.pages, row.pages_read = language, part.pages, part.pages_read
         row.passage_count += len(texts)
+        if part.problem:
+            said = f"{row.problem} {part.problem}".strip()
+            row.problem = said if len(said) <= _MOST_SAID else f"{said[: _MOST_SAID - 2]} …"
         row.claimed_until, row.attempts = None, 0
         row.touched_at = row.updated_at = Now()
         if part.is_last:
             if not row.passage_count:
                 raise UnreadableDocumentError(
-                    f"{row.name} has no text: recognise the text of a scan before you upload it."
+                    f"{row.name} has no text that can be read: {row.problem}"
+                    if row.problem
+                    else f"{row.name} has no text: recognise the text of a scan before you upload "
+                    "it."
                 )
             row.state = DocumentState.READY
         row.save()

@@ -81,7 +81,8 @@ class Document(models.Model):
             before its first part is read.
         pages_read: Those whose passages are stored.
         passage_count: Passages that are stored.
-        problem: One sentence on why it could not be read; empty: it could, or is still to be read.
+        problem: Sentences on why it could not be read, or on what of it was guessed or left out;
+            empty: all was read, or is still to be read.
         claim: Number of the last claim of a worker, which fences what earlier ones write.
         claimed_until: Time until which a worker reads a part; null: none does.
         attempts: Claims since the last part that was stored.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from heartbit_site.cli.errors import USAGE
+from heartbit_site.cli.errors import FAILED, USAGE
 from memory.actions.ingest_documents import ingest_documents
 from memory.models import Document, KnowledgeBase
 from tests.fleet import wait_until
@@ -73,6 +73,38 @@ def test_documents_are_added_read_found_shown_and_deleted(
     assert place("delete", "handbook", "--yes").code == 0
     assert not KnowledgeBase.objects.filter(workspace=workspace).exists()
     assert not Document.objects.filter(base__workspace=workspace).exists()
+
+
+def test_files_of_a_folder_that_cannot_be_added_are_all_named_and_cost_no_other(
+    place: Place, workspace: Workspace, folder: Path
+) -> None:
+    (folder / "a picture.png").write_bytes(b"\x89PNG\r\n\0")
+    (folder / "empty.md").write_bytes(b"")
+    (folder / "large.txt").write_bytes(b"x" * 10_000_001)
+    (folder / "sub" / "gone.md").symlink_to(folder / "nowhere.md")
+    (folder / "z.md").write_text("The last one.")
+    place("create", "handbook")
+    added = place("add", "handbook", str(folder), str(folder / "none.md"))
+    assert added.out == "handbook.md: added\nz.md: added\nsub/canteen.pdf: added\n"
+    assert added.code == FAILED
+    for said in (
+        "a picture.png is no document that can be read: add text, Markdown, HTML, PDF or DOCX.",
+        "empty.md is empty.",
+        "large.txt is too large: a document has at most 10,000,000 bytes.",
+        "gone.md cannot be read: No such file or directory.",
+        "none.md cannot be read: No such file or directory.",
+        "heartbit: 5 files left out, 3 kept.",
+        "`heartbit knowledge documents handbook` shows progress.",
+    ):
+        assert said in added.err
+    again = place("add", "handbook", str(folder), "--json")
+    assert again.code == FAILED
+    found = json.loads(again.out)
+    assert [one["outcome"] for one in found["documents"]] == ["unchanged"] * 3
+    names = ["a picture.png", "empty.md", "large.txt", "sub/gone.md"]
+    assert [one["name"] for one in found["left_out"]] == names
+    assert found["left_out"][1]["problem"].endswith("empty.md is empty.")
+    place("delete", "handbook", "--yes")
 
 
 def test_a_base_follows_a_folder_of_the_drive(place: Place, workspace: Workspace) -> None:

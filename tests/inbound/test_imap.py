@@ -87,6 +87,30 @@ def told(talk: Callable[[socket.socket], None], **other: Any) -> str:
         return trouble(port, **other)
 
 
+def test_a_server_that_wants_to_know_the_client_before_it_opens_a_folder_is_told() -> None:
+    """So do 163.com and 126.com, which refuse each folder to a client that did not send ID."""
+    named = False
+
+    def talk(peer: socket.socket) -> None:
+        nonlocal named
+        peer.sendall(b"* OK here\r\n")
+        for line in peer.makefile("rb"):
+            tag, name, *rest = line.split()
+            if name == b"ID":
+                named = rest == [b'("name"', b'"Heartbit")']
+            if name == b"EXAMINE" and not named:
+                peer.sendall(tag + b" NO EXAMINE Unsafe Login. Please contact us\r\n")
+                continue
+            capability = b"* CAPABILITY IMAP4rev1 XLIST ID UIDPLUS\r\nTAG OK yes\r\n"
+            answers = GOOD | {"CAPABILITY": capability, "ID": b"* ID NIL\r\nTAG OK yes\r\n"}
+            peer.sendall(
+                answers[(rest[0] if name == b"UID" else name).decode()].replace(b"TAG", tag)
+            )
+
+    with talking(talk) as port, open_mailbox(account(port)) as mailbox:
+        assert mailbox.after(0, most=5) == [8]
+
+
 def test_new_mails_are_found_and_read_and_stay_unread(server: ImapServer) -> None:
     with open_mailbox(account(server.port)) as before:
         first = before.uid_next

@@ -67,16 +67,38 @@ def test_ten_years_of_a_time_of_day(expression: str, zone: ZoneInfo) -> None:
     assert back == expected[::-1]
 
 
-@pytest.mark.parametrize("zone", ZONES, ids=str)
-def test_ten_years_of_every_hour_follow_the_time_that_passes(zone: ZoneInfo) -> None:
-    quarter = timedelta(minutes=15)
-    count = (END - BEGIN) // quarter
-    passing = (BEGIN + quarter * number for number in range(1, count + 1))
-    expected = [moment for moment in passing if moment.astimezone(zone).minute == 0]
-    found = list(
-        itertools.takewhile(lambda slot: slot <= END, Cron("0 * * * *", zone).after(BEGIN))
-    )
-    assert found == expected
+ELAPSED: dict[str, Callable[[datetime], bool]] = {
+    "0 * * * *": lambda there: there.minute == 0,
+    "0 */4 * * *": lambda there: there.minute == 0 and there.hour % 4 == 0,
+    "*/15 */2 * * *": lambda there: there.minute % 15 == 0 and there.hour % 2 == 0,
+    "*/15 2 * * *": lambda there: there.minute % 15 == 0 and there.hour == 2,
+}
+
+
+@pytest.mark.parametrize(
+    # Half an hour; an offset of 45 minutes; two hours; at midnight; a day was left out.
+    ("zone", "begin", "years"),
+    [
+        (BERLIN, BEGIN, 2),
+        (LORD_HOWE, BEGIN, 2),
+        (ZoneInfo("Pacific/Chatham"), BEGIN, 2),
+        (ZoneInfo("Antarctica/Troll"), BEGIN, 2),
+        (ZoneInfo("America/Havana"), BEGIN, 2),
+        (ZoneInfo("Pacific/Apia"), utc("2011-06-01 00:00"), 1),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("expression", ELAPSED)
+def test_what_begins_with_a_star_follows_the_time_that_passes(
+    expression: str, zone: ZoneInfo, begin: datetime, years: int
+) -> None:
+    quarter, end = timedelta(minutes=15), begin + years * 365 * DAY
+    passing = (begin + quarter * number for number in range(1, (end - begin) // quarter + 1))
+    expected = [one for one in passing if ELAPSED[expression](one.astimezone(zone))]
+    cron = Cron(expression, zone)
+    assert list(itertools.takewhile(lambda one: one <= end, cron.after(begin))) == expected
+    back = list(itertools.takewhile(lambda one: one > begin, cron.before(end)))
+    assert back == expected[::-1]
 
 
 @pytest.mark.parametrize(

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import Field
 
+from heartbit_site.base.charsets import decode_text, html_charset
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.transport import FROM_PRIVATE_HOST
 from heartbit_site.base.reader_process import ReaderError, ReaderLimits, read_on_loop
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.connectors import page_reader
 from tools.http_messages import PRIVATE_HOST, Url, is_text
-from tools.mail.encodings import decode_charset
 from tools.mail.headers import one_line
 from tools.mail.html_text import text_of_html
-
-if TYPE_CHECKING:
-    import httpx
 
 PAGE_CHARACTERS = 20_000
 _MOST_OF_HTML = 3_000_000  # bytes
@@ -31,7 +27,6 @@ READ_SECONDS = 15.0
 _CPU_SECONDS = 10
 _MEMORY_BYTES = 500_000_000
 _OUTPUT_BYTES = 32_000_000
-_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
 _HEAD_BYTES = 4_096
 
 
@@ -66,11 +61,16 @@ async def web_fetch(
             f"The URL leads to no page but to a file of {len(response.content)} bytes, "
             f"{content_type}."
         )
-    title, text = await _read(response, content_type)
+    named = response.charset_encoding or html_charset(response.content)
+    part = response.content[:_MOST_OF_HTML]
+    source, problem = await asyncio.to_thread(decode_text, part, named)
+    title, text = await _read(source, str(response.url), content_type)
     lines = [f"# {title}"] if title else []
     lines += [f"URL: {str(response.url)[:_MOST_OF_URL]}"]
     if response.extensions.get(FROM_PRIVATE_HOST):
         lines.append(PRIVATE_HOST)
+    if problem:
+        lines.append(problem)
     lines += ["", text[start : start + PAGE_CHARACTERS]]
     end = start + PAGE_CHARACTERS
     if start and start >= len(text):
@@ -80,15 +80,12 @@ async def web_fetch(
     return "\n".join(lines)
 
 
-async def _read(response: httpx.Response, content_type: str) -> tuple[str, str]:
+async def _read(source: str, url: str, content_type: str) -> tuple[str, str]:
     """Return the title and the text of a page, or of another text file."""
-    declared = _CHARSET.search(response.content[:_HEAD_BYTES])
-    named = response.charset_encoding or (declared[1].decode("ascii") if declared else "")
-    source = decode_charset(response.content[:_MOST_OF_HTML], named)
     kind = content_type.partition(";")[0].strip().lower()
     if "html" not in kind and not (kind == "unknown" and "<html" in source[:_HEAD_BYTES].lower()):
         return "", source[: page_reader.MOST_CHARACTERS]
-    title, text = await _main_text(source, str(response.url))
+    title, text = await _main_text(source, url)
     if not text:  # pages of few words have no main text, and some are too much for the reader
         text = await asyncio.to_thread(text_of_html, source)
     return one_line(title, _MOST_OF_TITLE), text[: page_reader.MOST_CHARACTERS] or "(no text)"

@@ -13,7 +13,8 @@ import unicodedata
 from dataclasses import dataclass
 from email.message import Message
 
-from tools.mail.encodings import decode_base64, decode_charset
+from heartbit_site.base.charsets import decode_charset
+from tools.mail.encodings import decode_base64
 
 _MOST_BYTES = 1_048_576
 _MOST_FIELDS = 2_000

@@ -295,6 +295,9 @@ def _log_in(connection: Connection, account: MailAccount) -> None:
             f"password{_said(connection, account)}"
         )
     connection.state = "AUTH"
+    if "ID" in capabilities:
+        # Some servers (163.com, 126.com) open no folder before the client has named itself.
+        connection.command("ID", '("name" "Heartbit")')
 
 
 @contextmanager

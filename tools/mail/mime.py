@@ -144,6 +144,8 @@ def _references(headers: Headers) -> tuple[str, ...]:
 
 def _text(body: Body) -> str:
     text = clean_text(body.text).strip()
+    if text and body.problem:
+        text += f"\n\n[{body.problem}]"
     if len(text) > MOST_CHARACTERS:
         return text[: MOST_CHARACTERS - len(_CUT)] + _CUT
     return text + _CUT_EARLY if body.cut else text

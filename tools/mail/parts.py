@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tools.mail.encodings import decode_charset, decode_transfer
+from heartbit_site.base.charsets import decode_text, html_charset
+from tools.mail.encodings import decode_transfer
 from tools.mail.errors import UnreadableMailError
 from tools.mail.headers import content_of, one_line, split_header
 from tools.mail.html_text import text_of_html
@@ -57,11 +58,13 @@ class Body:
     Attributes:
         text: Text of all text parts, joined.
         cut: True if the texts were too long to be read to their end.
+        problem: Sentences on what was guessed or could not be read of the texts; may be empty.
         attachments: Its first 20 files.
     """
 
     text: str
     cut: bool
+    problem: str
     attachments: tuple[Attachment, ...]
 
 
@@ -76,6 +79,7 @@ def read_body(headers: Headers, content: bytes) -> Body:
     return Body(
         text="\n\n".join(text.words for text in texts if text.words),
         cut=reader.cut,
+        problem=" ".join(dict.fromkeys(text.problem for text in texts if text.problem)),
         attachments=tuple(reader.attachments),
     )
 
@@ -84,6 +88,7 @@ def read_body(headers: Headers, content: bytes) -> Body:
 class _Text:
     words: str
     plain: bool
+    problem: str
 
 
 class _Reader:
@@ -106,8 +111,8 @@ class _Reader:
         if said.attached or not (html or said.kind.startswith(("text/plain", "multipart/"))):
             self._attach(headers, said, content)
             return []
-        words = self._words(headers, said, content)
-        return [_Text(text_of_html(words) if html else words.strip("\n"), not html)]
+        words, problem = self._words(headers, said, content)
+        return [_Text(text_of_html(words) if html else words.strip("\n"), not html, problem)]
 
     def _many(self, said: Content, content: bytes, depth: int) -> list[_Text]:
         if depth > MOST_DEPTH:
@@ -133,13 +138,15 @@ class _Reader:
             encoding = headers.first("content-transfer-encoding")
             self.attachments.append(Attachment(said.name, kind, encoding, content))
 
-    def _words(self, headers: Headers, said: Content, content: bytes) -> str:
+    def _words(self, headers: Headers, said: Content, content: bytes) -> tuple[str, str]:
         data = decode_transfer(content, headers.first("content-transfer-encoding"))
         most = min(_MOST_OF_TEXT, self._left)
         self.cut = self.cut or len(data) > most
         self._left -= min(len(data), most)
-        text = decode_charset(data[:most], said.charset)
-        return text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
+        named = said.charset or (html_charset(data) if said.kind == "text/html" else "")
+        text, problem = decode_text(data[:most], named)
+        lines = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
+        return lines, problem
 
 
 def _best(found: list[list[_Text]]) -> list[_Text]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from pathlib import Path  # noqa: TC003  typer reads it
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
@@ -13,7 +14,14 @@ from heartbit_site.base.visible_text import visible
 from heartbit_site.cli import options
 from heartbit_site.cli.backend import checked
 from heartbit_site.cli.confirmation import confirm_removal, print_removed
-from heartbit_site.cli.errors import OK, CommandError
+from heartbit_site.cli.errors import (
+    CANNOT_START,
+    FAILED,
+    OK,
+    CommandError,
+    for_terminal,
+    say,
+)
 from heartbit_site.cli.groups import group
 from heartbit_site.cli.invocation import as_json, backend
 from heartbit_site.cli.output import NAME_WIDTH, TEXT_WIDTH, note, one_line, write, write_json
@@ -34,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from heartbit_site.cli.backend import Backend
-    from heartbit_site.contract.knowledge import PassageDetailOut
+    from heartbit_site.contract.knowledge import PassageDetailOut, SavedDocumentOut
 
 BASE = typer.Argument(metavar="BASE", help="The knowledge base's name.")
 PATHS = typer.Argument(metavar="PATH...", help="Documents, and folders of them.")
@@ -100,22 +108,40 @@ def documents(base: str = BASE) -> int:
 def add(base: str = BASE, paths: list[Path] = PATHS, *, source: str = SOURCE) -> int:
     """Add documents, or replace those of their names; a worker reads them.
 
-    A document has its file's name; in a folder, its path below the folder.
+    A document has its file's name; in a folder, its path below the folder. Files that cannot be
+    added are named at the end, and cost no other one; the exit code is then 1.
     """
     server = backend()
-    saved = []
-    for name, path in _files(paths):
-        body = checked(DocumentIn, {"name": name, "content": _encoded(path), "source": source})
-        saved.append(server.call(contract.SAVE_DOCUMENT, body, base=base))
+    saved: list[SavedDocumentOut] = []
+    left_out: dict[str, str] = {}  # sentences by name
+    for name, path in _files(paths, left_out):
+        try:
+            body = checked(DocumentIn, {"name": name, "content": _encoded(path), "source": source})
+            saved.append(server.call(contract.SAVE_DOCUMENT, body, base=base))
+        except CommandError as error:
+            if error.code == CANNOT_START:  # it is not about this document
+                raise
+            left_out[name] = for_terminal(error)
+            continue
         if not as_json():
             write(f"{one_line(name)}: {saved[-1].outcome}")
     if as_json():
-        write_json({"documents": [one.model_dump(mode="json") for one in saved]})
-    elif any(one.outcome != "unchanged" for one in saved):
-        note(
-            f"A worker reads them: `heartbit knowledge documents {one_line(base)}` shows progress."
-        )
-    return OK
+        documents = [one.model_dump(mode="json") for one in saved]
+        rows = [{"name": name, "problem": problem} for name, problem in left_out.items()]
+        write_json({"documents": documents, "left_out": rows})
+    else:
+        _print_left_out(left_out, len(saved))
+        if any(one.outcome != "unchanged" for one in saved):
+            shows = f"`heartbit knowledge documents {one_line(base)}` shows progress."
+            note(f"A worker reads them: {shows}")
+    return FAILED if left_out else OK
+
+
+def _print_left_out(left_out: dict[str, str], added: int) -> None:
+    for name, problem in left_out.items():
+        say(problem if name in problem else f"{name}: {problem}")
+    if len(left_out) + added > 1 and left_out:
+        say(f"{counted(len(left_out), 'file')} left out, {added} kept.")
 
 
 @app.command(cls=RemoteCommand)
@@ -159,16 +185,27 @@ def read() -> int:
     return OK
 
 
-def _files(paths: list[Path]) -> Iterator[tuple[str, Path]]:
-    """Yield each file with its name in the base; hidden files of folders are left out."""
+def _files(paths: list[Path], left_out: dict[str, str]) -> Iterator[tuple[str, Path]]:
+    """Yield each file with its name in the base; hidden files of folders are none.
+
+    Args:
+        paths: Files, and folders of them.
+        left_out: Receives a sentence by name for each folder that cannot be read.
+    """
+
+    def leave_out(error: OSError) -> None:
+        left_out[error.filename] = f"{error.filename} cannot be read: {error.strerror or error}."
+
     for path in paths:
         if not path.is_dir():
             yield path.name, path
             continue
-        for file in sorted(path.rglob("*")):
-            below = file.relative_to(path)
-            if file.is_file() and not any(part.startswith(".") for part in below.parts):
-                yield below.as_posix(), file
+        for folder, folders, names in os.walk(path, onerror=leave_out):
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            for name in sorted(name for name in names if not name.startswith(".")):
+                file = Path(folder, name)
+                if file.is_file() or not file.exists():  # a link to nothing is named as well
+                    yield file.relative_to(path).as_posix(), file
 
 
 def _encoded(path: Path) -> str:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import re
+
 import trafilatura
 
+from heartbit_site.base.charsets import decode_text, html_charset
 from memory.knowledge.blocks import Extraction, RefusedDocumentError
 from memory.knowledge.readers.markdown import blocks_of
+
+_XML_DECLARATION = re.compile(r"\A\s*<\?xml[^>]*>")  # names the encoding before it was decoded
 
 
 def read(data: bytes, first: int) -> Extraction:
     """Read a page; ``first`` is 0, since it has no pages."""
-    tree = trafilatura.load_html(data)
+    source, problem = decode_text(data, html_charset(data))
+    tree = trafilatura.load_html(_XML_DECLARATION.sub("", source))
     if tree is None:
         raise RefusedDocumentError("has no HTML that can be read")
     text = trafilatura.extract(
         tree, output_format="markdown", favor_recall=True, include_comments=False
     )
     # Pages of few words have no main text.
-    return Extraction(blocks_of(text or trafilatura.html2txt(tree) or ""))
+    blocks = blocks_of(text or trafilatura.html2txt(tree) or "")
+    return Extraction(blocks, problem=problem)

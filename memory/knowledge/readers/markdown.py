@@ -7,14 +7,15 @@ import re
 from markdown_it import MarkdownIt
 
 from memory.knowledge.blocks import Block, Extraction
-from memory.knowledge.readers.text import decode
+from memory.knowledge.readers.text import decode_lines
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 
 
 def read(data: bytes, first: int) -> Extraction:
     """Read a Markdown text; ``first`` is 0, since it has no pages."""
-    return Extraction(blocks_of(_FRONT_MATTER.sub("", decode(data))))
+    text, problem = decode_lines(data)
+    return Extraction(blocks_of(_FRONT_MATTER.sub("", text)), problem=problem)
 
 
 def blocks_of(source: str) -> list[Block]:

@@ -1,14 +1,18 @@
 """PDF: the text of each page, under the headings of the document's outline.
 
-A part ends after ``PART_SECONDS`` of work, so that a long document is stored part by part.
+A page that cannot be read is left out, and named. A part ends after ``PART_SECONDS`` of work, so
+that a long document is stored part by part.
 """
 
 from __future__ import annotations
 
 import io
+import itertools
+import logging
 import re
+import signal
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pypdf import PdfReader
 from pypdf.errors import PyPdfError
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 PART_SECONDS: Final = 2.0
+PAGE_SECONDS: Final = 8.0
 MOST_OF_PART: Final = 200
 MOST_PAGES: Final = 10_000
 _MOST_OF_OUTLINE: Final = 5_000
@@ -43,23 +48,69 @@ def read(data: bytes, first: int) -> Extraction:
         raise RefusedDocumentError(f"has {pages:,} pages, and at most {MOST_PAGES:,} are read")
     outline = list(_outline(reader))
     blocks: list[Block] = []
+    damaged: list[int] = []
     number = first
     while number < pages and number - first < MOST_OF_PART:
         titles = [heading for heading in outline if heading.page == number + 1]
-        blocks += _under(titles, _text(reader, number), number + 1)
+        page = _read_page(reader, number)
+        blocks += _under(titles, page.text, number + 1)
         number += 1
-        if time.process_time() - began > PART_SECONDS:
+        if page.is_damaged:
+            damaged.append(number)
+        if page.exhausts_memory or time.process_time() - began > PART_SECONDS:
             break
     above = [heading for heading in outline if (heading.page or 0) <= first]
-    return Extraction(blocks, above, pages, number)
+    return Extraction(blocks, above, pages, number, _problem(damaged))
 
 
-def _text(reader: PdfReader, index: int) -> str:
+class _Page(NamedTuple):
+    text: str
+    is_damaged: bool = False
+    exhausts_memory: bool = False
+
+
+class _Damages(logging.Handler):
+    """Counter of what pypdf could not unpack, which it logs and leaves out."""
+
+    count = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.count += record.name == "pypdf.filters"
+
+
+def _read_page(reader: PdfReader, index: int) -> _Page:
+    damages = _Damages(logging.WARNING)
+    logger = logging.getLogger("pypdf")
+    logger.addHandler(damages)
+    signal.signal(signal.SIGVTALRM, _too_long)
+    signal.setitimer(signal.ITIMER_VIRTUAL, PAGE_SECONDS)
     try:
         text: str = reader.pages[index].extract_text()
-    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        raise RefusedDocumentError(f"is damaged on page {index + 1}") from error
-    return _HYPHEN.sub("", text)
+    except Exception as error:  # noqa: BLE001  a parser of hostile files may raise anything
+        return _Page("", is_damaged=True, exhausts_memory=isinstance(error, MemoryError))
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        logger.removeHandler(damages)
+    return _Page(_HYPHEN.sub("", text), is_damaged=damages.count > 0)
+
+
+def _too_long(*_: object) -> None:
+    raise TimeoutError("too much time for one page")
+
+
+def _problem(damaged: list[int]) -> str:
+    """Return a sentence that names the damaged pages; empty if there are none."""
+    if not damaged:
+        return ""
+    if len(damaged) == 1:
+        return f"Page {damaged[0]} is damaged: text of it is left out."
+    # Numbers that follow one another have the same distance to their place.
+    runs = itertools.groupby(enumerate(damaged), lambda each: each[1] - each[0])
+    spans = []
+    for _, run in runs:
+        numbers = [number for _, number in run]
+        spans.append(str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}")
+    return f"Pages {', '.join(spans)} are damaged: text of them is left out."
 
 
 def _outline(reader: PdfReader) -> Iterator[Block]:

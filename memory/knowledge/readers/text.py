@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 
+from heartbit_site.base.charsets import DecodedText, decode_text
 from memory.knowledge.blocks import Block, Extraction
 
 _PARAGRAPH_END = re.compile(r"\n\s*\n")
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 
 
 def read(data: bytes, first: int) -> Extraction:
     """Read a text; ``first`` is 0, since it has no pages."""
-    return Extraction([Block(part) for part in _PARAGRAPH_END.split(decode(data))])
+    text, problem = decode_lines(data)
+    return Extraction([Block(part) for part in _PARAGRAPH_END.split(text)], problem=problem)
 
 
-def decode(data: bytes) -> str:
-    """Return a text by its byte order mark, as UTF-8, or else as Windows-1252."""
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return _lines(data.decode(encoding, "replace"))
-    try:
-        return _lines(data.decode("utf-8"))
-    except UnicodeDecodeError:
-        return _lines(data.decode("cp1252", "replace"))
-
-
-def _lines(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+def decode_lines(data: bytes) -> DecodedText:
+    """Return a text with line ends of one kind."""
+    text, problem = decode_text(data)
+    return DecodedText(text.replace("\r\n", "\n").replace("\r", "\n"), problem)

@@ -44,8 +44,11 @@ def pdf_handbook() -> bytes:
     return pdf(pages, outline=[title for title, _ in CHAPTERS])
 
 
-def pdf(pages: Sequence[str], outline: Sequence[str] = ()) -> bytes:
-    """Return a PDF with a text a page, and an outline whose n-th title stands on the n-th page."""
+def pdf(pages: Sequence[str | bytes], outline: Sequence[str] = (), entry: bytes = b"") -> bytes:
+    """Return a PDF with a text a page, and an outline whose n-th title stands on the n-th page.
+
+    A page that is bytes has them as its content, with ``entry`` in the dictionary of the stream.
+    """
     count = len(pages)
     kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(count))
     # Objects: 1 catalog, 2 pages, 3 font, then two a page, then the outline.
@@ -61,9 +64,8 @@ def pdf(pages: Sequence[str], outline: Sequence[str] = ()) -> bytes:
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents {5 + 2 * number} 0 R"
             " /Resources << /Font << /F 3 0 R >> >> >>".encode()
         )
-        shown = " T* ".join(f"({_escaped(line)}) Tj" for line in text.split("\n"))
-        stream = f"BT /F 11 Tf 14 TL 40 760 Td {shown} ET".encode("latin-1")
-        objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
+        stream, more = (text, entry) if isinstance(text, bytes) else (_content(text), b"")
+        objects.append(b"<< /Length %d%s >>\nstream\n%s\nendstream" % (len(stream), more, stream))
     if outline:
         top = 4 + 2 * count
         last = top + len(outline)
@@ -78,6 +80,11 @@ def pdf(pages: Sequence[str], outline: Sequence[str] = ()) -> bytes:
                 f"/Dest [{4 + 2 * number} 0 R /Fit] >>".encode()
             )
     return _file(objects)
+
+
+def _content(text: str) -> bytes:
+    shown = " T* ".join(f"({_escaped(line)}) Tj" for line in text.split("\n"))
+    return f"BT /F 11 Tf 14 TL 40 760 Td {shown} ET".encode("latin-1")
 
 
 def _file(objects: Sequence[bytes]) -> bytes:

@@ -100,6 +100,42 @@ def test_a_long_document_is_read_in_parts_with_progress(
     assert list(positions) == [(number, number + 1) for number in range(count)]
 
 
+def test_a_document_says_what_of_it_was_guessed_or_left_out(
+    base: KnowledgeBase,
+) -> None:
+    damaged = documents.pdf(["First.", b"(x) Tj ]", "Third."])
+    save_document(base, "some.pdf", damaged, by=SYSTEM)
+    save_document(base, "none.pdf", documents.pdf([b"(x) Tj ]"]), by=SYSTEM)
+    save_document(base, "latin.txt", "Größe".encode("cp1252"), by=SYSTEM)
+    read_all()
+    rows = Document.objects.filter(base=base).values_list("name", "state", "problem")
+    page = "is damaged: text of it is left out."
+    assert sorted(rows) == [
+        (
+            *("latin.txt", "ready"),
+            "No encoding is named: read as Windows-1252 (Western European), which is a guess.",
+        ),
+        ("none.pdf", "failed", f"none.pdf has no text that can be read: Page 1 {page}"),
+        ("some.pdf", "ready", f"Page 2 {page}"),
+    ]
+    save_document(base, "some.pdf", documents.pdf(["Whole."]), by=SYSTEM)
+    assert Document.objects.get(base=base, name="some.pdf").problem == ""
+
+
+def test_what_was_left_out_of_many_parts_is_said_as_far_as_it_fits(
+    base: KnowledgeBase,
+) -> None:
+    row, _ = save_document(base, "a.pdf", documents.pdf(["One."]), by=SYSTEM)
+    row.state = DocumentState.READING
+    row.save()
+    for number in range(1, 31):
+        part = DocumentPart([], 40, number, f"Page {number} is damaged.")
+        assert storing.store_part(row, part)
+    row.refresh_from_db()
+    assert row.problem.startswith("Page 1 is damaged. Page 2 is damaged.")
+    assert (len(row.problem), row.problem[-1]) == (500, "…")
+
+
 def _times(count: int):  # type: ignore[no-untyped-def]
     left = iter(range(count))
     return lambda: next(left, None) is not None

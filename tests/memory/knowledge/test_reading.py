@@ -16,6 +16,7 @@ from memory.knowledge.blocks import Block, Extraction
 from memory.knowledge.kinds import detect_kind
 from memory.knowledge.passages import LONGEST, build_passages
 from memory.knowledge.reader import read_part
+from memory.knowledge.readers import pdf as pdf_reader
 from tests.memory.knowledge import documents
 
 if TYPE_CHECKING:
@@ -77,6 +78,35 @@ def test_headings_of_a_pdf_apply_to_later_parts() -> None:
     data = documents.pdf(["Intro\nFirst.", "Second.", "Third."], outline=["Intro"])
     part = read_part("a.pdf", "pdf", data, pages_read=1)
     assert [(one.page, one.headings) for one in part.passages] == [(2, ("Intro",)), (3, ("Intro",))]
+
+
+DAMAGES = {
+    "no deflated stream": (b"raw, whatever the filter says", b"/Filter /FlateDecode"),
+    "unknown filter": (b"abc", b"/Filter /NoSuchDecode"),
+    "broken inline image": (b"q BI /W 10 /H 10 ID \x00\x01\x02 Q BT /F 12 Tf (x) Tj", b""),
+    "nonsense": (b"(x) Tj ] ET >> BT [ (y) TJ << /A", b""),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_page_of_a_pdf_is_left_out_and_named(damage: str) -> None:
+    content, entry = DAMAGES[damage]
+    data = documents.pdf(["First.", content, "Third.", content, content], entry=entry)
+    part = read_part("a.pdf", "pdf", data, pages_read=0)
+    assert [(one.page, one.text) for one in part.passages] == [(1, "First."), (3, "Third.")]
+    assert (part.is_last, part.pages_read) == (True, 5)
+    assert part.problem == "Pages 2, 4 to 5 are damaged: text of them is left out."
+
+
+def test_a_page_that_takes_too_long_does_not_cost_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pdf_reader, "PAGE_SECONDS", 0.5)
+    monkeypatch.setattr(pdf_reader, "PART_SECONDS", 60.0)
+    slow = b"BT /F 12 Tf " + b"(x) Tj 1 0 0 1 0 0 Tm " * 200_000 + b"ET"
+    found = pdf_reader.read(documents.pdf(["First.", slow, "Third."]), 0)
+    assert [block.text for block in found.blocks if block.text] == ["First.", "Third."]
+    assert found.problem == "Page 2 is damaged: text of it is left out."
 
 
 def _bomb() -> bytes:

@@ -20,7 +20,8 @@ from heartbit_site.base.http.client import GuardedClient
 from tests.base.loopback import response, serving
 from tests.pace import within
 from tests.tools.connectors.connecting import error, value
-from tools.connectors.calendars.caldav import check_caldav
+from tools.connectors.calendars import icalendar_process
+from tools.connectors.calendars.caldav import CalDavCalendar, check_caldav
 from tools.connectors.calendars.events import CalendarError
 from tools.connectors.calendars.google import GoogleCalendarCredential, check_google
 
@@ -64,10 +65,12 @@ def radicale(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         server.terminate()
 
 
-def make_calendar(url: str, path: str, name: str) -> None:
+def make_calendar(url: str, path: str, name: str, component: str = "VEVENT") -> None:
+    kinds = f'<c:comp name="{component}"/>'
     body = (
         '<c:mkcalendar xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><d:set><d:prop>'
-        f"<d:displayname>{name}</d:displayname></d:prop></d:set></c:mkcalendar>"
+        f"<d:displayname>{name}</d:displayname><c:supported-calendar-component-set>{kinds}"
+        "</c:supported-calendar-component-set></d:prop></d:set></c:mkcalendar>"
     )
     made = httpx.request("MKCALENDAR", f"{url}ann/{path}/", content=body, auth=("ann", SECRET))
     assert made.status_code == 201, made.text
@@ -148,6 +151,81 @@ async def test_recurrence_and_time_zones_are_right(radicale: str) -> None:
     httpx.delete(f"{radicale}ann/work/series.ics", auth=("ann", SECRET))
 
 
+def outlook_zone(name: str) -> str:
+    """Return the definition that Outlook writes of a zone that is an hour before that of Berlin."""
+    lines = [
+        *("BEGIN:VTIMEZONE", f"TZID:{name}"),
+        *("BEGIN:STANDARD", "DTSTART:16010101T030000", "TZOFFSETFROM:+0300", "TZOFFSETTO:+0200"),
+        *("RRULE:FREQ=YEARLY;BYDAY=-1SU;BYMONTH=10", "END:STANDARD"),
+        *("BEGIN:DAYLIGHT", "DTSTART:16010101T020000", "TZOFFSETFROM:+0200", "TZOFFSETTO:+0300"),
+        *("RRULE:FREQ=YEARLY;BYDAY=-1SU;BYMONTH=3", "END:DAYLIGHT", "END:VTIMEZONE", ""),
+    ]
+    return "\r\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("zone", "start"),
+    [
+        ("Europe/Berlin", "08:00"),
+        ("W. Europe Standard Time", "08:00"),
+        ("Central Asia Standard Time", "04:00"),  # its offset changed in 2024
+        ("Yukon Standard Time", "17:00"),  # one of those that came since 2016
+        ("/mozilla.org/20050126_1/Europe/Berlin", "08:00"),
+        ("/mozilla.org/20070129_1/America/Argentina/Buenos_Aires", "13:00"),
+        ("/freeassociation.sourceforge.net/Tzfile/Europe/Berlin", "08:00"),
+    ],
+)
+async def test_a_zone_is_known_by_each_of_its_names(zone: str, start: str) -> None:
+    [event] = (await expand(ics("x", f"DTSTART;TZID={zone}:20260701T100000")))["events"]
+    assert event["start"] == f"2026-07-01T{start}:00+00:00"
+
+
+async def test_a_zone_that_is_defined_holds_for_its_entry_alone() -> None:
+    name = "Customized Time Zone"
+    plain = ics("x", f"DTSTART;TZID={name}:20260701T100000")
+    before = plain.replace("BEGIN:VEVENT", f"{outlook_zone(name)}BEGIN:VEVENT")
+    behind = plain.replace("END:VCALENDAR", f"{outlook_zone(name)}END:VCALENDAR")
+    found = await expand(before, behind, plain)
+    assert [event["start"] for event in found["events"]] == ["2026-07-01T07:00:00+00:00"] * 2
+    assert (found["left_out"], found["unknown_zones"]) == (1, [name])
+
+
+async def test_an_event_in_an_unknown_zone_is_left_out_and_the_zone_named(radicale: str) -> None:
+    where = account(radicale)
+    put(radicale, "odd", "DTSTART;TZID=Atlantis/Capital:20300701T100000", "SUMMARY:Odd")
+    put(radicale, "good", "DTSTART:20300701T100000Z", "SUMMARY:Good")
+    span = {"start": "2030-07-01", "end": "2030-07-02"}
+    said = "Events were left out, since their time zone is unknown: 'Atlantis/Capital'."
+    found = await value("list_events", **span, **where)
+    assert [event["title"] for event in found["events"]] == ["Good"]
+    assert (found["left_out"], found["problem"]) == (1, said)
+    free = await value("find_free_time", **span, minutes=30, **where)
+    assert (free["left_out"], free["problem"]) == (1, said)
+    for name in ("odd", "good"):
+        httpx.delete(f"{radicale}ann/work/{name}.ics", auth=("ann", SECRET))
+
+
+async def test_an_event_of_outlook_keeps_its_zone_or_gets_another_one() -> None:
+    zone = "W. Europe Standard Time"
+    event = ics("x", f"DTSTART;TZID={zone}:20260701T100000", f"DTEND;TZID={zone}:20260701T110000")
+    event = event.replace("BEGIN:VEVENT", f"{outlook_zone(zone)}BEGIN:VEVENT")
+    renamed = (await icalendar_process.run("edit", ics=event, changes={"title": "Other"}))["ics"]
+    assert f"DTSTART;TZID={zone}:20260701T100000" in renamed
+    times = {"start": "2026-07-02T09:00:00", "end": "2026-07-02T10:00:00", "zone": "Europe/Paris"}
+    moved = (await icalendar_process.run("edit", ics=event, changes=times))["ics"]
+    assert "DTSTART;TZID=Europe/Paris:20260702T090000" in moved
+    assert "TZID:Europe/Paris" in moved
+    [found] = (await expand(moved, start="2026-07-02T00:00:00+00:00"))["events"]
+    assert found["start"] == "2026-07-02T07:00:00+00:00"
+
+
+async def expand(*entries: str, start: str = "2026-07-01T00:00:00+00:00") -> dict[str, Any]:
+    objects = [{"id": "x", "etag": "", "ics": entry} for entry in entries]
+    end = "2026-07-03T00:00:00+00:00"
+    span = {"start": start, "end": end, "zone": "UTC", "limit": 50}
+    return await icalendar_process.run("expand", objects=objects, **span)
+
+
 async def test_whole_days_include_the_last_one(radicale: str) -> None:
     where = account(radicale)
     await value("create_event", title="Trip", start="2027-01-04", end="2027-01-05", **where)
@@ -224,7 +302,7 @@ async def test_bad_input_is_one_sentence(radicale: str) -> None:
             b'<d:multistatus xmlns:d="DAV:"><d:response><d:href>/</d:href><d:propstat><d:prop>'
             b"<d:current-user-principal><d:href>http://169.254.169.254/</d:href>"
             b"</d:current-user-principal></d:prop></d:propstat></d:response></d:multistatus>",
-            "not below the credential's URL",
+            "names calendars at 169.254.169.254, to which the password is not sent",
         ),
     ],
 )
@@ -234,6 +312,83 @@ async def test_a_hostile_calendar_server_is_one_sentence(answer: bytes, said: st
         text = await error("list_events", **DAY, **account(f"http://127.0.0.1:{server.port}/"))
         assert said in text
         assert SECRET not in text
+
+
+async def test_a_list_of_tasks_beside_a_calendar_is_no_calendar(radicale: str) -> None:
+    make_calendar(radicale, "tasks", "Tasks", component="VTODO")
+    try:
+        where = account(radicale)
+        await value("list_events", **DAY, **where)
+        new = {"title": "x", "start": "2029-05-04", "end": "2029-05-04"}
+        made = await value("create_event", **new, **where)
+        assert "Created the event" in made
+        assert "there are: Work" in await error("list_events", **DAY, calendar="Tasks", **where)
+        own = account(f"{radicale}ann/tasks/")
+        assert "no calendar with events at" in await error("list_events", **DAY, **own)
+    finally:
+        httpx.delete(f"{radicale}ann/tasks/", auth=("ann", SECRET))
+
+
+def multistatus(row: str) -> httpx.Response:
+    names = f'xmlns:d="DAV:" xmlns:c="{CALDAV}"'
+    body = f"<d:multistatus {names}><d:response>{row}</d:response></d:multistatus>"
+    return httpx.Response(207, content=body.encode())
+
+
+ICLOUD = {"url": "https://caldav.icloud.com/", "username": "ann", "password": SecretStr(SECRET)}
+
+
+async def test_calendars_on_another_server_of_the_domain_are_found_as_at_icloud() -> None:
+    asked: list[tuple[str, bool]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append((str(request.url), "authorization" in request.headers))
+        if request.url.host == "caldav.icloud.com":
+            home = "<d:href>https://p42-caldav.icloud.com:443/17/calendars/</d:href>"
+            row = f"<d:href>/</d:href><c:calendar-home-set>{home}</c:calendar-home-set>"
+        else:
+            kind = "<d:resourcetype><c:calendar/></d:resourcetype>"
+            name = "<d:displayname>Home</d:displayname>"
+            row = f"<d:href>/17/calendars/home/</d:href>{kind}{name}"
+        return multistatus(row)
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
+        [found] = await CalDavCalendar(http, CalDavCredential(**ICLOUD)).collections()
+    home = "https://p42-caldav.icloud.com:443/17/calendars/"
+    assert (found.url, found.name) == (f"{home}home/", "Home")
+    assert asked == [(ICLOUD["url"], True), (home.replace(":443", ""), True)]
+
+
+@pytest.mark.parametrize(
+    ("url", "home"),
+    [
+        ("https://caldav.icloud.com/", "https://caldav.icloud.com.evil.example/"),
+        ("https://caldav.icloud.com/", "https://eviicloud.com/"),
+        ("https://caldav.icloud.com/", "http://p42-caldav.icloud.com/"),
+        ("https://caldav.icloud.com/", "https://p42-caldav.icloud.com:8443/"),
+        ("https://caldav.icloud.com/", "https://x@p42-caldav.icloud.com/"),
+        ("https://caldav.icloud.com/17/", "https://p42-caldav.icloud.com/17/"),
+        ("https://caldav.co.uk/", "https://evil.co.uk/"),
+        ("https://ann.github.io/", "https://evil.github.io/"),
+        ("https://10.0.0.1/", "https://10.0.0.2/"),
+        ("https://dav/", "https://other/"),
+    ],
+)
+async def test_the_password_goes_to_no_server_of_another_domain(url: str, home: str) -> None:
+    hosts = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        hosts.append(str(request.url))
+        row = f"<c:calendar-home-set><d:href>{home}</d:href></c:calendar-home-set>"
+        return multistatus(row)
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
+        with pytest.raises(CalendarError) as refused:
+            await CalDavCalendar(http, CalDavCredential(**ICLOUD | {"url": url})).collections()
+    assert hosts == [url]
+    assert "password is not sent: enter https://" in str(refused.value) or (
+        "not below the credential's URL" in str(refused.value)
+    )
 
 
 async def test_check_tells_a_good_credential_from_a_bad_one(radicale: str) -> None:

@@ -182,6 +182,15 @@ async def test_what_is_too_much_is_refused(drive: Path, monkeypatch: pytest.Monk
     assert "full" in await error("write_file", file="a", text="y" * 11, replace=True)
     (drive / "picture").write_bytes(b"\x89PNG\0")
     assert "no text file" in await error("read_file", file="picture")
+    (drive / "latin.csv").write_bytes("Straße;Größe".encode("cp1252"))
+    assert await value("read_file", file="latin.csv") == (
+        "[No encoding is named: read as Windows-1252 (Western European), which is a guess.]\n"
+        "[bytes 0 to 15 of 15; the end]\nStraße;Größe"
+    )
+    found = await value("search_files", query="GRÖSSE", contents=True)
+    assert [row["name"] for row in found["files"]] == ["latin.csv"]
+    (drive / "wide.txt").write_bytes("Größe".encode("utf-16"))
+    assert (await value("read_file", file="wide.txt")).endswith("\nGröße")
     assert "either a text or an artifact" in await error("write_file", file="c")
     assert [path.name for path in drive.iterdir() if path.name.startswith(".")] == []
 

@@ -31,6 +31,7 @@ MAX_OBJECTS: Final = 2_000  # of one list
 _DAV, _CAL = "{DAV:}", "{urn:ietf:params:xml:ns:caldav}"
 _NAMESPACES = 'xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"'
 _EVENT_ID = re.compile(r"[A-Za-z0-9%_~@+=,:()*-][A-Za-z0-9%._~@+=,:()*-]{0,299}")
+_NETLOC = re.compile(r"https?://([A-Za-z0-9.:-]{1,100})(?:/|\Z)")
 _OK, _MULTI, _NOT_FOUND, _GONE, _CHANGED = 200, 207, 404, 410, 412
 _DONE = (200, 201, 204)
 _REFUSED = (401, 403)
@@ -54,13 +55,15 @@ class CalDavCalendar:
     async def events(self, span: Span, calendar: str) -> Found:
         """Return occurrences; see ``Calendar``."""
         found: list[dict[str, Any]] = []
-        left_out = 0
+        left_out, zones = 0, set[str]()
         for collection in _chosen(await self.collections(), calendar):
             part = await self._events(collection, span)
             found += [{**event, "calendar": collection.name} for event in part.events]
             left_out += part.left_out
+            zones.update(part.unknown_zones)
         found.sort(key=lambda event: event["start"])
-        return Found(found[:MAX_EVENTS], left_out + len(found[MAX_EVENTS:]))
+        left_out += len(found[MAX_EVENTS:])
+        return Found(found[:MAX_EVENTS], left_out, tuple(sorted(zones)))
 
     async def create(self, key: str, fields: Mapping[str, Any], calendar: str) -> str:
         """Create an event; see ``Calendar``."""
@@ -118,11 +121,16 @@ class CalDavCalendar:
         Raises:
             CalendarError: The server refuses, or the account has none.
         """
-        asked = "<d:resourcetype/><d:displayname/><d:current-user-principal/><c:calendar-home-set/>"
+        asked = (
+            "<d:resourcetype/><d:displayname/><d:current-user-principal/><c:calendar-home-set/>"
+            "<c:supported-calendar-component-set/>"
+        )
         url = self._account.url
         for _ in range(3):  # the credential's URL, its person, the home of their calendars
             rows = await self._find(url, asked, depth=0)
             if rows and _is_calendar(rows[0]):
+                if not _holds_events(rows[0]):
+                    break
                 return [_Collection(f"{url.rstrip('/')}/", _name(rows[0], url))]
             homes = [home for row in rows if (home := _href(row, f"{_CAL}calendar-home-set"))]
             if homes:
@@ -130,7 +138,9 @@ class CalDavCalendar:
                 found = [
                     _Collection(f"{self._below(home, path).rstrip('/')}/", _name(row, path))
                     for row in await self._find(home, asked, depth=1)
-                    if _is_calendar(row) and (path := row.findtext(f"{_DAV}href") or "")
+                    if _is_calendar(row)
+                    and _holds_events(row)
+                    and (path := row.findtext(f"{_DAV}href") or "")
                 ]
                 if not found:
                     break
@@ -139,7 +149,7 @@ class CalDavCalendar:
             if not people:
                 break
             url = self._below(url, people[0])
-        raise CalendarError(f"There is no calendar at {self._account.url}.")
+        raise CalendarError(f"There is no calendar with events at {self._account.url}.")
 
     async def _events(self, collection: _Collection, span: Span) -> Found:
         start, end = _utc(span.start), _utc(span.end)
@@ -167,7 +177,8 @@ class CalDavCalendar:
             zone=span.zone_name,
             limit=MAX_EVENTS,
         )
-        return Found(found["events"], found["left_out"] + len(objects[MAX_OBJECTS:]))
+        left_out = found["left_out"] + len(objects[MAX_OBJECTS:])
+        return Found(found["events"], left_out, tuple(found["unknown_zones"]))
 
     async def _url(self, event: str, calendar: str) -> str:
         if not _EVENT_ID.fullmatch(event):
@@ -191,12 +202,19 @@ class CalDavCalendar:
     def _below(self, url: str, href: str) -> str:
         """Return the URL that a server names, if the credential may be sent there."""
         joined = urljoin(url, href)
-        if not self._account.covers(joined):
+        account = self._account
+        if account.covers(joined) or _is_partner(account.url, joined):
+            return joined
+        host = _host(joined)
+        if host and host != _host(account.url):
             raise CalendarError(
-                "The calendar server names an address that is not below the credential's URL "
-                f"{self._account.url}: enter a URL above both."
+                f"The calendar server {_host(account.url)} names calendars at {host}, to which the "
+                f"password is not sent: enter https://{host}/ as the URL if you trust it."
             )
-        return joined
+        raise CalendarError(
+            "The calendar server names an address that is not below the credential's URL "
+            f"{account.url}: enter a URL above both."
+        )
 
     async def _send(self, method: str, url: str, body: str = "", **headers: str) -> httpx.Response:
         account = self._account
@@ -227,6 +245,31 @@ async def check_caldav(account: CalDavCredential, http: httpx.AsyncClient) -> No
     await CalDavCalendar(http, account).collections()
 
 
+def _is_partner(url: str, other: str) -> bool:
+    """Return True if a credential for a whole server may be sent to another one of its domain.
+
+    So iCloud keeps calendars: caldav.icloud.com names p42-caldav.icloud.com. Both have to be HTTPS
+    at the usual port, and of one registered domain, as browsers share cookies by.
+    """
+    from tld import get_fld  # noqa: PLC0415  reads a list of all public suffixes
+
+    try:
+        parts = urlsplit(url), urlsplit(other)
+        usual = all(each.scheme == "https" and each.port in (None, 443) for each in parts)
+    except ValueError:
+        return False
+    if not usual or parts[0].path.strip("/") or "@" in parts[1].netloc or not other.isascii():
+        return False
+    own, named = (get_fld(f"https://{each.hostname}/", fail_silently=True) for each in parts)
+    return own is not None and own == named
+
+
+def _host(url: str) -> str:
+    """Return the host and port of a URL, for a sentence; empty: it has none that is plain."""
+    found = _NETLOC.match(url)
+    return found[1] if found else ""
+
+
 def _chosen(found: list[_Collection], calendar: str) -> list[_Collection]:
     named = [each for each in found if calendar in ("", each.name)]
     if not named:
@@ -237,6 +280,12 @@ def _chosen(found: list[_Collection], calendar: str) -> list[_Collection]:
 
 def _is_calendar(row: Element) -> bool:
     return row.find(f".//{_DAV}resourcetype/{_CAL}calendar") is not None
+
+
+def _holds_events(row: Element) -> bool:
+    """Return True unless the calendar is only for other entries, such as tasks."""
+    kinds = [kind.get("name", "").upper() for kind in row.iter(f"{_CAL}comp")]
+    return not kinds or "VEVENT" in kinds
 
 
 def _href(row: Element, name: str) -> str:

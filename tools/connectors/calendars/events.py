@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 MAX_DAYS: Final = 366  # of one list
 MAX_EVENTS: Final = 500  # of one list
+MAX_NAMED_ZONES: Final = 10  # of one list
 
 
 class CalendarError(HeartbitError):
@@ -36,10 +37,20 @@ class Found:
         events: One dictionary per occurrence, in order; ``busy`` is False for those that block no
             time.
         left_out: Number of events that could not be read, or exceed ``MAX_EVENTS``.
+        unknown_zones: Time zones of events that are left out because nothing defines the zone.
     """
 
     events: list[dict[str, Any]]
     left_out: int
+    unknown_zones: tuple[str, ...] = ()
+
+    @property
+    def problem(self) -> dict[str, str]:
+        """The field ``problem`` of a tool's result, if zones are unknown."""
+        if not self.unknown_zones:
+            return {}
+        names = ", ".join(map(repr, self.unknown_zones[:MAX_NAMED_ZONES]))
+        return {"problem": f"Events were left out, since their time zone is unknown: {names}."}
 
 
 class Calendar(Protocol):

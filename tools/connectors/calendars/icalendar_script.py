@@ -11,16 +11,22 @@ import signal
 import sys
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 import recurring_ical_events
-from icalendar import Calendar, Event, vRecur
+from icalendar import Calendar, Event, Timezone, vRecur
+from icalendar.timezone import tzp
+from icalendar.timezone.zoneinfo import ZONEINFO
+from tzlocal.windows_tz import win_tz
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 EVENT_CPU_SECONDS = 1.0  # of one event's occurrences
 ALL_CPU_SECONDS = 10.0  # of all
+_ZONES = frozenset(available_timezones() - {"localtime", "Factory"})
+_TIMES = ("DTSTART", "DTEND", "RECURRENCE-ID", "EXDATE", "RDATE")
+_MOST_OF_ZONE = 80
 _TEXTS = {"title": "SUMMARY", "location": "LOCATION", "description": "DESCRIPTION"}
 
 
@@ -28,11 +34,55 @@ class RefusedOperationError(Exception):
     """The operation cannot be carried out; the text is for the model."""
 
 
+class UnknownZoneError(Exception):
+    """An event's time zone is not known, nor defined beside it; the text is its name."""
+
+
+class _Zones(ZONEINFO):  # type: ignore[misc]  # icalendar has no types
+    """Time zones by the names of IANA and Windows, and by those of programs with a prefix."""
+
+    def timezone(self, name: str) -> ZoneInfo | None:
+        """Return the zone of a name; None: it is not known, and may be defined by the calendar.
+
+        The table of Windows' names is that of tzlocal: icalendar's is of 2016.
+        """
+        known = win_tz.get(name, name)
+        if known not in _ZONES:
+            # /mozilla.org/20050126_1/Europe/Berlin
+            parts = known.split("/")
+            tails = ("/".join(parts[start:]) for start in range(1, len(parts) - 1))
+            known = next((tail for tail in tails if tail in _ZONES), "")
+        return ZoneInfo(known) if known else None
+
+
+def _parse(ics: str) -> Calendar:
+    """Parse a calendar's entry; a time in an unknown zone has none."""
+    tzp.use(_Zones())  # what another entry defined under a name does not hold for this one
+    calendar = Calendar.from_ical(ics)
+    if calendar.timezones and _unknown_zone(calendar):  # they may stand behind the events
+        calendar = Calendar.from_ical(ics)
+    return calendar
+
+
+def _unknown_zone(calendar: Calendar) -> str:
+    """Return the first unknown zone of the events; empty if there is none."""
+    for event in calendar.walk("VEVENT"):
+        for name in _TIMES:
+            given = event.get(name, [])
+            for each in given if isinstance(given, list) else [given]:
+                zone = str(each.params.get("TZID", ""))
+                moments = [one.dt for one in each.dts] if hasattr(each, "dts") else [each.dt]
+                if zone and any(isinstance(one, datetime) and not one.tzinfo for one in moments):
+                    return zone[:_MOST_OF_ZONE]
+    return ""
+
+
 def expand(objects: list[dict[str, str]], start: str, end: str, zone: str, limit: int) -> Any:
     """Return the occurrences of events between two times."""
     first, last = datetime.fromisoformat(start), datetime.fromisoformat(end)
     found: list[dict[str, Any]] = []
     left_out, seconds = 0, ALL_CPU_SECONDS
+    unknown_zones: set[str] = set()
     for each in objects:
         allowed = min(EVENT_CPU_SECONDS, seconds)
         if allowed <= 0.01:
@@ -40,12 +90,17 @@ def expand(objects: list[dict[str, str]], start: str, end: str, zone: str, limit
             continue
         signal.setitimer(signal.ITIMER_VIRTUAL, allowed)
         try:
-            calendar = Calendar.from_ical(each["ics"])
+            calendar = _parse(each["ics"])
+            if zone_name := _unknown_zone(calendar):
+                raise UnknownZoneError(zone_name)
             repeats = any("RRULE" in one or "RDATE" in one for one in calendar.walk("VEVENT"))
             rows = [
                 _row(event, {**each, "recurring": repeats}, ZoneInfo(zone))
                 for event in recurring_ical_events.of(calendar).between(first, last)
             ]
+        except UnknownZoneError as unknown:
+            unknown_zones.add(str(unknown))
+            left_out += 1
         except Exception:  # noqa: BLE001  a parser of hostile text may raise anything
             left_out += 1
         else:
@@ -54,7 +109,11 @@ def expand(objects: list[dict[str, str]], start: str, end: str, zone: str, limit
             left, _ = signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             seconds -= allowed - left
     found.sort(key=lambda row: (str(row["start"])[:10], str(row["start"])))
-    return {"events": found[:limit], "left_out": left_out + len(found[limit:])}
+    return {
+        "events": found[:limit],
+        "left_out": left_out + len(found[limit:]),
+        "unknown_zones": sorted(unknown_zones),
+    }
 
 
 def build(uid: str, fields: dict[str, Any]) -> Any:
@@ -68,13 +127,13 @@ def build(uid: str, fields: dict[str, Any]) -> Any:
     if fields.get("repeat"):
         event.add("RRULE", _rule(fields["repeat"]))
     calendar.add_component(event)
-    calendar.add_missing_timezones()
+    _define_zones(calendar)
     return {"ics": calendar.to_ical().decode()}
 
 
 def edit(ics: str, changes: dict[str, Any]) -> Any:
     """Return an event's iCalendar text with changes, and whether it differs."""
-    calendar = Calendar.from_ical(ics)
+    calendar = _parse(ics)
     events = calendar.walk("VEVENT")
     masters = [event for event in events if "RECURRENCE-ID" not in event]
     if len(masters) != 1:
@@ -94,8 +153,16 @@ def edit(ics: str, changes: dict[str, Any]) -> Any:
     for name, value in (("SEQUENCE", sequence), ("DTSTAMP", datetime.now(UTC))):
         event.pop(name, None)
         event.add(name, value)
-    calendar.add_missing_timezones()
+    _define_zones(calendar)
     return {"ics": calendar.to_ical().decode(), "changed": True}
+
+
+def _define_zones(calendar: Calendar) -> None:
+    """Add the definitions of zones that have none; others may be there, and not used any more."""
+    defined = {zone.tz_name for zone in calendar.timezones}
+    for name in sorted(calendar.get_used_tzids() - defined):
+        if name in _ZONES:
+            calendar.add_component(Timezone.from_tzid(name))
 
 
 def _change(event: Event, fields: dict[str, Any]) -> None:

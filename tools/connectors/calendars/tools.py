@@ -56,7 +56,7 @@ async def list_events(
     """List the events of a calendar between two times, every occurrence of recurring ones."""
     span = span_of(start, end, zone_of(time_zone), time_zone)
     found = await _calendar(context, account).events(span, calendar)
-    return {"events": found.events, "left_out": found.left_out}
+    return {"events": found.events, "left_out": found.left_out, **found.problem}
 
 
 @tool(effect=Effect.PURE, timeout_seconds=60, tags=("calendar",), labels=_READ)
@@ -87,7 +87,8 @@ async def find_free_time(
         for first, last in gaps
     ]
     more = len(slots) > _MOST_SLOTS
-    return {"free": slots[:_MOST_SLOTS], "more": more, "left_out": found.left_out}
+    answer = {"free": slots[:_MOST_SLOTS], "more": more, "left_out": found.left_out}
+    return answer | found.problem
 
 
 @tool(effect=Effect.IDEMPOTENT, timeout_seconds=60, tags=("calendar",), labels=_WRITE)

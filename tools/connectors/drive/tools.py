@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from heartbit_site.base.charsets import decode_text
 from heartbit_site.base.credentials import S3Credential  # noqa: TC001  read by the decorator
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.connectors.drive.files import DriveError, FileEntry, checked_name
@@ -57,7 +59,7 @@ async def search_files(
     rest = [entry for entry in entries if entry.name not in named] if contents else []
     readable = [entry for entry in rest if entry.size <= _SEARCHED_BYTES][:_SEARCHED_FILES]
     for entry in readable:
-        text = (await drive.read(entry.name)).decode("utf-8", "replace")
+        text, _ = await asyncio.to_thread(decode_text, await drive.read(entry.name))
         place = text.casefold().find(wanted)
         if place >= 0:
             found.append({**_row(entry), "excerpt": text[max(0, place - 80) : place + 120]})
@@ -74,12 +76,14 @@ async def read_file(
         int, Field(ge=4, le=1_000_000, description="Bytes to read at most.")
     ] = 32_000,
 ) -> str:
-    """Read a text file of the workspace's drive, or a part of it."""
+    """Read a text file of the workspace's drive, or a part of it, in UTF-8."""
     data = await _drive(context, storage).read(file)
-    if b"\0" in data[:8_000]:
+    text, problem = await asyncio.to_thread(decode_text, data)
+    if "\0" in text[:8_000]:
         raise DriveError(f"{file} is no text file ({len(data)} bytes): fetch_file.")
-    part = data[offset : offset + length]
-    return describe_part(file, part, offset=offset, size=len(data))
+    whole = text.encode()
+    part = describe_part(file, whole[offset : offset + length], offset=offset, size=len(whole))
+    return f"[{problem}]\n{part}" if problem else part
 
 
 @tool(effect=Effect.PURE, timeout_seconds=60, tags=("drive",), labels=_LABELS)
