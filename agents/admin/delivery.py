@@ -86,6 +86,7 @@ class DeliveryAdmin(DeliveryLog[Delivery]):
             row.get_kind_display(), describe_target(row.target, row.webhook_name)
         ),
     )
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the deliveries with the names of their webhooks."""
         return with_webhook_names(super().get_queryset(request))

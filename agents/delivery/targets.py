@@ -94,7 +94,8 @@ class EmailTarget(_Target):
 
     Attributes:
         to: Addresses, visible to all recipients.
-        subject: Subject; empty: the agent's name and the first words of the task.
+        subject: Subject; empty: the schedule's name, else the agent's and the first words of the
+            task.
         attach: True to attach the answer, as ``report.md``, and the run's artifacts.
         external: True for recipients outside the workspace: they get only the answer, without a
             link to the run or files, and no mail if there is no answer.

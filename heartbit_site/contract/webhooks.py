@@ -107,7 +107,7 @@ class WebhookIn(Body):
 
     name: WebhookName = Field(description="Purpose of the webhook, such as ticket system.")
     url: Address
-    events: Events = []
+    events: Events = Field(default_factory=list)
     enabled: bool = True
 
 

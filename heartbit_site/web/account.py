@@ -76,9 +76,7 @@ def _change_password(request: HttpRequest, access: Access, user: User) -> list[s
     form = PasswordChangeForm(user, request.POST)
     if not form.is_valid():
         return [text for texts in form.errors.values() for text in texts]
-    changed = set_password(
-        user.username, form.cleaned_data["new_password1"], by=actor_of(access)
-    )
+    changed = set_password(user.username, form.cleaned_data["new_password1"], by=actor_of(access))
     update_session_auth_hash(request, changed)
     messages.success(request, "Your password is changed, and your other sessions have ended.")
     return []

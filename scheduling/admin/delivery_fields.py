@@ -1,7 +1,7 @@
 """The delivery fields of a schedule's form: the targets that they show, and their changes.
 
-The fields show the first e-mail, the first artifact and the webhooks that one may choose. Every other
-target, and what the fields do not show of their own, such as a subject, stays as it is.
+The fields show the first e-mail, the first artifact and the webhooks that one may choose. Every
+other target, and what the fields do not show of their own, such as a subject, stays as it is.
 """
 
 from __future__ import annotations
@@ -15,12 +15,10 @@ Target = dict[str, Any]
 
 
 def shown_targets(targets: Sequence[Target], offered: Collection[int]) -> list[Target]:
-    """Return the targets that the fields show; ``offered`` are the ids of the webhooks to choose."""
+    """Return the targets that the fields show, of webhooks those with an offered id."""
     webhooks = [one for one in targets if one["kind"] == "webhook" and one["endpoint"] in offered]
-    firsts = (
-        next((one for one in targets if one["kind"] == kind), None) for kind in ("email", "artifact")
-    )
-    return [*webhooks, *(one for one in firsts if one is not None)]
+    firsts = {one["kind"]: one for one in reversed(targets) if one["kind"] != "webhook"}
+    return [*webhooks, *firsts.values()]
 
 
 def changed_targets(

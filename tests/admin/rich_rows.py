@@ -226,8 +226,16 @@ def _beat() -> None:
     clocked = beat.ClockedSchedule.objects.create(clocked_time=timezone.now())
     for name, when in {
         "every": {"interval": every, "args": '["a"]', "kwargs": '{"b": 1}', "headers": '{"h": 1}'},
-        "crontab": {"crontab": crontab, "queue": "agents", "priority": 3, "exchange": "e", "routing_key": "r"},
+        "crontab": {
+            "crontab": crontab,
+            "queue": "agents",
+            "priority": 3,
+            "exchange": "e",
+            "routing_key": "r",
+        },
         "solar": {"solar": solar, "expire_seconds": 60, "description": LINES},
         "clocked": {"clocked": clocked, "one_off": True, "expires": timezone.now()},
     }.items():
-        beat.PeriodicTask.objects.create(name=name, task="agents.execute_run", enabled=False, **when)
+        beat.PeriodicTask.objects.create(
+            name=name, task="agents.execute_run", enabled=False, **when
+        )

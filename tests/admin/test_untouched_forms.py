@@ -71,8 +71,8 @@ def stored() -> dict[str, dict[str, Any]]:
             if model in NOTES or not model._meta.managed:
                 continue
             table = connection.ops.quote_name(model._meta.db_table)
-            cursor.execute(f"SELECT ctid::text, to_jsonb(t)::text FROM {table} t")
-            rows = [json.loads(row) for _, row in cursor.fetchall()]
+            cursor.execute(f"SELECT to_jsonb(t)::text FROM {table} t")  # noqa: S608
+            rows = [json.loads(row) for (row,) in cursor.fetchall()]
             key = model._meta.pk.attname
             found |= {f"{model._meta.label} {row.get(key, row)}": row for row in rows}
     return found

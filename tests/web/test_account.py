@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from django.conf import settings
-from django.contrib.auth import get_user
 
 from agents.actions.decide_call import Always, approve_call
 from agents.models import Grant
