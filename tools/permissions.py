@@ -33,7 +33,7 @@ def refusal(tool: str, missing: Iterable[str], user_id: int | None) -> str:
     Args:
         tool: The tool's name.
         missing: The permissions that the person lacks.
-        user_id: The person; None: the run works for nobody.
+        user_id: The person; None: there is none.
     """
     needed = " and ".join(sorted(missing))
     user = get_user_model().objects.filter(pk=user_id).first() if user_id is not None else None

@@ -233,7 +233,7 @@ def describe_targets(targets: Sequence[dict[str, Any]]) -> list[str]:
     """Return each of a schedule's or channel's targets as ``describe_target`` does."""
     numbers = [target["endpoint"] for target in targets if target["kind"] == "webhook"]
     names = dict(WebhookEndpoint.objects.filter(pk__in=numbers).values_list("pk", "name"))
-    return [describe_target(target, names.get(target.get("endpoint"))) for target in targets]
+    return [describe_target(target, names.get(target.get("endpoint", 0))) for target in targets]
 
 
 def with_webhook_names(rows: QuerySet[Delivery]) -> QuerySet[Any]:

@@ -65,7 +65,7 @@ class Backend(ABC):
         """Do the operations from now on for a member of the workspace, whose account starts runs.
 
         Raises:
-            UsageError: There is no such member, or a server decides for whom a key acts.
+            UsageError: There is no such member, or the command talks to a server.
         """
         raise UsageError(
             f"--as {one_line(username)} is for this installation: a server's key acts for nobody."

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @page("runs:read")
 def account(request: HttpRequest, access: Access) -> HttpResponse:
     """Show one's role, the form of a new password, and one's standing permissions."""
-    user = User.objects.get(pk=access.user_id)
+    user = User.objects.get(username=access.name)
     problems: list[str] = []
     if request.POST.get("do") == "revoke":
         _revoke(request, access)
@@ -75,7 +75,7 @@ def _change_password(request: HttpRequest, access: Access, user: User) -> list[s
     """Change the password, or return what is wrong; the other sessions of the person end."""
     form = PasswordChangeForm(user, request.POST)
     if not form.is_valid():
-        return [text for texts in form.errors.values() for text in texts]
+        return [str(text) for texts in form.errors.values() for text in texts]
     changed = set_password(user.username, form.cleaned_data["new_password1"], by=actor_of(access))
     update_session_auth_hash(request, changed)
     messages.success(request, "Your password is changed, and your other sessions have ended.")

@@ -11,7 +11,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
-import lxml.html
+import lxml.html  # type: ignore[import-untyped]
 import pytest
 from django.apps import apps
 from django.contrib import admin
@@ -58,14 +58,16 @@ EMPTY = {
 
 def visitor(workspace: Workspace, role: str) -> Client:
     client = Client(headers={"host": "localhost"})
-    user = person(operator=True) if role == "superuser" else member(workspace, role)
+    given = {"password": "an old pass phrase"}
+    is_operator = role == "superuser"
+    user = person(operator=True, **given) if is_operator else member(workspace, role, **given)
     client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
     return client
 
 
 def stored() -> dict[str, dict[str, Any]]:
     """Every row of every table: settings, versions, audit and all."""
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     with connection.cursor() as cursor:
         for model in apps.get_models(include_auto_created=True):
             if model in NOTES or not model._meta.managed:
@@ -158,7 +160,8 @@ def test_a_change_page_that_is_saved_untouched_changes_nothing(rich: Workspace, 
 
 
 def test_the_rows_have_a_value_in_each_field(rich: Workspace) -> None:
-    filled, fields = defaultdict(set), defaultdict(set)
+    filled: defaultdict[str, set[str]] = defaultdict(set)
+    fields: defaultdict[str, set[str]] = defaultdict(set)
     for label, _, form in change_pages(visitor(rich, "superuser")):
         names = {field.name for field in editable(form) if "__prefix__" not in field.name}
         fields[label] |= {name.split("-")[-1] for name in names}
@@ -182,6 +185,7 @@ def work_pages(workspace: Workspace) -> Iterator[str]:
             if isinstance(page, URLPattern) and page.name and page.name != "approve-link":
                 names = [*page.pattern.converters, *(["workspace"] if prefix else [])]
                 yield reverse(prefix + page.name, kwargs={name: places[name] for name in names})
+    yield f"{reverse('web:credentials', args=[workspace.slug])}?kind=smtp"
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -72,7 +72,8 @@ def test_a_person_sees_and_revokes_what_they_allowed_and_nothing_of_others(
     assert client.post(path, {"do": "revoke", "id": str(other.pk)}).status_code == 302
     anne.memberships.update(role=Role.VIEWER)  # who may no longer decide may still take back
     assert client.post(path, {"do": "revoke", "id": str(mine.pk)}).status_code == 302
-    mine.refresh_from_db(), other.refresh_from_db()
+    mine.refresh_from_db()
+    other.refresh_from_db()
     assert mine.revoked_at is not None and other.revoked_at is None
     assert f'value="{mine.pk}"' not in client.get(path).content.decode()
     entry = AuditEntry.objects.get(workspace=workspace, action="grant.revoke")
