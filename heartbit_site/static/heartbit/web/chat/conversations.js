@@ -103,8 +103,8 @@ function line(address) {
   const link = el("a", { href: address, data: { go: "" } }, heading, when);
   function update({ heading: text, active_at: at, status, waits_for_person: waits }, isChosen) {
     fill(heading, text || "Nothing said yet");
-    const spinning = el("span.icon.small.spin", { "aria-hidden": "true" }, "progress_activity");
-    fill(when, ...(waits ? [icon("back_hand"), "waits for a person"] : LIVE.has(status) ? [spinning, "running"] : [ago(at)]));
+    const small = (name, spins = "") => el(`span.icon.small${spins}`, { "aria-hidden": "true" }, name);
+    fill(when, ...(waits ? [small("back_hand"), "waits for a person"] : LIVE.has(status) ? [small("progress_activity", ".spin"), "running"] : [ago(at)]));
     when.title = moment(at);
     if (isChosen) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
