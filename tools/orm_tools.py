@@ -234,7 +234,7 @@ def _spec(rows: _Rows[M], action: Action, text: str) -> ToolSpec:
 
     def call(context: ToolContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if permission and not permitted(context.user_id, (permission,)):
-            raise ForbiddenError(refusal(name, (permission,)))
+            raise ForbiddenError(refusal(name, (permission,), context.user_id))
         return act(context, arguments)
 
     name = f"{rows.name}_{action}"

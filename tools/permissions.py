@@ -3,7 +3,7 @@
 Usage::
 
     if not permitted(context.user_id, ("shop.view_order",)):
-        raise ForbiddenError(refusal("orders_list", ("shop.view_order",)))
+        raise ForbiddenError(refusal("orders_list", ("shop.view_order",), context.user_id))
 """
 
 from __future__ import annotations
@@ -27,7 +27,18 @@ def permitted(user_id: int | None, permissions: Iterable[str]) -> frozenset[str]
     return frozenset(name for name in wanted if user.has_perm(name))
 
 
-def refusal(tool: str, missing: Iterable[str]) -> str:
-    """Return the sentence for a call that the person behind the run may not make."""
+def refusal(tool: str, missing: Iterable[str], user_id: int | None) -> str:
+    """Return the sentence for a call that the person behind a run may not make.
+
+    Args:
+        tool: The tool's name.
+        missing: The permissions that the person lacks.
+        user_id: The person; None: there is none.
+    """
     needed = " and ".join(sorted(missing))
-    return f"The person behind this run may not use {tool}: {needed} is needed."
+    user = get_user_model().objects.filter(pk=user_id).first() if user_id is not None else None
+    if user is None:
+        return (
+            f"No person is behind this run, and {tool} is for people with the permission {needed}."
+        )
+    return f"{user.get_username()} may not use {tool}: the permission {needed} is missing."

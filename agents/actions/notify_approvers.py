@@ -12,6 +12,7 @@ from django.core.mail import EmailMessage, get_connection
 
 from agents.approvals.links import token_of
 from agents.approvals.questions import answer_schema
+from agents.delivery.report import one_line
 from agents.journal.waits import kind_of
 from agents.models import Run, Wait
 from agents.querysets import calls_waiting, shown_tool, waits_for_answers
@@ -27,16 +28,18 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_TEXT = """{agent} asks before it uses {tool}.{more}
+_TEXT = """{reason}{more}
 
-{reason}
+{facts}
 
 Look at the whole call and decide:
 {link}
 
 The link is yours alone and serves once. All that waits: {inbox}
 """
-_QUESTION = """{agent} asks you a question, with {tool}.{more}
+_QUESTION = """{agent} asks you a question.{more}
+
+{facts}
 
 Read it, and answer or decline:
 {link}
@@ -45,8 +48,12 @@ The link is yours alone and serves for one answer. All that waits: {inbox}
 """
 _WAIT = """{agent} waits for {what}.
 
+{facts}
+
 Look at it and answer: {inbox}
 """
+_MOST_OF_TASK = 300
+_MOST_OF_LINE = 80
 _ESCALATED = " No one has decided in time, so you may decide as well."
 
 
@@ -108,13 +115,15 @@ def _deciders(run: Run, group: str) -> list[User]:
 
 def _mail(call: ToolCall, person: User, *, more: str = "") -> EmailMessage:
     root = settings.HEARTBIT_PUBLIC_URL
-    agent, tool = call.run.agent, _line(shown_tool(call))
+    agent, tool = call.run.agent, one_line(shown_tool(call), _MOST_OF_LINE)
     is_question = answer_schema(call) is not None
+    reason = visible(str((call.approval_view or {}).get("reason", "")))
+    wait = Wait.objects.filter(run=call.run, call_id=call.call_id, resolved_at=None).first()
     text = (_QUESTION if is_question else _TEXT).format(
         agent=agent,
-        tool=tool,
         more=more,
-        reason=visible(str((call.approval_view or {}).get("reason", ""))),
+        reason=reason or f"{agent} asks before it uses {tool}.",
+        facts=_facts(call.run, wait, "" if is_question else tool),
         link=f"{root}/approve/{token_of(call, person.pk)}/",
         inbox=_inbox(call.run),
     )
@@ -124,13 +133,22 @@ def _mail(call: ToolCall, person: User, *, more: str = "") -> EmailMessage:
 
 def _wait_mail(wait: Wait, person: User) -> EmailMessage:
     agent, what = wait.run.agent, kind_of(wait.kind).waits_for
-    text = _WAIT.format(agent=agent, what=what, inbox=_inbox(wait.run))
+    facts = _facts(wait.run, wait)
+    text = _WAIT.format(agent=agent, what=what, facts=facts, inbox=_inbox(wait.run))
     return EmailMessage(f"{agent} waits for you: {what}", text, to=[person.email])
+
+
+def _facts(run: Run, wait: Wait | None, tool: str = "") -> str:
+    """Return the tool, the task that a person gave, its author, and the deadline, a line each."""
+    deadline = wait.expires_at if wait is not None else None
+    facts = {
+        "Tool": tool,
+        "Task": one_line(run.root.task, _MOST_OF_TASK),
+        "Started by": one_line(run.root.started_by, _MOST_OF_LINE) or "unknown",
+        "Decide by": f"{deadline:%Y-%m-%d %H:%M} UTC" if deadline else "no deadline",
+    }
+    return "\n".join(f"{name}: {value}" for name, value in facts.items() if value)
 
 
 def _inbox(run: Run) -> str:
     return f"{settings.HEARTBIT_PUBLIC_URL}/w/{run.workspace.slug}/approvals/"
-
-
-def _line(text: str) -> str:
-    return " ".join(visible(text).split())[:80]

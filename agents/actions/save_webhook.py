@@ -26,7 +26,7 @@ def save_webhook(endpoint: WebhookEndpoint, *, by: Actor) -> str | None:
         The secret of a new endpoint in plain text, which cannot be read again later; else None.
 
     Raises:
-        ConfigurationError: The name or the URL is not valid, or an event is unknown or missing.
+        ConfigurationError: The name or the URL is not valid, or an event is unknown.
         TooManyWebhooksError: The workspace has 100 webhooks.
     """
     _check(endpoint)
@@ -48,9 +48,11 @@ def _check(endpoint: WebhookEndpoint) -> None:
         raise ConfigurationError(f"The webhook URL is not valid: {error.messages[0]}") from None
     wanted = sorted(set(endpoint.events))
     unknown = [event for event in wanted if event not in EVENTS]
-    if unknown or not wanted:
-        asked = f"{', '.join(unknown)} is not an event" if unknown else "it needs an event"
-        raise ConfigurationError(f"Of a webhook: {asked}; choose from {', '.join(EVENTS)}.")
+    if unknown:
+        raise ConfigurationError(
+            f"A webhook gets no {', '.join(unknown)}: choose from {', '.join(EVENTS)}, or no event "
+            "for a webhook that only gets results."
+        )
     endpoint.events = wanted
 
 

@@ -13,7 +13,7 @@ from agents.actions.redeliver_webhook import redeliver_webhook
 from agents.admin.formatting import DELIVERY_TONES
 from agents.admin.links import kept_run_link
 from agents.choices import DeliveryKind, DeliveryStatus
-from agents.delivery.targets import describe_target
+from agents.delivery.targets import describe_target, with_webhook_names
 from agents.models import Delivery, WebhookDelivery
 from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
@@ -23,6 +23,7 @@ from heartbit_site.base.admin.themed import ReadOnlyAdmin, json_block
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from django.db.models import QuerySet
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
@@ -79,9 +80,17 @@ class DeliveryAdmin(DeliveryLog[Delivery]):
         *("created_at", "next_attempt", "delivered_at", "asked"),
     )
 
-    what = Column[Delivery](
-        "recipient", lambda row: two_lines(row.get_kind_display(), describe_target(row.target))
+    what = Column[Any](
+        "recipient",
+        lambda row: two_lines(
+            row.get_kind_display(), describe_target(row.target, row.webhook_name)
+        ),
     )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Return the deliveries with the names of their webhooks."""
+        return with_webhook_names(super().get_queryset(request))
+
     run = Column[Delivery]("run", lambda row: kept_run_link(row.workspace, row.run_id))
     asked = Column[Delivery]("target", lambda row: json_block(row.target))
 

@@ -19,7 +19,7 @@ from agents.models import Agent
 from agents.reads.agent_settings import table_of
 from heartbit_site.base.admin.actions import DialogForm
 from heartbit_site.base.admin.saved_by_verb import VerbForm
-from heartbit_site.base.admin.themed import line_widget, text_widget
+from heartbit_site.base.admin.themed import LongText, line_widget, text_widget
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -51,18 +51,6 @@ def add_complaint(form: forms.BaseForm, path: Path, message: str) -> None:
     setting = str(path[0]) if path else ""
     field = "tool" if setting == "name" and "tool" in form.fields else setting
     form.add_error(field if field in form.fields else None, sentence_of(path, message))
-
-
-class LongText(forms.CharField):
-    """A text that is stored as it was written; browsers end its lines with CR LF."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{**options, "strip": False})
-
-    def to_python(self, value: Any) -> str:
-        """Return the text with LF line ends; white space alone is an empty string."""
-        text = str(super().to_python(value)).replace("\r\n", "\n")
-        return text if text.strip() else ""
 
 
 class Seen(forms.CharField):

@@ -6,24 +6,23 @@ from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin import RelatedOnlyFieldListFilter
-from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 from django.utils.html import format_html
 
+from agents.actions.revoke_grants import revoke_grants
 from agents.admin import formatting
 from agents.admin.links import run_link
 from agents.choices import TERMINAL
 from agents.models import Grant
 from heartbit_site.base import amounts
 from heartbit_site.base.admin.actions import DialogForm, dialog
+from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.columns import Column, clock, format_datetime, pill, two_lines
 from heartbit_site.base.admin.themed import ReadOnlyAdmin
 from heartbit_site.base.visible_text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from django.db.models import QuerySet
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
@@ -75,9 +74,8 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
     @admin.action(description="Revoke", permissions=["revoke"])
     def revoke_chosen(self, request: HttpRequest, grants: QuerySet[Grant]) -> None:
         """End the chosen ones."""
-        messages.success(
-            request, f"{amounts.counted(self._end(request, grants), 'grant')} revoked."
-        )
+        ended = revoke_grants(grants, by=actor_of(request))
+        messages.success(request, f"{amounts.counted(ended, 'grant')} revoked.")
 
     @dialog(
         "Revoke",
@@ -89,18 +87,8 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
     )
     def revoke(self, request: HttpRequest, grant: Grant, form: DialogForm) -> None:
         """End it, and show it again."""
-        with transaction.atomic():
-            if self._end(request, [grant]):
-                messages.success(request, "The grant was revoked.")
-
-    def _end(self, request: HttpRequest, grants: Iterable[Grant]) -> int:
-        """End the grants that are not revoked yet, in the caller's transaction; count them."""
-        valid = Grant.objects.filter(revoked_at__isnull=True)
-        now = timezone.now()
-        ended = [one for one in grants if valid.filter(pk=one.pk).update(revoked_at=now)]
-        for grant in ended:  # last: the audit's chain is locked from here on
-            self.note(request, "revoke", grant)
-        return len(ended)
+        if revoke_grants([grant], by=actor_of(request)):
+            messages.success(request, "The grant was revoked.")
 
 
 def _is_over(grant: Grant) -> bool:

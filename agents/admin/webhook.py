@@ -31,8 +31,8 @@ class WebhookForm(VerbForm[WebhookEndpoint]):
     events = forms.MultipleChoiceField(
         choices=[(name, f"{name}: {meaning}") for name, meaning in EVENTS.items()],
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
-        error_messages={"required": "Choose at least one."},
-        help_text="Events that are posted to the URL.",
+        required=False,
+        help_text="Events that are posted to the URL. None: only results that are delivered to it.",
     )
 
     class Meta:

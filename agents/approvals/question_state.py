@@ -41,6 +41,20 @@ class QuestionState:
     via: str = ""
 
 
+def describe_question_state(state: QuestionState) -> str:
+    """Return why a question is not open, as a sentence that names who decided, and when."""
+    when = f" on {state.at:%Y-%m-%d at %H:%M} UTC" if state.at is not None else ""
+    by = f" by {state.by}" if state.by else ""
+    match state.state:
+        case "expired":
+            return f"No one decided the call in time: its deadline passed{when}."
+        case "cancelled":
+            return f"The run was cancelled{by}{when}: the call is not decided any more."
+        case "open" | "closed":
+            return "The call does not wait for a decision."
+    return f"The call was already {state.state}{by}{when}."
+
+
 def load_question_state(call: ToolCall, *, digest: str = "", question: str = "") -> QuestionState:
     """Return the state of a question about a call.
 

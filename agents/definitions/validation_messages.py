@@ -13,7 +13,7 @@ from heartbit_site.base.errors import ConfigurationError
 from tools.near_names import hint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from pydantic_core import ErrorDetails
 
@@ -114,12 +114,21 @@ def is_secret(name: str) -> bool:
     return _SECRET.search(name.lower().replace("-", "_")) is not None
 
 
-def secrets(content: object, path: Path) -> Iterator[Complaint]:
-    """Yield complaints about keys for secrets in a free table, such as a tool's defaults."""
+def secrets(
+    content: object, path: Path, *, parameters: Collection[str] = ()
+) -> Iterator[Complaint]:
+    """Yield complaints about keys for secrets in a free table, such as a tool's defaults.
+
+    Args:
+        content: The table.
+        path: Its place.
+        parameters: Names of the tool's own parameters, which are keys of the table whatever they
+            are called.
+    """
     if isinstance(content, dict):
         for name, inner in content.items():
             here = (*path, name)
-            if is_secret(name):
+            if is_secret(name) and name not in parameters:
                 yield here, f"looks like a secret; {KEYS_BELONG}"
             else:
                 yield from secrets(inner, here)

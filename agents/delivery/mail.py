@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from agents.delivery.report import File, Report
     from agents.delivery.targets import EmailTarget
 
-MOST_OF_SUBJECT = 150
 _MOST_SAID = 300
 
 
@@ -73,9 +72,8 @@ def new_message_id() -> str:
 
 def build_email(target: EmailTarget, report: Report, message_id: str) -> ResultEmail:
     """Build the e-mail; text from models and people enters headers only as a single line."""
-    subject = target.subject or one_line(f"{report.agent}: {report.title}", MOST_OF_SUBJECT)
     return ResultEmail(
-        subject=subject,
+        subject=target.subject or report.subject,
         body=report.text_outside() if target.external else report.text(),
         to=target.to,
         headers=_headers(target, report, message_id),

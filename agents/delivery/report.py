@@ -15,6 +15,7 @@ from django.conf import settings
 from django.template.defaultfilters import filesizeformat
 
 from agents.choices import RunStatus
+from agents.models.run import BY_SCHEDULE
 from agents.output.fences import in_fence
 from agents.output.text import as_text
 from agents.reads.artifacts import file_name
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 MOST_ATTACHED = 10 * 2**20  # bytes, all files together
 MOST_OF_TITLE = 80
+MOST_OF_SUBJECT = 150
 ANSWER_FILE = "report.md"
 
 
@@ -53,6 +55,7 @@ class Report:
 
     Attributes:
         title: The first words of the task.
+        subject: The name of the schedule that started the run, else agent and title.
         status: Final status of the run.
         problem: Why the run did not succeed, as one sentence; empty: it succeeded.
         answer: Markdown; partial if the run did not succeed; may be empty.
@@ -65,6 +68,7 @@ class Report:
     run_id: UUID
     agent: str
     title: str
+    subject: str
     status: RunStatus
     problem: str
     answer: str
@@ -108,11 +112,15 @@ def report_of(run: Run, *, attach: bool) -> Report:
     """Build the report of an ended run, with its files if ``attach`` is true."""
     result = result_of(run)
     answer = _answer(result)
+    agent, title = one_line(run.agent, MOST_OF_TITLE), one_line(run.task, MOST_OF_TITLE)
+    is_scheduled = run.started_by.startswith(BY_SCHEDULE)
+    subject = run.started_by.removeprefix(BY_SCHEDULE) if is_scheduled else f"{agent}: {title}"
     files, left_out = _fitting(_files(result, answer) if attach else iter(()))
     return Report(
         run_id=run.pk,
-        agent=one_line(run.agent, MOST_OF_TITLE),
-        title=one_line(run.task, MOST_OF_TITLE),
+        agent=agent,
+        title=title,
+        subject=one_line(subject, MOST_OF_SUBJECT),
         status=RunStatus(run.status),
         problem=visible(result.error or ""),
         answer=answer[:LONGEST].strip(),

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from django.core import exceptions
 from django.core.validators import validate_email
+from django.db.models import BigIntegerField, OuterRef, Subquery
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -32,6 +35,9 @@ from heartbit_site.base.untrusted import UntrustedJSONError, clean_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from django.db.models import QuerySet
+
+    from agents.models import Delivery
     from heartbit_site.base.models import Workspace
 
 MOST_TARGETS = 20
@@ -88,7 +94,8 @@ class EmailTarget(_Target):
 
     Attributes:
         to: Addresses, visible to all recipients.
-        subject: Subject; empty: the agent's name and the first words of the task.
+        subject: Subject; empty: the schedule's name, else the agent's and the first words of the
+            task.
         attach: True to attach the answer, as ``report.md``, and the run's artifacts.
         external: True for recipients outside the workspace: they get only the answer, without a
             link to the run or files, and no mail if there is no answer.
@@ -167,6 +174,8 @@ def check_targets(workspace: Workspace, value: object) -> tuple[Target, ...]:
 def read_targets(value: object) -> tuple[Target, ...]:
     """Read targets that were validated before, without checking that their webhooks still exist.
 
+    A webhook that is named twice is one target.
+
     A webhook removed since then fails its own delivery, with a sentence in the log, and not the
     run.
 
@@ -180,7 +189,7 @@ def read_targets(value: object) -> tuple[Target, ...]:
     except ValidationError as error:
         raise InvalidTargetsError(_sentence(error)) from None
     _check_names(targets)
-    return targets
+    return _once_per_webhook(targets)
 
 
 def target_of(value: object) -> Target:
@@ -203,16 +212,35 @@ def ending_of(target: Target) -> str:
     return f"{target.kind}, external" if external else target.kind
 
 
-def describe_target(target: dict[str, Any]) -> str:
-    """Return the recipients or the name of a stored target, for people."""
+def describe_target(target: dict[str, Any], webhook: str | None = None) -> str:
+    """Return the recipients or the name of a stored target, for people.
+
+    Args:
+        target: The target.
+        webhook: Name of its webhook; None: it leads to none, or that is removed.
+    """
     match target:
         case {"kind": "email", "to": addresses}:
             return ", ".join(addresses)
         case {"kind": "webhook", "endpoint": endpoint}:
-            return f"webhook {endpoint}"
+            return f"webhook {webhook}" if webhook else f"removed webhook {endpoint}"
         case {"kind": "artifact", "name": name}:
             return f"artifact {name}"
     return "unknown"
+
+
+def describe_targets(targets: Sequence[dict[str, Any]]) -> list[str]:
+    """Return each of a schedule's or channel's targets as ``describe_target`` does."""
+    numbers = [target["endpoint"] for target in targets if target["kind"] == "webhook"]
+    names = dict(WebhookEndpoint.objects.filter(pk__in=numbers).values_list("pk", "name"))
+    return [describe_target(target, names.get(target.get("endpoint", 0))) for target in targets]
+
+
+def with_webhook_names(rows: QuerySet[Delivery]) -> QuerySet[Any]:
+    """Return deliveries, each with the name of its webhook as ``webhook_name``."""
+    number = Cast(KT("target__endpoint"), BigIntegerField())
+    names = WebhookEndpoint.objects.filter(pk=OuterRef("webhook_number")).values("name")
+    return rows.annotate(webhook_number=number, webhook_name=Subquery(names))
 
 
 def _check_webhooks(workspace: Workspace, targets: Sequence[Target]) -> None:
@@ -226,6 +254,14 @@ def _check_webhooks(workspace: Workspace, targets: Sequence[Target]) -> None:
             f"The workspace has no webhook {missing[0]} to deliver to.",
             remedy=Remedy("webhooks.list_webhooks"),
         )
+
+
+def _once_per_webhook(targets: Sequence[Target]) -> tuple[Target, ...]:
+    keys = [
+        one.endpoint if isinstance(one, WebhookTarget) else f"target {number}"
+        for number, one in enumerate(targets)
+    ]
+    return tuple(dict(zip(keys, targets, strict=True)).values())
 
 
 def _check_names(targets: Sequence[Target]) -> None:

@@ -9,7 +9,6 @@ Usage::
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -18,6 +17,7 @@ from agents.choices import TERMINAL, DeliveryKind
 from agents.errors import ArtifactNotFoundError, RunStateError
 from agents.models import Artifact, Delivery, Run
 from agents.output.results import ArtifactOut, artifacts_in
+from heartbit_site.base.artifact_names import stored_file
 from heartbit_site.base.errors import Remedy
 
 if TYPE_CHECKING:
@@ -42,10 +42,6 @@ _ENDINGS: Final = {
     "typescript": "ts",
     "yml": "yaml",
 } | {extension: extension for extension in _EXTENSIONS}
-
-
-#: Beginning of the name of a file that a call left (``agents.runtime.big_results.store_file``).
-_FILE: Final = re.compile(r"\d+\.\d+-[0-9a-f]{8}-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +139,8 @@ def kept_names(run_ids: Collection[UUID]) -> Mapping[UUID, list[str]]:
 
 def file_name(artifact: ArtifactOut) -> str:
     """Return the artifact's file name; the extension is txt if the language is unknown."""
-    if _FILE.match(artifact.name):
-        return artifact.name  # that of the file, which ends as it did
-    return f"{artifact.name}.{_ENDINGS.get(artifact.language, 'txt')}"
+    file = stored_file(artifact.name)
+    return file or f"{artifact.name}.{_ENDINGS.get(artifact.language, 'txt')}"
 
 
 def _stored(row: Artifact, content: str = "") -> ArtifactOut:

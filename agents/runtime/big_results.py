@@ -12,6 +12,7 @@ from django.db.models import Sum
 from agents.errors import ArtifactNotFoundError, ArtifactRefusedError, JournalAwayError
 from agents.models import Artifact
 from agents.querysets import stored_artifacts
+from heartbit_site.base.artifact_names import artifact_name
 from tools.result import ToolResult, truncate
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 READER: Final = "read_artifact"  # the tool that reads them
 MAX_BYTES: Final = 10_000_000  # of one artifact; the rest of a longer result is dropped
-_FILE_NAME: Final = 80  # characters of a file's name in its artifact's
 MAX_TREE_BYTES: Final = 100_000_000  # of all artifacts of a run tree; further results are cut
 
 
@@ -77,7 +77,7 @@ def store_file(run_id: UUID, root_id: UUID, call_id: str, name: str, content: by
         ArtifactRefusedError: It, or all of the run tree together, would be too large.
     """
     digest = hashlib.sha256(content).hexdigest()
-    kept = f"{call_id}-{digest[:8]}-{name[-_FILE_NAME:].replace('/', '_')}"
+    kept = artifact_name(call_id, digest, name)
     with transaction.atomic():
         used = stored_artifacts(root_id).exclude(name=kept).aggregate(n=Sum("size"))["n"] or 0
         if len(content) > MAX_BYTES or used + len(content) > MAX_TREE_BYTES:

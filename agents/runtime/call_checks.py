@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agents.journal.events import ApprovalLapsed, ApprovalRequested
 from agents.loop.ports import ReadyCall
 from agents.runtime.approval_policy import name_credentials, require_always
 from agents.runtime.offer import UNBOUND, permissions_of
+from heartbit_site.base import orm
 from heartbit_site.base.errors import HeartbitError
 from tools import pipeline
 from tools.approval import digest
@@ -58,6 +60,7 @@ class CallChecks:
     ) -> None:
         self._specs = offer.specs
         self._hashes = offer.hashes
+        self._withheld = offer.withheld
         self._definition = definition
         self._bound = {tool.name: tool for tool in definition.tools}
         self._policy = policy
@@ -147,16 +150,24 @@ class CallChecks:
         """Return the credentials of a call, or the refusal if the person or a credential lacks."""
         spec = resolve(self._specs, call.name)
         bound = UNBOUND if spec is None else self._bound.get(spec.name, UNBOUND)
+        if spec is None:
+            missing = self._withheld.get(call.name, frozenset())
+            return await self._refused(call.name, missing) if missing else {}
         required = permissions_of(bound, spec)
-        if spec is None or not (spec.credentials or required):
+        if not (spec.credentials or required):
             return {}
         missing = required - await self._lookups.permissions(required) if required else required
         if missing:
-            return ToolResult(refusal(spec.name, missing), "refused")
+            return await self._refused(spec.name, missing)
         try:
             return await self._lookups.credentials(spec, bound.credentials)
         except HeartbitError as error:
             return ToolResult(str(error), "refused")
+
+    async def _refused(self, tool: str, missing: frozenset[str]) -> ToolResult:
+        person = await self._lookups.person()
+        text = await orm.read_in_thread(partial(refusal, tool, missing, person))
+        return ToolResult(text, "refused")
 
     def _decided(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.definitions.definition import BoundTool
@@ -25,10 +25,15 @@ UNBOUND: Final = BoundTool(name="", pinned="")
 
 @dataclass(frozen=True, slots=True)
 class OfferedTools:
-    """Tools of one run by name, in a stable order, with their published hashes."""
+    """Tools of one run by name, in a stable order, with their published hashes.
+
+    Attributes:
+        withheld: Permissions that the person behind the run lacks, by the tool that needs them.
+    """
 
     specs: dict[str, ToolSpec]
     hashes: dict[str, str]
+    withheld: dict[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def definitions(self) -> tuple[ToolDefinition, ...]:
@@ -72,7 +77,9 @@ def offered_tools(
         offer.hashes[spec.name] = definition_hash(spec)
     for tool in definition.tools:
         known = tools.get(tool.name)
-        if permissions is not None and not permissions_of(tool, known) <= permissions:
+        needed = permissions_of(tool, known)
+        if permissions is not None and not needed <= permissions:
+            offer.withheld[tool.name] = needed - permissions
             continue
         if known is None or definition_hash(known) != tool.pinned:
             logger.warning(

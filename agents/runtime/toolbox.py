@@ -86,7 +86,7 @@ class RunToolbox:
             ScriptRuns(offer.specs, context, interpreter) if definition.code_mode else None
         )
         self._checks = CallChecks(
-            OfferedTools(self._specs, offer.hashes),
+            OfferedTools(self._specs, offer.hashes, offer.withheld),
             definition,
             policy=approval_policy(definition, offer, approve=approve),
             context=context,

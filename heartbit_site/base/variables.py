@@ -174,12 +174,11 @@ REQUEST_SECONDS: Final = Variable(
     help="seconds that a client has to send the header of a request, as many for its body, and as "
     "many between two reads of a response",
 )
-PUBLIC_URL: Final = Variable(
+PUBLIC_URL: Final = _text(
     "HEARTBIT_PUBLIC_URL",
-    "http://localhost:8000",
     formats.web_address,
     help="address of the web pages, for links in mails and the way back from sign-ins",
-    unset="`http://localhost:8000`; in `heartbit up`, where its page listens",
+    unset="where the last `heartbit up` of the state directory listens, else `http://localhost:8000`",
 )
 APPROVAL_MAIL: Final = _switch(
     "HEARTBIT_APPROVAL_MAIL",

@@ -41,6 +41,8 @@ def up(*, port: int, bind: str, concurrency: int, queues: str, admin: Admin | No
     hint = login_hint(admin)
     connections.close_all()
     console = Console(highlight=False)
+    if environment.embedded:  # for the links that other commands print meanwhile
+        environment.state.page_file.write_text(settings.HEARTBIT_PUBLIC_URL, encoding="utf-8")
     settle()
     wanted = parts(port=port, bind=bind, concurrency=concurrency, queues=queues)
     try:

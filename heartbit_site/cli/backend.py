@@ -19,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from heartbit_site.cli import remote
 from heartbit_site.cli.errors import CANNOT_START, CommandError, UsageError
+from heartbit_site.cli.output import one_line
 from heartbit_site.cli.startup import ensure_ready
 from heartbit_site.contract.validation import sentence
 
@@ -59,6 +60,16 @@ class Backend(ABC):
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Return what a function returns that calls operations, without blocking the loop."""
         return await asyncio.to_thread(work)
+
+    def act_for(self, username: str) -> None:
+        """Do the operations from now on for a member of the workspace, whose account starts runs.
+
+        Raises:
+            UsageError: There is no such member, or the command talks to a server.
+        """
+        raise UsageError(
+            f"--as {one_line(username)} is for this installation: a server's key acts for nobody."
+        )
 
     @abstractmethod
     def rest(self) -> None:

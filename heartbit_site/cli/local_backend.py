@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
+from django.contrib.auth import get_user_model
 from django.db import connections
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from heartbit_site.base import orm
-from heartbit_site.base.access import Access
+from heartbit_site.base.access import Access, workspaces_of
 from heartbit_site.base.errors import ConflictError, HeartbitError, NotFoundError
 from heartbit_site.base.os_user import terminal_user
 from heartbit_site.base.scopes import SCOPES
 from heartbit_site.cli.backend import Backend
 from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError, UsageError
+from heartbit_site.cli.output import one_line
 from heartbit_site.contract.operation import Answered, PendingAnswer
 from heartbit_site.contract.validation import sentence
 from heartbit_site.first_start import default_workspace
@@ -51,6 +54,18 @@ class LocalBackend(Backend):
             scopes=frozenset(SCOPES),
             user_id=None,
         )
+
+    def act_for(self, username: str) -> None:
+        """Do the operations for a member; the audit names the user of the terminal too."""
+        workspace = self.access.workspace
+        user = get_user_model().objects.filter(username=username, is_active=True).first()
+        if user is None or not workspaces_of(user).filter(pk=workspace.pk).exists():
+            raise UsageError(
+                f"The workspace {workspace.slug} has no member {one_line(username)}: "
+                "`heartbit users list` shows them all."
+            )
+        name = f"{username}, by {self.access.name}"
+        self.access = replace(self.access, name=name, user_id=user.pk)
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Return what a function returns, run in a thread that may use the ORM."""

@@ -195,8 +195,13 @@ def _when(path: Path, table: Table) -> Iterator[Complaint]:
 
 
 def _what(path: Path, table: Table, tools: Collection[str]) -> Iterator[Complaint]:
-    yield from validation_messages.secrets(table.get("arguments"), (*path, "arguments"))
-    if unknown := unknown_tool(table.get("tool"), tools):
+    tool = table.get("tool")
+    spec = registry.get(str(tool))
+    if spec is not None or tool not in tools:  # an MCP server's tools are known at the import
+        where = (*path, "arguments")
+        own = () if spec is None else spec.parameters.get("properties", ())
+        yield from validation_messages.secrets(table.get("arguments"), where, parameters=own)
+    if unknown := unknown_tool(tool, tools):
         yield (*path, "tool"), unknown
     if table.get("task_type") == "tool_call":
         if not table.get("tool"):

@@ -36,6 +36,7 @@ class ConversationRowOut(ConversationOut):
         validation_alias="last_status",
         description="Status of the last message's run; null: no message yet.",
     )
+    waits_for_person: bool = Field(description="A call or question of its runs waits for a person.")
 
 
 class ConversationPageOut(Page):

@@ -35,7 +35,10 @@ Address = Annotated[
     str,
     Field(max_length=500, description="http or https; private hosts only if the operator lets."),
 ]
-Events = Annotated[list[EventName], Field(min_length=1, max_length=20)]
+Events = Annotated[
+    list[EventName],
+    Field(max_length=20, description="Empty: only results that are delivered to it are sent."),
+]
 
 
 class EndpointOut(View):
@@ -104,7 +107,7 @@ class WebhookIn(Body):
 
     name: WebhookName = Field(description="Purpose of the webhook, such as ticket system.")
     url: Address
-    events: Events
+    events: Events = Field(default_factory=list)
     enabled: bool = True
 
 

@@ -50,6 +50,7 @@ class StateDirectory:
         postgres_socket: The socket PostgreSQL listens on.
         valkey_socket: The socket Valkey listens on.
         control_socket: The socket the supervisor listens on.
+        page_file: The address of the web pages of the last `heartbit up`.
         model_file: The record that the local model writes when it is ready.
         users_lock: The lock that every process using the services holds shared.
         start_lock: The lock of the process that is starting a supervisor.
@@ -62,6 +63,7 @@ class StateDirectory:
         self.postgres_socket: Final = self.run / f".s.PGSQL.{POSTGRES_PORT}"
         self.valkey_socket: Final = self.run / "valkey.sock"
         self.control_socket: Final = self.run / "supervisor.sock"
+        self.page_file: Final = self.path / "page-url"
         self.model_file: Final = self.run / "model.json"
         self.users_lock: Final = self.path / "users.lock"
         self.start_lock: Final = self.path / "start.lock"
@@ -78,6 +80,13 @@ class StateDirectory:
     def redis_url(self) -> str:
         """The Valkey URL in redis-py's form, over the unix socket."""
         return f"unix://{quote(str(self.valkey_socket))}?db=0"
+
+    def page_url(self) -> str:
+        """Return the address of the web pages of the last `heartbit up`; empty: there was none."""
+        try:
+            return self.page_file.read_text(encoding="utf-8")
+        except OSError:
+            return ""
 
     def model_url(self) -> str | None:
         """Return the base URL of the local model's HTTP server, or None while it is not ready."""

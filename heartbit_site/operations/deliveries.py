@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
 from agents.actions.redeliver_result import redeliver_result as redeliver
-from agents.delivery.targets import describe_target
+from agents.delivery.targets import describe_target, with_webhook_names
 from agents.errors import DeliveryNotFoundError, RunNotFoundError
 from agents.models import Delivery
 from agents.querysets import id_range
@@ -35,7 +35,7 @@ def list_deliveries(
     status: Status | None = None,
 ) -> ResultDeliveriesOut:
     """Return deliveries of results, the newest first; those of archived runs for 30 days."""
-    rows = Delivery.objects.filter(workspace=access.workspace)
+    rows = with_webhook_names(Delivery.objects.filter(workspace=access.workspace))
     if run is not None:
         rows = rows.filter(run_id__range=_span(run))
     if status is not None:
@@ -48,7 +48,9 @@ def redeliver_result(access: Access, delivery: Word) -> ResultDeliveryOut:
 
     A mail that some addresses got already goes to the others; one that arrived goes to all.
     """
-    rows = Delivery.objects.filter(workspace=access.workspace, pk=row_id(delivery))
+    rows = with_webhook_names(
+        Delivery.objects.filter(workspace=access.workspace, pk=row_id(delivery))
+    )
     missing = DeliveryNotFoundError(
         "There is no such delivery here.", remedy=Remedy("deliveries.list_deliveries")
     )
@@ -57,8 +59,8 @@ def redeliver_result(access: Access, delivery: Word) -> ResultDeliveryOut:
     return _view(row)
 
 
-def _view(row: Delivery) -> ResultDeliveryOut:
-    return ResultDeliveryOut.of(row, recipient=describe_target(row.target))
+def _view(row: Any) -> ResultDeliveryOut:
+    return ResultDeliveryOut.of(row, recipient=describe_target(row.target, row.webhook_name))
 
 
 def _span(run: str) -> tuple[UUID, UUID]:

@@ -11,12 +11,12 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Left
 
 from agents.journal.events import CallWaiting, ModelAnswered, RunSteered, ToolFinished
 from agents.models import Conversation, Run, RunEvent, ToolCall
-from agents.querysets import find_run
+from agents.querysets import find_run, waits_for_people
 from agents.reads.hidden_memories import texts_hidden_from
 from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.markdown import to_html
@@ -103,6 +103,7 @@ def find_message(conversation: Conversation, run_id: str) -> UUID:
 def with_activity(conversations: QuerySet[Conversation]) -> QuerySet[Any]:
     """Conversations with when they were last used: ``active``, ``active_at``, ``last_status``.
 
+    ``waits_for_person`` is true while one of their runs, or of the sub-agents', does.
     ``active`` is the id of the last run, or their own: both rise with time. ``first_task`` is the
     beginning of what was said first.
     """
@@ -112,6 +113,9 @@ def with_activity(conversations: QuerySet[Conversation]) -> QuerySet[Any]:
         active=Coalesce(Subquery(newest.values("pk")[:1]), "pk"),
         active_at=Coalesce(Subquery(newest.values("created_at")[:1]), "created_at"),
         last_status=Subquery(newest.values("status")[:1]),
+        waits_for_person=Exists(
+            waits_for_people().filter(run__root__conversation=OuterRef("pk")).order_by()
+        ),
         first_task=Subquery(oldest.values(beginning=Left("task", _READ))[:1]),
     )
 

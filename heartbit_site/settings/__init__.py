@@ -160,7 +160,9 @@ EMAIL_USE_SSL = variables.EMAIL_USE_SSL.read()
 EMAIL_TIMEOUT = 20
 DEFAULT_FROM_EMAIL = variables.DEFAULT_FROM_EMAIL.read()
 HEARTBIT_APPROVAL_MAIL = variables.APPROVAL_MAIL.read()
-HEARTBIT_PUBLIC_URL = variables.PUBLIC_URL.read()
+HEARTBIT_PUBLIC_URL = (
+    variables.PUBLIC_URL.read() or ENVIRONMENT.state.page_url() or "http://localhost:8000"
+)
 HEARTBIT_APPROVAL_LINK_HOURS = variables.APPROVAL_LINK_HOURS.read()
 
 LOGGING = {
@@ -172,6 +174,7 @@ LOGGING = {
             "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s",
         }
     },
+    "filters": {"refused_hosts": {"()": "heartbit_site.base.refused_hosts.RefusedHosts"}},
     "handlers": {
         "stderr": {
             "class": "heartbit_site.base.log_outages.OutageHandler",
@@ -190,6 +193,12 @@ LOGGING = {
         "django.request": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
         # A client's bad request is answered; a traceback each would let anyone fill the log.
         "django.security": {"level": "CRITICAL"},
+        "django.security.DisallowedHost": {
+            "handlers": ["stderr"],
+            "filters": ["refused_hosts"],
+            "level": "ERROR",
+            "propagate": False,
+        },
     },
 }
 

@@ -12,6 +12,7 @@ from agents.actions.decide_call import VERDICTS, decide_call
 from agents.approvals.call_display import display_call
 from agents.approvals.call_view import PieceOut
 from agents.approvals.links import Opened, open_link
+from agents.approvals.question_state import describe_question_state, load_question_state
 from agents.approvals.questions import answer_schema
 from agents.errors import CallClosedError, InvalidEditError
 from agents.querysets import calls_waiting
@@ -58,7 +59,8 @@ def _decided(request: HttpRequest, opened: Opened) -> HttpResponse:
 def _shown(opened: Opened) -> dict[str, Any]:
     call = opened.call
     if not calls_waiting(call.run.workspace).filter(pk=call.pk, digest=opened.digest).exists():
-        raise CallClosedError("The call does not wait for a decision.")
+        state = load_question_state(call, digest=opened.digest)
+        raise CallClosedError(describe_question_state(state))
     shown = call.approval_view or {}
     arguments, form = in_tool_order(call, shown.get("arguments", {})), answer_schema(call)
     seen = display_call(

@@ -7,6 +7,7 @@ from typing import Any
 from django.urls import path
 
 from heartbit_site.web import pages
+from heartbit_site.web.account import account
 from heartbit_site.web.connect import connect
 from heartbit_site.web.credentials import credentials
 from heartbit_site.web.passages import passage
@@ -15,6 +16,7 @@ from heartbit_site.web.usage import usage
 app_name = "web"
 
 urlpatterns: list[Any] = [
+    path("account/", account, name="account"),
     path("chat/", pages.chat, name="chat"),
     path("chat/<slug:agent>/", pages.chat, name="chat-agent"),
     path("chat/<slug:agent>/<uuid:conversation>/", pages.conversation, name="conversation"),

@@ -236,7 +236,12 @@ def _check_tool(schedule: Schedule) -> None:
 
 def _check_secrets(schedule: Schedule) -> None:
     """Reject new secrets in the arguments: a stored schedule stays editable."""
-    for path, message in secrets(schedule.arguments, ("arguments",)):
+    if not schedule.arguments:
+        return
+    known = catalogue(schedule.agent.workspace_id) if schedule.agent_id else {}
+    spec = known.get(schedule.tool)
+    own = () if spec is None else spec.parameters.get("properties", ())
+    for path, message in secrets(schedule.arguments, ("arguments",), parameters=own):
         stored = Schedule.objects.filter(pk=schedule.pk, arguments=schedule.arguments)
         if not stored.exists():
             raise ScheduleError(f"The schedule's {sentence_of(path, message)}")

@@ -19,6 +19,7 @@ from heartbit_site.base.admin.saved_by_verb import VerbForm
 from heartbit_site.base.admin.themed import line_widget, text_widget
 from heartbit_site.base.local_times import NoSuchTimeError, localize
 from scheduling.actions.save_schedule import problems
+from scheduling.admin.delivery_fields import changed_targets, shown_targets
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
 from scheduling.occurrences import first_slot
@@ -30,6 +31,8 @@ from scheduling.spec import KINDS
 if TYPE_CHECKING:
     from datetime import datetime
     from zoneinfo import ZoneInfo
+
+    from scheduling.admin.delivery_fields import Target
 
 #: What the next runs follow from.
 RHYTHM_FIELDS = frozenset(RHYTHM)
@@ -65,7 +68,7 @@ class LocalTimeField(forms.SplitDateTimeField):
 
 
 class ScheduleForm(VerbForm[Schedule]):
-    """Form of a schedule; each kind of delivery target has its own field.
+    """Form of a schedule; each kind of delivery target has its own field (``delivery_fields``).
 
     Times are shown and read as the clocks of the chosen time zone have them. Another zone leaves
     the time of day as it stands, but for an unchanged begin: that stays the moment it was.
@@ -134,7 +137,7 @@ class ScheduleForm(VerbForm[Schedule]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._show_times()
-        for target in self.instance.deliver:
+        for target in self._shown_targets():
             match target["kind"]:
                 case "email":
                     self.initial["mail_to"] = ", ".join(target["to"])
@@ -143,6 +146,11 @@ class ScheduleForm(VerbForm[Schedule]):
                     self.initial.setdefault("tell", []).append(target["endpoint"])
                 case "artifact":
                     self.initial["keep_as"] = target["name"]
+
+    def _shown_targets(self) -> list[Target]:
+        tell: Any = self.fields.get("tell")
+        offered = tell.queryset.values_list("pk", flat=True) if tell else ()
+        return shown_targets(self.instance.deliver, set(offered))
 
     def clean(self) -> dict[str, Any]:
         """Times of day become points in time: now the zone is known in which they are meant."""
@@ -194,20 +202,15 @@ class ScheduleForm(VerbForm[Schedule]):
         """True if nothing is wrong with the fields that the next runs follow from."""
         return RHYTHM_FIELDS.isdisjoint(self.errors)
 
-    def _targets(self) -> list[dict[str, Any]]:
-        """Return the targets of the delivery fields; targets without a field stay as they were."""
-        known = {target["kind"]: target for target in self.instance.deliver}
-        found: list[dict[str, Any]] = []
-        to = [one.strip() for one in self.cleaned_data["mail_to"].split(",") if one.strip()]
-        if to:
-            mail = known.get("email", {})
-            found.append(
-                {**mail, "kind": "email", "to": to, "attach": self.cleaned_data["mail_attach"]}
-            )
-        found += [{"kind": "webhook", "endpoint": one.pk} for one in self.cleaned_data["tell"]]
-        if self.cleaned_data["keep_as"]:
-            found.append({"kind": "artifact", "name": self.cleaned_data["keep_as"]})
-        return found
+    def _targets(self) -> list[Target]:
+        """Return the targets with the changes of the delivery fields."""
+        entered = self.cleaned_data
+        given: list[Target] = [{"kind": "webhook", "endpoint": one.pk} for one in entered["tell"]]
+        if to := [one.strip() for one in entered["mail_to"].split(",") if one.strip()]:
+            given.append({"kind": "email", "to": to, "attach": entered["mail_attach"]})
+        if entered["keep_as"]:
+            given.append({"kind": "artifact", "name": entered["keep_as"]})
+        return changed_targets(self.instance.deliver, self._shown_targets(), given)
 
 
 class SpanForm(DialogForm):

@@ -11,9 +11,10 @@ from django.db.models import OuterRef, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 
 from agents.admin.links import run_link, run_url
+from agents.delivery.targets import describe_targets
 from agents.models import Agent
 from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
@@ -45,7 +46,7 @@ TABS: dict[str, tuple[Any, ...]] = {
         *("task_type", "task", ("tool", "arguments")),
         *(("kind", "time_zone"), "cron", "every_seconds", "at", "require_approval"),
     ),
-    "Results": (("mail_to", "mail_attach"), "tell", "keep_as"),
+    "Results": (("mail_to", "mail_attach"), "tell", "keep_as", "results_to"),
     "Policies": (("catch_up", "overlap", "jitter_seconds"), "begins_at", "ends_at", "made"),
 }
 
@@ -75,7 +76,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
     actions = ()
     actions_detail = ("run_now", "backfill", "pause", "go_on")
     inlines = (FiringInline,)
-    readonly_fields = ("upcoming", "made")
+    readonly_fields = ("upcoming", "results_to", "made")
     fixed = ("workspace",)
     conditional_fields = conditions()
     fieldsets = (
@@ -165,6 +166,12 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
             text for name, texts in form.errors.items() if name in RHYTHM_FIELDS for text in texts
         ]
         return HttpResponse(format_html('<p class="hb-quiet">{}</p>', " ".join(wrong)))
+
+    @admin.display(description="results go to")
+    def results_to(self, schedule: Schedule) -> SafeString | str:
+        """Return all targets, also those that no field shows."""
+        lines = ((one,) for one in describe_targets(schedule.deliver))
+        return format_html_join("", "<div>{}</div>", lines) or "-"
 
     @admin.display(description="created by")
     def made(self, schedule: Schedule) -> SafeString | str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from django.contrib.auth.models import Permission
 
 from agents.actions.publish_agent import publish_agent
 from agents.models import Agent, Pause, Run, ToolBinding
+from heartbit_site.base.models import Role
 from heartbit_site.cli.errors import USAGE
+from tests.web.people import member, person
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
@@ -51,3 +54,30 @@ def test_a_tool_is_tried_as_an_agent_that_has_it(
     wrong = place("try", "calculate", "-a", "writer", "--arguments", '{"expresion": "6 * 7"}')
     assert wrong.code == 1
     assert "'expression' is required" in wrong.err
+
+
+def test_a_tool_is_tried_for_a_member_whose_permission_it_takes(
+    workspace: Workspace, worker: Worker, here: Place, there: Place
+) -> None:
+    tools = here.of("tools")
+    agent = Agent.objects.get(workspace=workspace, name="writer")
+    ToolBinding.objects.filter(agent=agent, tool="calculate").delete()
+    ToolBinding.objects.create(agent=agent, tool="calculate", requires="auth.view_group")
+    publish_agent(agent)
+    anne, bob = member(workspace, Role.VIEWER), member(workspace, Role.VIEWER)
+    anne.user_permissions.add(Permission.objects.get(codename="view_group"))
+    call = ("try", "calculate", "-a", "writer", "--arguments", '{"expression": "6 * 7"}')
+    done = tools(*call, "--as", anne.username)
+    assert (done.code, done.out) == (0, "42\n"), done.err
+    run = Run.objects.get(workspace=workspace, kind="tool_call")
+    assert run.started_user_id == anne.pk
+    assert run.started_by.startswith(f"{anne.username}, by ")
+    missing = f"{bob.username} may not use calculate: the permission auth.view_group is missing."
+    assert missing in " ".join(tools(*call, "--as", bob.username).err.split())
+    nobody = " ".join(tools(*call).err.split())
+    assert "No person is behind this run, and calculate is for people with the permission" in nobody
+    stranger = tools(*call, "--as", person().username)
+    assert stranger.code == USAGE
+    assert "has no member" in stranger.err
+    remote = there.of("tools")(*call, "--as", anne.username)
+    assert (remote.code, "key acts for nobody" in remote.err) == (USAGE, True)

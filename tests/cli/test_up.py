@@ -73,6 +73,10 @@ def test_up_starts_everything_once_and_one_ctrl_c_ends_it(
         refused = heartbit("down", env=env)
         assert refused.code == 1
         assert "--force" in refused.err
+        added = heartbit(
+            "channels", "add", "tickets", "--kind", "webhook", "--agent", "orchestrator", env=env
+        )
+        assert f"http://127.0.0.1:{port}/" in added.out + added.err, "links of other commands too"
         worker = next(child for child in mine if "serve" in child.cmdline())
         worker.kill()
         again = heartbit("submit", "x [[text: again]]", "--watch", env=env)

@@ -27,6 +27,7 @@ from agents.delivery.targets import EmailTarget
 from agents.delivery.webhooks import RETRY_AFTER
 from agents.errors import DeliveryStateError
 from agents.models import Delivery, Run
+from agents.models.run import BY_SCHEDULE
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace
@@ -86,6 +87,17 @@ def free_port() -> int:
 
 
 # --- What arrives --------------------------------------------------------------------------------
+
+
+@transacted
+def test_given_a_run_of_a_schedule_then_its_mail_is_called_as_the_schedule(
+    alone: Workspace, mailbox: Mailbox
+) -> None:
+    run = ended(alone, output=ANSWER)
+    Run.objects.filter(pk=run.pk).update(started_by=f"{BY_SCHEDULE}Monday sales report")
+    assert deliver_results() == 1
+    [mail] = mailbox.mails
+    assert subject(mail) == "Monday sales report"
 
 
 @transacted

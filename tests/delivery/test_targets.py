@@ -11,7 +11,7 @@ from agents.delivery.targets import (
     EmailTarget,
     WebhookTarget,
     check_targets,
-    describe_target,
+    describe_targets,
     read_targets,
     target_of,
 )
@@ -44,15 +44,25 @@ def test_given_one_of_each_then_they_are_read_and_kept_as_they_were(
     assert [target_of(one.model_dump()) for one in (mail, webhook, artifact)] == [
         *(mail, webhook, artifact)
     ]
-    assert [describe_target(one.model_dump()) for one in (mail, webhook, artifact)] == [
-        *("ada@example.org", f"webhook {endpoint.pk}", "artifact sales-report")
-    ]
+    told = describe_targets([one.model_dump() for one in (mail, webhook, artifact)])
+    assert told == ["ada@example.org", "webhook hook", "artifact sales-report"]
+    endpoint.delete()
+    assert describe_targets([webhook.model_dump()]) == [f"removed webhook {webhook.endpoint}"]
 
 
 def test_given_an_address_twice_then_it_is_written_to_once(workspace: Workspace) -> None:
     [mail] = check_targets(workspace, [{"kind": "email", "to": ["a@b.org", "c@d.org", "a@b.org"]}])
     assert isinstance(mail, EmailTarget)
     assert mail.to == ["a@b.org", "c@d.org"]
+
+
+def test_given_a_webhook_twice_then_it_is_delivered_to_once(
+    workspace: Workspace, endpoint: WebhookEndpoint
+) -> None:
+    twice = [{"kind": "webhook", "endpoint": endpoint.pk}] * 2
+    found = check_targets(workspace, [twice[0], MAIL, twice[1]])
+    assert [one.kind for one in found] == ["webhook", "email"]
+    assert found == read_targets([twice[0], MAIL, twice[1]]), "also of those that are stored"
 
 
 WRONG: list[tuple[Any, str]] = [

@@ -174,5 +174,5 @@ async def test_a_tool_is_for_people_with_the_permission_and_only_as_long_as_they
     assert first == ("ok", "Sent 1")
     assert second == (
         "refused",
-        "The person behind this run may not use notify: auth.view_group is needed.",
+        f"{user.username} may not use notify: the permission auth.view_group is missing.",
     )

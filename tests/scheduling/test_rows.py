@@ -8,16 +8,44 @@ from typing import TYPE_CHECKING
 import pytest
 
 from heartbit_site.base.audit import SYSTEM
+from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.toolspec import tool
+from heartbit_site.config.read import parse
 from scheduling.actions.save_schedule import save_schedule, table_of
+from scheduling.choices import Kind, TaskType
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
 from scheduling.spec import ScheduleSpec
+from tools.registry import marked, registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agents.models import Agent
+
+
+FILE = """
+[[agents]]
+name = "a"
+description = "Looks up."
+system_prompt = "Look up."
+tools = ["look_up"]
+
+[[schedules]]
+name = "words"
+agent = "a"
+task_type = "tool_call"
+tool = "look_up"
+cron = "0 9 * * *"
+arguments = { token = "bike" }
+"""
+
+
+@tool
+def look_up(token: str) -> str:
+    """Look up a word."""
+    return token
 
 
 def test_a_row_is_the_table_of_its_settings(planned: Callable[..., Schedule]) -> None:
@@ -53,3 +81,23 @@ def test_a_schedule_that_became_invalid_can_be_paused_and_nothing_else(
         save_schedule(plan, by=SYSTEM)
     plan.refresh_from_db()
     assert (plan.enabled, plan.name) == (False, "Report")
+
+
+def test_an_argument_that_its_tool_calls_token_is_kept_and_another_secret_refused(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, agent: Callable[..., Agent]
+) -> None:
+    [spec] = marked([look_up])
+    monkeypatch.setitem(registry._specs, spec.name, spec)
+    searcher = agent("searcher", tools=(spec.name,))
+    row = Schedule(
+        workspace=workspace, agent=searcher, name="Words", kind=Kind.CRON, cron="0 9 * * *",
+        task_type=TaskType.TOOL_CALL, tool=spec.name, arguments={"token": "bike"},
+    )  # fmt: skip
+    save_schedule(row, by=SYSTEM)
+    assert Schedule.objects.get(pk=row.pk).arguments == {"token": "bike"}
+    row.arguments = {"token": "bike", "api_key": "x"}
+    with pytest.raises(ScheduleError, match=r"arguments\.api_key looks like a secret"):
+        save_schedule(row, by=SYSTEM)
+    parse(FILE)
+    with pytest.raises(ConfigurationError, match=r"arguments\.api_key looks like a secret"):
+        parse(FILE.replace("token =", "api_key ="))

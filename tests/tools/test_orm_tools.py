@@ -308,7 +308,11 @@ class TestPermission:
         for user in (other, None):
             done = result(name, user, **arguments.get(name, {}))
             sentence = (
-                f"The person behind this run may not use {name}: shop.{missing}_order is needed."
+                f"No person is behind this run, and {name} is for people with the permission "
+                f"shop.{missing}_order."
+                if user is None
+                else f"{user.username} may not use {name}: the permission shop.{missing}_order is "
+                "missing."
             )
             assert done.content == f"ForbiddenError: {sentence}"
 

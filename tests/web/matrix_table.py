@@ -361,6 +361,7 @@ PAGES = (
     Page("usage/", "runs:read"),
     Page("fleet/", "fleet:manage"),
     Page("connect/<slug:server>/", "runs:write"),
+    Page("account/", "runs:read"),
     Page("credentials/", "runs:write"),
     Page("passages/<int:passage>/", "runs:read"),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -255,6 +256,26 @@ class TestLinks:
         assert token_of(call, person.pk).partition(":")[0] in mail.body
         assert "https://example.org" not in mail.subject
 
+    def test_a_mail_names_reason_tool_task_starter_and_deadline_once(
+        self, workspace: Workspace, person: User, mailoutbox: list[EmailMessage]
+    ) -> None:
+        call = unserved(workspace)
+        Run.objects.filter(pk=call.run_id).update(
+            task="Refund the\norder \u202e7.", started_by="schedule Monday refunds"
+        )
+        deadline = datetime(2030, 1, 2, 3, 4, tzinfo=UTC)
+        Wait.objects.filter(run=call.run_id).update(expires_at=deadline)
+        assert notify_approvers(call.run_id) == 1
+        [mail] = mailoutbox
+        assert mail.body.startswith(
+            "It asks before it uses http_get.\n\n"
+            "Tool: http_get\n"
+            "Task: Refund the order \\u202e7.\n"
+            "Started by: schedule Monday refunds\n"
+            "Decide by: 2030-01-02 03:04 UTC\n"
+        )
+        assert mail.body.count("asks") == 1
+
     def test_given_a_link_when_looked_at_then_nothing_is_decided_and_posting_decides_once(
         self, workspace: Workspace, person: User, browser_of_nobody: Client
     ) -> None:
@@ -285,7 +306,9 @@ class TestLinks:
         again = browser_of_nobody.post(link, {"verdict": "deny"})
         assert again.status_code == 409
         assert f"already approved by {person.username}" in again.content.decode()
-        assert browser_of_nobody.get(link).status_code == 409
+        late = browser_of_nobody.get(link)
+        assert late.status_code == 409
+        assert f"already approved by {person.username} on 20" in late.content.decode()
 
     def test_given_a_link_without_the_forms_token_when_posted_then_nothing_is_decided(
         self, workspace: Workspace, person: User

@@ -14,6 +14,7 @@ from agents.actions.start_run import start_run
 from agents.models import Agent, Run
 from agents.output.results import ArtifactOut
 from agents.reads.artifacts import file_name
+from heartbit_site.base.artifact_names import artifact_name
 from tests.fleet import wait_until
 
 if TYPE_CHECKING:
@@ -171,6 +172,13 @@ def test_given_what_a_model_calls_a_language_then_the_file_has_a_name_of_ours(
 ) -> None:
     code = ArtifactOut(kind="code", name="code-1", content="x", language=language)
     assert file_name(code) == file
+
+
+def test_a_file_that_a_call_stored_is_called_as_it_was_there() -> None:
+    name = artifact_name("1.0", "492d5ea4" + "0" * 56, "sales report.csv")
+    assert name == "1.0-492d5ea4-sales report.csv", "unique in the run"
+    stored = ArtifactOut(kind="data", name=name, content="x", language="")
+    assert file_name(stored) == "sales report.csv"
 
 
 SCRIPT = """

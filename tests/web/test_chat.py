@@ -267,9 +267,14 @@ def test_given_a_call_that_waits_when_it_is_approved_in_the_thread_then_the_answ
     thread, _ = said(caller, task, agent="analyst", require_approval=True)
     signed_in.go(f"chat/analyst/{thread}/")
     page = signed_in.page
-    page.get_by_role("article", name="calculate of analyst").get_by_role(
-        "button", name="Approve"
-    ).click()
+    card = page.get_by_role("article", name="calculate of analyst")
+    card.wait_for()
+    line = page.get_by_role("link", name="waits for a person")
+    expect(line).to_have_count(1)
+    [row] = caller.get("/conversations", agent="analyst").json()["conversations"]
+    assert (row["id"], row["status"], row["waits_for_person"]) == (thread, "waiting", True)
+    card.get_by_role("button", name="Approve").click()
+    expect(line).to_have_count(0)
     reply = page.locator(".message .reply")
     expect(reply.locator(".answer")).to_have_text("Forty-two.")
     expect(reply.locator(".call")).to_contain_text("ok")

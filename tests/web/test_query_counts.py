@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
 FEW, MANY = 10, 10_000
-_LISTS = ("chat", "chat/researcher", "usage", "approvals", "runs", "credentials")
+_LISTS = ("chat", "chat/researcher", "usage", "approvals", "runs", "credentials", "account")
 _ID = "md5(%(count)s::text || 'of' || n)::uuid"
 _AT = "clock_timestamp() - n * interval '1 second'"
 _POSITION = f"n + %(count)s - {FEW}"  # from 1 on, and again after those

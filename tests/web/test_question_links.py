@@ -59,7 +59,7 @@ def test_given_a_question_when_announced_then_the_mail_says_so_and_nothing_of_wh
     assert notify_approvers(call.run_id) == 1
     [mail] = mailoutbox
     assert (mail.to, mail.subject) == ([clerk.email], "asker asks you a question")
-    assert mail.body.startswith("asker asks you a question, with ask_human.\n")
+    assert mail.body.startswith("asker asks you a question.\n")
     assert "answer or decline" in mail.body
     assert token_of(call, clerk.pk).partition(":")[0] in mail.body
     assert "password" not in mail.body

@@ -380,9 +380,16 @@ def test_given_what_no_webhook_can_be_then_it_is_refused(alone: Workspace) -> No
     for url in ("ftp://x.example/", "https://a:b@x.example/", "https://x.example/#a", "x"):
         with pytest.raises(ConfigurationError, match="The webhook URL is not valid"):
             webhook(alone, url)
-    with pytest.raises(ConfigurationError, match=r"run\.exploded is not an event"):
+    with pytest.raises(ConfigurationError, match=r"gets no run\.exploded"):
         webhook(alone, "https://x.example/", ["run.exploded"])
     assert not WebhookEndpoint.objects.filter(workspace=alone).exists()
+
+
+@transacted
+def test_given_no_event_then_a_webhook_is_for_results_alone(alone: Workspace) -> None:
+    made = WebhookEndpoint(workspace=alone, name="results", url="https://x.example/")
+    assert save_webhook(made, by=SYSTEM)
+    assert made.events == []
 
 
 # --- Around it -----------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated
@@ -11,6 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from heartbit_site.base import orm
+from heartbit_site.base.artifact_names import stored_file
 from heartbit_site.base.credentials import SmtpCredential  # noqa: TC001  read at run time
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.connectors.letter import (
@@ -25,7 +25,6 @@ from tools.mail.server import MailServer
 from tools.mail.smtp import open_outbox
 
 TIMEOUT_SECONDS = 60.0
-_STORED = re.compile(r"\A[\d.]+-[0-9a-f]{8}-(?=.)")  # what an artifact's name has before a file's
 _MARGIN_SECONDS = 2.0  # so that a slow server ends in a sentence, not in a timeout
 
 Addresses = Annotated[
@@ -104,7 +103,7 @@ def _attached(context: ToolContext, artifacts: list[str]) -> tuple[AttachedFile,
     if context.read_artifact is None:
         raise UnusableMailError("Nothing stores artifacts here: send the mail without.")
     return tuple(
-        AttachedFile(_STORED.sub("", name), context.read_artifact(name))
+        AttachedFile(stored_file(name) or name, context.read_artifact(name))
         for name in dict.fromkeys(artifacts)
     )
 

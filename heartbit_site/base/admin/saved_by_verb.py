@@ -76,8 +76,9 @@ class VerbAdmin(ModelAdmin[M]):
         super().delete_model(request, row)
 
     def save_model(self, request: HttpRequest, obj: M, form: Any, change: Any) -> None:
-        """Save with the verb."""
-        self.save_row(request, obj, form)
+        """Save a new row, or one with a changed field, with the verb."""
+        if form.has_changed() or not change:
+            self.save_row(request, obj, form)
 
     def delete_model(self, request: HttpRequest, obj: M) -> None:
         """Delete with the verb."""

@@ -19,11 +19,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from django import forms
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import flatten
 from django.db import DataError, transaction
-from django.db.models import Model
+from django.db.models import Model, TextField
 from django.utils.html import format_html
 from unfold.paginator import InfinitePaginator
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
@@ -35,7 +36,6 @@ from heartbit_site.base.admin.workspace_scoped import ScopedInline
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from django import forms
     from django.contrib.admin import ModelAdmin as PlainModelAdmin
     from django.contrib.admin import StackedInline as PlainStackedInline
     from django.contrib.admin import TabularInline as PlainTabularInline
@@ -51,8 +51,22 @@ M = TypeVar("M", bound=Model)
 P = TypeVar("P", bound=Model)
 
 
+class LongText(forms.CharField):
+    """A text that is stored as it was written; browsers end its lines with CR LF."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "strip": False})
+
+    def to_python(self, value: Any) -> str:
+        """Return the text with LF line ends; white space alone is an empty string."""
+        text = str(super().to_python(value)).replace("\r\n", "\n")
+        return text if text.strip() else ""
+
+
 class ModelAdmin(AuditedAdmin, PlainModelAdmin[M]):
     """A page of the theme, bounded by roles, whose changes are audited.
+
+    A page that is saved untouched writes nothing.
 
     Attributes:
         live: Kinds of change that reload the rows of the list, e.g. ``runs fleet``
@@ -62,6 +76,14 @@ class ModelAdmin(AuditedAdmin, PlainModelAdmin[M]):
 
     live: ClassVar[str] = ""
     fixed: ClassVar[tuple[str, ...]] = ()
+    formfield_overrides: ClassVar[Any] = {
+        TextField: {"form_class": LongText, "widget": UnfoldAdminTextareaWidget}
+    }
+
+    def save_model(self, request: HttpRequest, obj: M, form: Any, change: Any) -> None:
+        """Save a new row, or one with a changed field."""
+        if form.has_changed() or not change:
+            super().save_model(request, obj, form, change)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the read-only fields, with the fixed ones of an existing row."""

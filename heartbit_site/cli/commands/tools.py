@@ -35,6 +35,12 @@ REASON = typer.Option("", metavar="TEXT", help="Say why; models and people read 
 AGENT = typer.Option(
     ..., "--agent", "-a", metavar="AGENT", help="Call it as this agent, which has the tool."
 )
+AS = typer.Option(
+    "",
+    "--as",
+    metavar="NAME",
+    help="Call it for this member, with their permissions and credentials.",
+)
 ARGUMENTS = typer.Option("{}", metavar="JSON", help="Call it with these arguments.")
 APPROVE = typer.Option(options.OFF, "--approve", help="Let the call wait for an approval.")
 NO_WAIT = typer.Option(options.OFF, "--no-wait", help="Print the run's id and leave.")
@@ -82,11 +88,14 @@ def try_tool(
     *,
     agent: str = AGENT,
     arguments: str = ARGUMENTS,
+    as_: str = AS,
     approve: bool = APPROVE,
     no_wait: bool = NO_WAIT,
 ) -> int:
     """Call a tool as an agent that has it, and print the result; the call is a run of its own."""
     server = backend()
+    if as_:
+        server.act_for(as_)
     given = {
         "agent": agent,
         "arguments": json_object(arguments, "--arguments", EXAMPLE),

@@ -53,8 +53,8 @@ try {
   agents = await loadAgents();
   onGo(show);
   show();
-  onPulse(({ live, newest_run: newest }) => {
-    const now = `${live} ${newest}`;
+  onPulse(({ live, newest_run: newest, waiting, newest_waiting: asked }) => {
+    const now = `${live} ${newest} ${waiting} ${asked}`;
     if (last && now !== last && !coming) coming = setTimeout(look, LOOK_MS);
     last = now;
   });

@@ -101,9 +101,10 @@ function line(address) {
   const heading = el("span.clip", { dir: "auto" });
   const when = el("span.quiet.row");
   const link = el("a", { href: address, data: { go: "" } }, heading, when);
-  function update({ heading: text, active_at: at, status }, isChosen) {
+  function update({ heading: text, active_at: at, status, waits_for_person: waits }, isChosen) {
     fill(heading, text || "Nothing said yet");
-    fill(when, ...(LIVE.has(status) ? [el("span.icon.small.spin", { "aria-hidden": "true" }, "progress_activity"), "at work"] : [ago(at)]));
+    const small = (name, spins = "") => el(`span.icon.small${spins}`, { "aria-hidden": "true" }, name);
+    fill(when, ...(waits ? [small("back_hand"), "waits for a person"] : LIVE.has(status) ? [small("progress_activity", ".spin"), "running"] : [ago(at)]));
     when.title = moment(at);
     if (isChosen) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");

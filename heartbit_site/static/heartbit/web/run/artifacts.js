@@ -32,7 +32,7 @@ export class Artifacts {
   show(rows) {
     this.element.hidden = !rows.length;
     this.count.textContent = String(rows.length);
-    fill(this.list, rows.map((row) => el("li", {}, icon(ICONS[row.kind]), el("b.clip", { title: row.name }, row.name),
+    fill(this.list, rows.map((row) => el("li", {}, icon(ICONS[row.kind]), el("b.clip", { title: row.name }, row.file),
       el("span.quiet", {}, row.language && row.language !== "text" ? `${row.kind}, ${row.language}` : row.kind),
       row.run_id === this.id ? null : el("a", { href: this.address(row.run_id) }, `by ${row.agent}`),
       el("span.quiet.number", {}, size(row.size)),

@@ -1,0 +1,95 @@
+"""The page of one's own account, which every role opens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from django.conf import settings
+
+from agents.actions.decide_call import Always, approve_call
+from agents.models import Grant
+from heartbit_site.base.audit import Actor
+from heartbit_site.base.models import AuditEntry, Role
+from tests.admin import rows
+from tests.clients import Client
+from tests.web.axe import serious
+from tests.web.people import member, session_of
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+    from heartbit_site.base.models import Workspace
+    from tests.web.conftest import Visitors
+
+OLD, NEW = "an old pass phrase", "a new pass phrase"
+
+
+def browser(user: User) -> Client:
+    client = Client(headers={"host": "localhost"})
+    client.cookies[settings.SESSION_COOKIE_NAME] = session_of(user)
+    return client
+
+
+def allowed(workspace: Workspace, user: User) -> Grant:
+    """What the person allowed for every run of the agent."""
+    call = rows.asking(workspace)
+    by = Actor(user.username, "web", user.pk)
+    approve_call(call, digest=call.digest, by=by, always=Always("agent"))
+    return Grant.objects.latest("pk")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("role", Role.values)
+def test_everybody_changes_their_own_password(workspace: Workspace, role: str) -> None:
+    user = member(workspace, role, password=OLD)
+    here, elsewhere, path = browser(user), browser(user), f"/w/{workspace.slug}/account/"
+    given = {"do": "password", "old_password": OLD, "new_password1": NEW, "new_password2": NEW}
+    for wrong in ({"old_password": "x"}, {"new_password2": "x"}, dict.fromkeys(given, "abc")):
+        refused = here.post(path, given | wrong | {"do": "password"})
+        assert refused.status_code == 409, wrong
+        assert OLD not in refused.content.decode()
+    user.refresh_from_db()
+    assert user.check_password(OLD)
+    assert here.post(path, given).status_code == 302
+    user.refresh_from_db()
+    assert user.check_password(NEW)
+    assert here.get(path).status_code == 200, "this session goes on"
+    assert elsewhere.get(path).status_code == 302, "the others end"
+    entry = AuditEntry.objects.get(action="user.password", target=f"user:{user.pk}")
+    assert (entry.actor, entry.via) == (user.username, "web")
+
+
+@pytest.mark.django_db
+def test_a_person_sees_and_revokes_what_they_allowed_and_nothing_of_others(
+    workspace: Workspace,
+) -> None:
+    anne, bob = member(workspace, Role.OPERATOR), member(workspace, Role.OPERATOR)
+    mine, other = allowed(workspace, anne), allowed(workspace, bob)
+    path, client = f"/w/{workspace.slug}/account/", browser(anne)
+    page = client.get(path).content.decode()
+    assert f'value="{mine.pk}"' in page and f'value="{other.pk}"' not in page
+    assert client.post(path, {"do": "revoke", "id": str(other.pk)}).status_code == 302
+    anne.memberships.update(role=Role.VIEWER)  # who may no longer decide may still take back
+    assert client.post(path, {"do": "revoke", "id": str(mine.pk)}).status_code == 302
+    mine.refresh_from_db()
+    other.refresh_from_db()
+    assert mine.revoked_at is not None and other.revoked_at is None
+    assert f'value="{mine.pk}"' not in client.get(path).content.decode()
+    entry = AuditEntry.objects.get(workspace=workspace, action="grant.revoke")
+    assert (entry.actor, entry.target) == (anne.username, f"grant:{mine.pk}")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_is_reached_from_the_frame_and_accessible(
+    visitors: Visitors, workspace: Workspace, width: int
+) -> None:
+    user = member(workspace, Role.OPERATOR, password=OLD)
+    allowed(workspace, user)
+    visitor = visitors(user=user, width=width)
+    visitor.go("runs/")
+    visitor.page.get_by_role("link", name="Account").click()
+    visitor.page.get_by_role("heading", name="Your account").wait_for()
+    wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    assert not visitor.page.evaluate(wide)
+    assert [*map(str, serious(visitor.page))] == []
