@@ -40,6 +40,7 @@ ELSEWHERE: Final = {
     "heartbit credentials add": "tests/cli/test_credentials.py",
     "heartbit credentials check": "tests/cli/test_credentials.py",
     "heartbit --model compatible:my-model": "tests/llm",
+    "python -m pytest": "tests/testing/test_projects.py",
     "python -m tools.sandbox.runner": "tests/tools/sandbox",
     "make": "Makefile",
     "pip install": "tests/wheel",
