@@ -181,7 +181,7 @@ def _place(context: ToolContext, *, only_this_conversation: bool) -> MemoryPlace
         )
     if context.is_shared:
         raise InvalidMemoryError(
-            "Another person has said something to this run, so it works for nobody in particular: "
+            "Another person has said something to this run, so it works for no person any more: "
             "remember only for a conversation (only_this_conversation), if there is one."
         )
     scope = Scope.AGENT if context.user_id is None else Scope.PERSON

@@ -58,7 +58,7 @@ def _pending_again(delivery: Delivery) -> dict[str, Any]:
         "error": "",
         "recipient_results": reached,
         "delivered_at": None,
-        "released": True,  # whoever sends it has seen why it was not
+        "released": True,  # the sender has been shown why it was held
         "next_at": Now(),
     }
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: Note of words by another person than the run's.
 SHARED: Final = (
-    "works for nobody in particular from here on: without anyone's memories and credentials"
+    "works for no person from here on: without personal memories and credentials"
 )
 
 

@@ -137,7 +137,7 @@ class CallRecord:
                 raise CancelledFirstError
             if time.monotonic() - asked_at < FRESH_SECONDS:
                 return
-            # The answer is old, as on a busy loop: somebody may have cancelled the run since.
+            # The answer is old, as on a busy loop: the run may have been cancelled since.
             asked_at = time.monotonic()
             await self._journaled.record()
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tools.credentials.choice import ChosenCredential
 
 SHARED: Final = (
-    "Another person has said something to this run, so it works for nobody in particular: it is "
+    "Another person has said something to this run, so it works for no person any more: it is "
     "given no personal memories, credentials or permissions."
 )
 

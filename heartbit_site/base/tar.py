@@ -81,7 +81,7 @@ class TarReader:
         self._entries, self._bytes = most_entries, most_bytes
         self._count = self._headers = self._seen = 0
         self._held = bytearray()
-        self._skip = 0  # bytes that nobody wants
+        self._skip = 0  # bytes of a member that is not kept
         self._wanted = BLOCK  # bytes of the next header or content
         self._content: Callable[[bytes], None] = self._header
         self._long_name = b""

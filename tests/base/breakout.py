@@ -48,7 +48,7 @@ def fork() -> None:
 
 
 def mount() -> None:
-    """Reach a mount: whoever may mount is told that the place is not there."""
+    """Reach a mount: a process that may mount is told that the place is missing."""
     nowhere = os.fsencode(f"{SECRET}.nowhere")
     if ctypes.CDLL(None, use_errno=True).mount(b"none", nowhere, b"tmpfs", 0, None):
         number = ctypes.get_errno()
@@ -108,7 +108,7 @@ for name, attempt in ATTEMPTS.items():
     except (OSError, MemoryError, ValueError):
         continue
     REACHED.append(name)
-# What a reader needs goes on working.
+# A reader still does its work.
 thread = threading.Thread(target=int)
 thread.start()
 thread.join()

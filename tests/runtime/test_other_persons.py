@@ -140,7 +140,7 @@ async def notes(run: Run) -> list[str]:
     """Notes in words of the run's events about another person's words."""
     past = await orm.run_in_thread(lambda: load_history(run))
     said = [say(one.event, str).note for one in past.journal]
-    return [note for note in said if note.startswith("works for nobody")]
+    return [note for note in said if note.startswith("works for no person")]
 
 
 class TestSteered:

@@ -35,6 +35,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def base(db: None) -> KnowledgeBase:
+    """A base whose documents alone wait: what other tests left is set aside for the test."""
+    Document.objects.claimable().update(state=DocumentState.FAILED)
+    Document.objects.claimed().update(state=DocumentState.FAILED)
     here = Workspace.objects.create(slug="knowledge-here", name="Here")
     return save_base(here, "handbook", description="", by=SYSTEM)[0]
 
