@@ -27,7 +27,8 @@ AUDITS := tests/web/test_admin_pages.py tests/web/test_pages.py tests/web/test_v
 	tests/web/test_query_counts.py tests/web/test_matrix.py tests/web/test_matrix_admin.py \
 	tests/web/test_schemathesis.py tests/tools/sandbox/test_battery.py tests/security \
 	tests/chaos/test_parsers.py tests/chaos/test_replay.py tests/chaos/test_frozen_valkey.py \
-	tests/config/test_positions.py tests/cli/test_environment.py
+	tests/config/test_positions.py tests/cli/test_environment.py tests/admin/test_untouched_forms.py \
+	tests/docs/test_played.py tests/patterns tests/base/test_linear.py
 # Tests that read the sources and start nothing but a database.
 SOURCES := tests/architecture
 
@@ -57,7 +58,7 @@ collect: $(STAMP) ## Compile all tests, which else each process of the first `ma
 rigs: $(STAMP) ## Run the tests of make bench, make mutants and make chaos, and of what plays tests
 	$(BIN)/python -m $(RUNNER) $(PARALLEL) $(RIGS) $(ARGS)
 
-audits: $(STAMP) ## Run the tests that try everything of a kind: pages, routes, people, ways out of the sandbox
+audits: $(STAMP) ## Run the tests that try everything of a kind: pages, routes, forms, people, commands of the documents
 	@$(SYSTEM) "tests of web pages" chromium-headless-shell $(OR_ELSEWHERE)
 	$(BIN)/python -m $(RUNNER) $(PARALLEL) $(AUDITS) $(ARGS)
 
