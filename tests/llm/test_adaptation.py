@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.llm.adapters.openai import OpenAIModel
+from agents.llm.adapters.plain_tools import with_plain_tools
 from agents.llm.errors import RequestRejectedError, StreamTruncatedError
 from agents.llm.messages import AssistantMessage, ToolCall, ToolDefinition, ToolMessage, UserMessage
 from agents.llm.profiles import Profile
 from agents.llm.testing.answers import Answer
 from agents.llm.testing.dialects import anthropic_events, openai_events
+from tests.pace import within
 
 from .raw_server import STREAM, raw_server
 from .support import CLOCK, HELLO, complete, model
@@ -169,6 +171,15 @@ async def test_a_tool_that_a_strict_provider_refuses_is_sent_plainly_and_called_
     assert "_top_2 is $top" in sent
     assert "have to fit" in sent
     assert sent.count("$top") == 1  # the earlier call has the name that is sent
+
+
+@pytest.mark.paced
+def test_a_tool_of_thousands_of_odd_names_is_made_plain_at_once() -> None:
+    properties = {chr(0x4E00 + number): {"type": "string"} for number in range(9_000)}
+    tool = replace(QUERY, parameters={"type": "object", "properties": properties})
+    with within(1):
+        plain = with_plain_tools(replace(HELLO, tools=(tool,)))
+    assert len(plain.request.tools[0].parameters["properties"]) == 9_000
 
 
 async def test_a_refusal_that_cannot_be_adapted_to_names_the_tool(
