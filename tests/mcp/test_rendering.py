@@ -14,9 +14,9 @@ def test_structured_content_that_is_nested_too_deeply_does_not_cost_the_text() -
     value: Any = 1
     for _ in range(100_000):
         value = [value]
-    texts = [mcp_types.TextContent(type="text", text="Three rooms are free.")]
+    text = mcp_types.TextContent(type="text", text="Three rooms are free.")
     result = mcp_types.CallToolResult.model_construct(
-        content=texts, structured_content={"rooms": value}
+        content=[text], structured_content={"rooms": value}
     )
     assert as_text(result) == (
         "Three rooms are free.\n[structured content that is nested too deeply]"
