@@ -217,6 +217,20 @@ def test_a_server_that_refuses_every_text_is_a_problem_and_marks_none(
     assert embed_all() == 3
 
 
+def test_a_server_that_begins_to_refuse_every_text_is_a_problem_and_marks_none(
+    here: Workspace,
+    account: ProviderAccount,
+    server: EmbeddingsServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    use(here, "compatible:tiny")
+    server.asked.clear()
+    monkeypatch.setattr(server, "refuses", lambda texts: len(texts) > 1 or bool(server.asked[2:]))
+    assert embed_all() == 0
+    assert "compatible:tiny" in MemoryPolicy.objects.get(workspace=here).problem
+    assert not MemoryItem.objects.filter(workspace=here, embedded_with__startswith="!").exists()
+
+
 @pytest.mark.parametrize("model", ["nonsense", "anthropic:claude", "openai:", "openai:small"])
 def test_a_model_that_cannot_be_used_is_refused_with_the_field(here: Workspace, model: str) -> None:
     with pytest.raises(HeartbitError, match=r"add one|write local") as refused:
