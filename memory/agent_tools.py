@@ -76,7 +76,7 @@ def remember(
     return f"Remembered as memory {item.pk}."
 
 
-# Pure: a repetition counts a use of the memories once more, which nobody has to approve.
+# Pure: a repetition counts a use of the memories once more, which needs no approval.
 @tool(effect=Effect.PURE, tags=_TAGS, labels=(Label.PRIVATE,))
 def recall(
     context: ToolContext,

@@ -98,8 +98,7 @@ class AccountEmbedder:
                 if len(some) > 1:
                     self._most = len(some) // 2
                     continue
-                if not took:
-                    self._ask([_SHORT_TEXT], TEXTS_SECONDS)  # raises if no text is taken
+                self._ask([_SHORT_TEXT], TEXTS_SECONDS)  # raises if no text is taken any more
                 logger.warning("a text is not embedded: %s", error)
                 found.append(None)
                 self._most = took or None  # it was this text, and not their number

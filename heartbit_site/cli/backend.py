@@ -68,7 +68,8 @@ class Backend(ABC):
             UsageError: There is no such member, or the command talks to a server.
         """
         raise UsageError(
-            f"--as {one_line(username)} is for this installation: a server's key acts for nobody."
+            f"--as {one_line(username)} works on this installation alone: a server's key cannot "
+            "act for a member."
         )
 
     @abstractmethod

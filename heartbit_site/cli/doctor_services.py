@@ -149,7 +149,11 @@ def _broker() -> list[Check]:
         results.client.ping()
     except (KombuError, redis.RedisError, ValueError) as error:
         return [_unreachable("broker", error, "REDIS_URL")]
-    if (celery_tls(settings.REDIS_URL) or {}).get("ssl_cert_reqs") == "none":
+    options = celery_tls(settings.REDIS_URL) or {}
+    if options.get("ssl_check_hostname") is False and options["ssl_cert_reqs"] != "none":
+        fix = "Leave ssl_check_hostname out of REDIS_URL, or get a certificate of that host."
+        return [Check("broker", "warn", "the host of its certificate is not checked", fix)]
+    if options.get("ssl_cert_reqs") == "none":
         fix = "Leave ssl_cert_reqs out of REDIS_URL, or name your authority with ssl_ca_certs."
         return [Check("broker", "warn", "its certificate is not checked", fix)]
     return [Check("broker", "ok", "messages and results pass")]

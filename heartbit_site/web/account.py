@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.contrib import messages
-from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth import authenticate, update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.models import User
 from django.db.models import Q
@@ -20,6 +20,7 @@ from agents.models import Grant
 from heartbit_site.base.access import role_of
 from heartbit_site.base.actions.set_password import set_password
 from heartbit_site.base.audit import actor_of
+from heartbit_site.web.login import PAUSE
 from heartbit_site.web.page import page, show
 
 if TYPE_CHECKING:
@@ -72,10 +73,17 @@ def _revoke(request: HttpRequest, access: Access) -> None:
 
 
 def _change_password(request: HttpRequest, access: Access, user: User) -> list[str]:
-    """Change the password, or return what is wrong; the other sessions of the person end."""
+    """Change the password, or return what is wrong; the other sessions of the person end.
+
+    A wrong current password counts as a failed login, so that an open session cannot guess it.
+    """
+    given = request.POST.get("old_password", "")
+    known = authenticate(request, username=user.username, password=given)
     form = PasswordChangeForm(user, request.POST)
     if not form.is_valid():
         return [str(text) for texts in form.errors.values() for text in texts]
+    if known is None:
+        return [PAUSE]
     changed = set_password(user.username, form.cleaned_data["new_password1"], by=actor_of(access))
     update_session_auth_hash(request, changed)
     messages.success(request, "Your password is changed, and your other sessions have ended.")

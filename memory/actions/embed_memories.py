@@ -99,7 +99,8 @@ def _describe_refused(policy: MemoryPolicy) -> str:
     more = ", and others" if count > _NAMED else ""
     return (
         f"{policy.embedding_model} refused {amounts.counted(count, 'text')}, found by words alone "
-        f"(too long for it, perhaps): {', '.join(named[:_NAMED])}{more}."
+        f"(too long for it, perhaps): {', '.join(named[:_NAMED])}{more}. "
+        "Save the settings again to try again."
     )
 
 

@@ -13,7 +13,7 @@ from memory.embeddings import table
 from memory.embeddings.choice import make_embedder
 from memory.embeddings.protocol import MOST_DIMENSIONS, EmbeddingError
 from memory.errors import InvalidMemoryError
-from memory.models import MemoryPolicy
+from memory.models import KnowledgeBase, MemoryItem, MemoryPolicy, Passage
 
 if TYPE_CHECKING:
     from heartbit_site.base.audit import Actor
@@ -25,7 +25,8 @@ def save_policy(
 ) -> MemoryPolicy:
     """Save the settings, after a new embedding model has embedded one word.
 
-    Memories are embedded with it in the background (``embed_memories``).
+    Memories are embedded with it in the background (``embed_memories``); if the same model is saved
+    again after a problem, also the texts that it refused.
 
     Args:
         workspace: The workspace.
@@ -45,9 +46,12 @@ def save_policy(
     if model != row.embedding_model or row.problem:
         with about("embedding_model"):
             row.dimensions = _try(workspace, model) if model else None
+    is_retried = row.problem != ""
     row.embedding_model, row.kept_days, row.problem = model, kept_days, ""
     with transaction.atomic():
         row.save()
+        if is_retried:
+            _forget_refusals(workspace, model)
         details = {"embedding_model": model, "kept_days": kept_days}
         audit.record(
             by,
@@ -58,6 +62,14 @@ def save_policy(
             details=details,
         )
     return row
+
+
+def _forget_refusals(workspace: Workspace, model: str) -> None:
+    mark = table.refused_by(model)
+    refused = MemoryItem.objects.filter(workspace=workspace, embedded_with=mark)
+    refused.update(embedded_with="")
+    bases = KnowledgeBase.objects.filter(workspace=workspace)
+    Passage.objects.filter(base__in=bases, embedded_with=mark).update(embedded_with="")
 
 
 def _try(workspace: Workspace, model: str) -> int:

@@ -121,6 +121,10 @@ class DocumentAdmin(VerbAdmin[Document]):
         """Return the passages, which a new document does not have."""
         return () if obj is None else super().get_inlines(request, obj)
 
+    def can_retry(self, row: Document) -> bool:
+        """Return True if the document could not be read: ``save_document`` has it read again."""
+        return row.state == DocumentState.FAILED
+
     def save_row(self, request: HttpRequest, row: Document, form: Any) -> None:
         """Store the uploaded file with ``save_document``."""
         file = form.cleaned_data["file"]

@@ -46,6 +46,10 @@ class PolicyAdmin(VerbAdmin[MemoryPolicy]):
         fields: list[Any] = ["workspace", "embedding_model", "kept_days"]
         return [(None, {"fields": fields + (list(self.readonly_fields) if obj else [])})]
 
+    def can_retry(self, row: MemoryPolicy) -> bool:
+        """Return True if the model had a problem: ``save_policy`` tries it again."""
+        return bool(row.problem)
+
     def save_row(self, request: HttpRequest, row: MemoryPolicy, form: Any) -> None:
         """Save with ``save_policy``."""
         given = {name: form.cleaned_data[name] for name in ("embedding_model", "kept_days")}

@@ -13,7 +13,7 @@ from heartbit_site.base.models import Workspace
 from memory.actions.ingest_documents import ingest_documents
 from memory.actions.save_base import save_base
 from memory.actions.save_document import save_document
-from memory.models import Document, KnowledgeBase, Passage
+from memory.models import Document, KnowledgeBase, MemoryPolicy, Passage
 from tests.admin.forms import filled
 from tests.memory.knowledge import documents
 
@@ -32,7 +32,7 @@ def base(db: None) -> KnowledgeBase:
     return save_base(workspace, "handbook", description="Rules", by=SYSTEM)[0]
 
 
-def page(row: KnowledgeBase | Document, what: str = "change") -> str:
+def page(row: KnowledgeBase | Document | MemoryPolicy, what: str = "change") -> str:
     return reverse(f"admin:memory_{row._meta.model_name}_{what}", args=[row.pk])
 
 
@@ -73,6 +73,20 @@ def test_what_cannot_be_stored_is_said_at_its_field(browser: Client, base: Knowl
     assert "is not valid" in browser.post(f"{BASES}add/", form).content.decode()
     assert KnowledgeBase.objects.filter(workspace=base.workspace).count() == 1
     assert not base.documents.exists()
+
+
+def test_saving_an_untouched_page_tries_again_what_failed(
+    browser: Client, base: KnowledgeBase
+) -> None:
+    row, _ = save_document(base, "a.md", b"One.", by=SYSTEM)
+    Document.objects.filter(pk=row.pk).update(state="failed", problem="It took too long.")
+    browser.post(page(row), filled(browser.get(page(row))))
+    row.refresh_from_db()
+    assert (row.state, row.problem) == ("queued", "")
+    policy = MemoryPolicy.objects.create(workspace=base.workspace, problem="It does not answer.")
+    browser.post(page(policy), filled(browser.get(page(policy))))
+    policy.refresh_from_db()
+    assert policy.problem == ""
 
 
 def test_a_base_follows_a_folder_and_is_refreshed(browser: Client, base: KnowledgeBase) -> None:

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents.llm.adapters.openai import OpenAIModel
+from agents.llm.adapters.plain_tools import with_plain_tools
 from agents.llm.errors import RequestRejectedError, StreamTruncatedError
 from agents.llm.messages import AssistantMessage, ToolCall, ToolDefinition, ToolMessage, UserMessage
 from agents.llm.profiles import Profile
 from agents.llm.testing.answers import Answer
 from agents.llm.testing.dialects import anthropic_events, openai_events
+from tests.pace import within
 
 from .raw_server import STREAM, raw_server
 from .support import CLOCK, HELLO, complete, model
@@ -170,6 +173,15 @@ async def test_a_tool_that_a_strict_provider_refuses_is_sent_plainly_and_called_
     assert sent.count("$top") == 1  # the earlier call has the name that is sent
 
 
+@pytest.mark.paced
+def test_a_tool_of_thousands_of_odd_names_is_made_plain_at_once() -> None:
+    properties = {chr(0x4E00 + number): {"type": "string"} for number in range(9_000)}
+    tool = replace(QUERY, parameters={"type": "object", "properties": properties})
+    with within(1):
+        plain = with_plain_tools(replace(HELLO, tools=(tool,)))
+    assert len(plain.request.tools[0].parameters["properties"]) == 9_000
+
+
 async def test_a_refusal_that_cannot_be_adapted_to_names_the_tool(
     client: httpx.AsyncClient,
 ) -> None:
@@ -180,6 +192,41 @@ async def test_a_refusal_that_cannot_be_adapted_to_names_the_tool(
     assert "tools.1 (the tool clock).custom" in str(refused.value)
     assert "see tools[9]" in str(refused.value)
     assert len(bodies) == 1
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "Invalid schema for function 'set_temperature': 'anyOf' is not permitted at the top",
+        "tools.0.parameters.properties.temperature: 'anyOf' is not supported",
+    ],
+)
+async def test_a_refused_tool_named_after_a_field_does_not_cost_the_field(
+    client: httpx.AsyncClient, refusal: str
+) -> None:
+    tool = replace(FIND, name="set_temperature")
+    asked = replace(HELLO, temperature=0.5, tools=(tool,))
+
+    def refuse(body: Body) -> str | None:
+        schema = body["tools"][0]["function"]["parameters"]
+        return refusal if "anyOf" in schema else None
+
+    async with server(refuse, *openai_events(answer())) as (url, bodies):
+        await complete(model(client, url=url), asked)
+    assert [body.get("temperature") for body in bodies] == [0.5, 0.5]
+
+
+async def test_nothing_is_learned_from_a_refusal_that_the_change_did_not_mend(
+    client: httpx.AsyncClient,
+) -> None:
+    asked, profile = replace(HELLO, temperature=0.5), Profile()
+    async with server(lambda _: "temperature is unsupported, ask support") as (url, bodies):
+        adapter = model(client, url=url, profile=profile)
+        with pytest.raises(RequestRejectedError, match="ask support"):
+            await complete(adapter, asked)
+    assert ["temperature" in body for body in bodies] == [True, False]
+    assert isinstance(adapter, OpenAIModel)
+    assert adapter.profile == profile
 
 
 async def test_a_field_that_is_refused_for_its_value_is_not_dropped(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import time
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import pytest
 
+from agents.llm.adapters import openai_stream
 from agents.llm.adapters.endpoint import Timeouts
 from agents.llm.errors import (
     AuthenticationError,
@@ -19,6 +21,7 @@ from agents.llm.errors import (
     StreamTruncatedError,
 )
 from agents.llm.messages import TextDelta, ThinkingDelta, ToolCall, ToolCallDelta
+from agents.llm.text import read_object
 
 from .raw_server import STREAM, hang_after, raw_server
 from .samples import OPENAI_STREAM, call_delta, chunk, sse
@@ -152,6 +155,16 @@ async def test_a_server_that_hangs_after_its_answer_has_answered() -> None:
     async with httpx.AsyncClient() as client, raw_server(hangs) as server:
         chat_model = model(client, url=server.url, timeouts=Timeouts(20, 0.2))
         assert (await complete(chat_model)).message.text == "x"
+
+
+async def test_a_call_in_many_pieces_is_read_a_bounded_number_of_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = Mock(wraps=read_object)
+    monkeypatch.setattr(openai_stream, "read_object", read)
+    pieces = [chunk(call_delta(0, id="a", name="clock", arguments="{")) for _ in range(1_000)]
+    await complete(canned(sse(*pieces, chunk({}, "tool_calls"), "[DONE]")))
+    assert read.call_count <= 100
 
 
 async def test_four_times_the_calls_take_about_four_times_as_long() -> None:

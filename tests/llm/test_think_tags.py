@@ -51,6 +51,21 @@ def test_the_answer_is_what_follows_the_thoughts(written: str, thoughts: str, an
             assert (tags.thoughts, tags.text) == (thoughts, answer), (first, second)
 
 
+def test_blanks_without_an_end_are_an_answer_that_is_not_held_and_read_again() -> None:
+    tags = ThinkTags()
+    shown = [delta for _ in range(2_000) for delta in tags.feed(" ")]
+    assert len(shown) > 900
+    tags.finish()
+    assert tags.text == " " * 2_000
+
+
+def test_thoughts_beyond_the_hundredth_are_left_in_the_answer() -> None:
+    tags = ThinkTags()
+    tags.feed("<think>a</think>" * 105)
+    tags.finish()
+    assert (tags.thoughts, tags.text) == ("a" * 100, "<think>a</think>" * 5)
+
+
 async def test_thoughts_stream_as_thoughts() -> None:
     pieces = ("<thi", "nk>\nFirst", " I count.\n</th", "ink>\n\n", "Six", ".")
     stream = sse(*(chunk({"content": piece}) for piece in pieces), chunk({}, "stop"), "[DONE]")

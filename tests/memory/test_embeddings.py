@@ -175,7 +175,7 @@ def test_a_refused_text_costs_the_others_nothing_and_is_named(
     long = MemoryItem.objects.get(workspace=here, text__contains="Darjeeling")
     assert policy.problem == (
         "compatible:tiny refused 1 text, found by words alone (too long for it, perhaps): "
-        f"memory {long.pk}."
+        f"memory {long.pk}. Save the settings again to try again."
     )
     assert found(here, "money").hits[0].item.text == "The invoice is due."
     assert long.pk in [hit.item.pk for hit in found(here, "Darjeeling").hits]
@@ -189,6 +189,23 @@ def test_a_refused_text_costs_the_others_nothing_and_is_named(
     assert MemoryPolicy.objects.get(workspace=here).problem == ""
 
 
+def test_a_refused_text_is_tried_again_once_the_settings_are_saved_again(
+    here: Workspace, account: ProviderAccount, server: EmbeddingsServer
+) -> None:
+    use(here, "compatible:tiny")
+    server.most_characters = 20
+    embed_all()
+    refused = MemoryItem.objects.filter(workspace=here, embedded_with="!compatible:tiny")
+    count = refused.count()
+    assert count
+    server.most_characters = 1_000
+    assert embed_all() == 0
+    use(here, "compatible:tiny")
+    assert embed_all() == count
+    assert not refused.exists()
+    assert MemoryPolicy.objects.get(workspace=here).problem == ""
+
+
 def test_a_server_that_refuses_every_text_is_a_problem_and_marks_none(
     here: Workspace, account: ProviderAccount, server: EmbeddingsServer
 ) -> None:
@@ -198,6 +215,20 @@ def test_a_server_that_refuses_every_text_is_a_problem_and_marks_none(
     assert "no such model" in MemoryPolicy.objects.get(workspace=here).problem
     server.broken = None
     assert embed_all() == 3
+
+
+def test_a_server_that_begins_to_refuse_every_text_is_a_problem_and_marks_none(
+    here: Workspace,
+    account: ProviderAccount,
+    server: EmbeddingsServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    use(here, "compatible:tiny")
+    server.asked.clear()
+    monkeypatch.setattr(server, "refuses", lambda texts: len(texts) > 1 or bool(server.asked[2:]))
+    assert embed_all() == 0
+    assert "compatible:tiny" in MemoryPolicy.objects.get(workspace=here).problem
+    assert not MemoryItem.objects.filter(workspace=here, embedded_with__startswith="!").exists()
 
 
 @pytest.mark.parametrize("model", ["nonsense", "anthropic:claude", "openai:", "openai:small"])

@@ -111,12 +111,15 @@ def test_no_connection_is_made_with_a_certificate_that_is_not(tls: tuple[int, Pa
 
 
 def test_doctor_says_that_a_certificate_is_refused_or_not_checked(tls: tuple[int, Path]) -> None:
-    port, _ = tls
+    port, authority = tls
     refused = checked(f"rediss://localhost:{port}/5")["valkey"]
     assert (refused["status"], "certificate" in refused["detail"].lower()) == ("fail", True)
     unchecked = checked(f"rediss://localhost:{port}/5?ssl_cert_reqs=none")["broker"]
     assert unchecked["status"] == "warn"
     assert "not checked" in unchecked["detail"]
+    query = f"ssl_ca_certs={authority}&ssl_check_hostname=false"
+    other = checked(f"rediss://127.0.0.1:{port}/5?{query}")["broker"]
+    assert (other["status"], "the host of" in other["detail"]) == ("warn", True)
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,18 @@ def test_everybody_changes_their_own_password(workspace: Workspace, role: str) -
 
 
 @pytest.mark.django_db
+def test_an_open_session_cannot_guess_the_password(workspace: Workspace) -> None:
+    user = member(workspace, Role.VIEWER, password=OLD)
+    client, path = browser(user), f"/w/{workspace.slug}/account/"
+    given = {"do": "password", "new_password1": NEW, "new_password2": NEW}
+    for _ in range(settings.AXES_FAILURE_LIMIT):
+        client.post(path, given | {"old_password": "a guess"})
+    assert client.post(path, given | {"old_password": OLD}).status_code == 429
+    user.refresh_from_db()
+    assert user.check_password(OLD)
+
+
+@pytest.mark.django_db
 def test_a_person_sees_and_revokes_what_they_allowed_and_nothing_of_others(
     workspace: Workspace,
 ) -> None:

@@ -23,8 +23,11 @@ def as_text(result: mcp_types.CallToolResult) -> str:
     Most servers repeat structured content as text; then it is left out.
     """
     parts = [_block(block) for block in result.content]
-    if result.structured_content is not None and not _is_repeated(result):
-        parts.append(json.dumps(result.structured_content, ensure_ascii=False))
+    try:
+        if result.structured_content is not None and not _is_repeated(result):
+            parts.append(json.dumps(result.structured_content, ensure_ascii=False))
+    except RecursionError:
+        parts.append("[structured content that is nested too deeply]")
     return _joined(parts)
 
 

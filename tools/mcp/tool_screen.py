@@ -15,12 +15,16 @@ from mcp.shared.message import SessionMessage
 from mcp_types.methods import validate_server_result
 from pydantic import ValidationError
 
+from tools.mcp.listing import MAX_NAME_CHARACTERS, MAX_TOOLS
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from mcp.client._transport import ReadStream, Transport, TransportStreams
 
 _LIST: Final = "tools/list"
+#: What some versions of the protocol require beside the tools.
+_BESIDE: Final[tuple[str, ...]] = ("resultType", "ttlMs", "cacheScope")
 
 
 class ToolScreen(ObjectReceiveStream[SessionMessage | Exception]):
@@ -48,7 +52,9 @@ class ToolScreen(ObjectReceiveStream[SessionMessage | Exception]):
         if self.version and isinstance(item, SessionMessage):
             match item.message:
                 case mcp_types.JSONRPCResponse(result={"tools": list(tools)} as result):
-                    result["tools"] = [tool for tool in tools if self._is_usable(result, tool)]
+                    if len(tools) <= MAX_TOOLS:  # a longer list is refused
+                        beside = {name: result[name] for name in _BESIDE if name in result}
+                        result["tools"] = [one for one in tools if self._is_usable(beside, one)]
         return item
 
     async def aclose(self) -> None:
@@ -60,9 +66,9 @@ class ToolScreen(ObjectReceiveStream[SessionMessage | Exception]):
         taken, self._malformed = self._malformed, {}
         return taken
 
-    def _is_usable(self, result: dict[str, Any], tool: object) -> bool:
+    def _is_usable(self, beside: dict[str, Any], tool: object) -> bool:
         try:
-            validate_server_result(_LIST, self.version, {**result, "tools": [tool]})
+            validate_server_result(_LIST, self.version, {**beside, "tools": [tool]})
         except ValidationError as error:
             first = error.errors(include_input=False, include_url=False)[0]
             if first["loc"][:1] != ("tools",):
@@ -70,6 +76,7 @@ class ToolScreen(ObjectReceiveStream[SessionMessage | Exception]):
             name = tool.get("name") if isinstance(tool, dict) else None
             where = ".".join(str(each) for each in first["loc"][2:]) or "the tool"
             label = name if isinstance(name, str) and name else f"tool {len(self._malformed) + 1}"
-            self._malformed[label[:128]] = f"{where}: {first['msg']}"
+            if len(self._malformed) < MAX_TOOLS:  # a server may send lists that no one asked for
+                self._malformed[label[:MAX_NAME_CHARACTERS]] = f"{where}: {first['msg']}"
             return False
         return True

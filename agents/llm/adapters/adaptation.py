@@ -1,8 +1,8 @@
 """Adaptation to a server that refuses a part of a request, learned from its refusal.
 
-What a server takes is a profile. A refusal that names a part of the request changes the profile of
-the adapter, which lives as long as the provider's account is unchanged, and the request is sent
-again at once: a process is refused once, not once a request.
+What a server takes is a profile. A refusal that names a part of the request changes the profile
+with which the request is sent again at once. Once the server answers, the adapter keeps the change
+as long as the provider's account is unchanged: a process is refused once, not once a request.
 """
 
 from __future__ import annotations
@@ -25,13 +25,18 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Changes of a profile, by what a refusal names; the first that is named, and helps, is made.
-_LESSONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
-    ("stream_options", {"stream_usage": False}),
-    ("max_completion_tokens", {"max_tokens_field": "max_completion_tokens"}),
-    ("tool_choice", {"forced_tool_choice": False}),
-    ("reasoning_effort", {"reasoning_efforts": (), "tools_reasoning_effort": None}),
-    ("temperature", {"sampling": False}),
+#: Changes of a profile, by the part that a refusal names; the first new one is made.
+_LESSONS: Final[dict[str, dict[str, Any]]] = {
+    "stream_options": {"stream_usage": False},
+    "max_completion_tokens": {"max_tokens_field": "max_completion_tokens"},
+    "tool_choice": {"forced_tool_choice": False},
+    "reasoning_effort": {"reasoning_efforts": (), "tools_reasoning_effort": None},
+    "temperature": {"sampling": False},
+}
+# Whole names, and no arguments of tools: one may be called set_temperature, or take a temperature.
+_PART: Final = re.compile(
+    r"(?<![\w-])(?<!properties\.)"
+    r"(?:stream_options|max_completion_tokens|tool_choice|reasoning_effort|temperature)(?![\w-])"
 )
 _UNSUPPORTED: Final = re.compile(
     "unsupported|not support|not permitted|not allowed|extra|unknown|unrecogni[sz]ed|unexpected",
@@ -67,13 +72,16 @@ async def stream_adapted(
     Raises:
         ModelError: See ``ChatModel.stream``.
     """
+    learned: dict[str, Any] = {}
     while True:
-        profile, begun = model.profile, False
+        profile, begun = replace(model.profile, **learned), False
         plain = None if profile.any_schema else with_plain_tools(request)
         sent = request if plain is None else plain.request
         try:
             async with aclosing(ask(sent, profile)) as events:
                 async for event in events:
+                    if learned and not begun:
+                        model.profile = replace(model.profile, **learned)
                     begun = True
                     if plain is not None and isinstance(event, Completion):
                         yield replace(event, message=plain.restored(event.message))
@@ -85,20 +93,21 @@ async def stream_adapted(
             if lesson is None:
                 raise _naming_tools(error, request) from error
             logger.warning(
-                "requests to %s are sent otherwise from now on (%s), because it refused one: %s",
+                "a request to %s is sent otherwise (%s), because it refused one: %s",
                 model.name,
                 ", ".join(f"{name}: {value}" for name, value in lesson.items()),
                 error,
             )
-            model.profile = replace(model.profile, **lesson)
+            learned |= lesson
 
 
 def _lesson(refusal: str, request: ChatRequest, profile: Profile) -> dict[str, Any] | None:
     """Return the change of the profile that a refusal asks for; None: none would help."""
     if _UNSUPPORTED.search(refusal):
-        for part, change in _LESSONS:
+        named = set(_PART.findall(refusal))
+        for part, change in _LESSONS.items():
             known = all(getattr(profile, name) == value for name, value in change.items())
-            if part in refusal and not known:
+            if part in named and not known:
                 return change
     is_about_tools = profile.any_schema and _ABOUT_SCHEMAS.search(refusal)
     if is_about_tools and with_plain_tools(request).request.tools != request.tools:

@@ -47,6 +47,10 @@ _TEXT_FIELDS = ("reasoning_content", "reasoning")
 _GROWING = ("text", "summary", "data")
 
 
+# Pieces with a name and a "{" after which a call may be complete: each is a reading of them all.
+_MOST_TRIES = 100
+
+
 @dataclass(slots=True)
 class _Call:
     number: int
@@ -54,6 +58,7 @@ class _Call:
     name: str = ""
     arguments: list[str] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
+    tries: int = 0  # at reading the arguments so far
 
     def is_other(self, *, call_id: str, name: str, arguments: str) -> bool:
         """Return True if a fragment of the same index begins another call.
@@ -66,8 +71,10 @@ class _Call:
             return False
         if name != self.name or (call_id and self.id and call_id != self.id):
             return True
-        begins = arguments.lstrip().startswith("{")
-        return begins and read_object("".join(self.arguments)) is not None
+        if self.tries >= _MOST_TRIES or not arguments.lstrip().startswith("{"):
+            return False
+        self.tries += 1
+        return read_object("".join(self.arguments)) is not None
 
 
 class OpenAIDecoder:

@@ -84,14 +84,15 @@ def _plain_names(properties: Mapping[str, Any]) -> dict[str, str]:
     """Return a name that may be sent for each property, all different."""
     plain = {name: name for name in properties if _PROPERTY.fullmatch(name)}
     taken = set(plain)
+    last: dict[str, int] = {}  # number of the last name on each base: others may be thousands
     for name in properties:
         if name not in plain:
             base = _NOT_IN_PROPERTIES.sub("_", name)[:_MOST_CHARACTERS] or "_"
-            sent, number = base, 1
+            sent, number = base, last.get(base, 1)
             while sent in taken:
                 number += 1
                 sent = f"{base}_{number}"
-            plain[name] = sent
+            plain[name], last[base] = sent, number
             taken.add(sent)
     return plain
 

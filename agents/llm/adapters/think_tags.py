@@ -11,6 +11,9 @@ from agents.llm.messages import TextDelta, ThinkingDelta
 
 THINK_TAGS = "think_tags"  # type of the ``Thinking`` block of such thoughts
 _OPENING, _CLOSING = "<think>", "</think>"
+# Bounds of what is read again for each piece: a model may repeat itself until its limit.
+_MOST_BLANKS = 1_000  # characters before the answer
+_MOST_THOUGHTS = 100  # pairs of tags
 
 
 def with_think_tags(thoughts: str, text: str) -> str:
@@ -34,7 +37,7 @@ class ThinkTags:
         self.text = ""
         self.thoughts = ""
         self._place: Literal["before", "thought", "answer"] = "before"
-        self._is_tagged = False
+        self._thought_count = 0
         self._held = ""
         self._text: list[str] = []
         self._thoughts: list[str] = []
@@ -60,10 +63,10 @@ class ThinkTags:
         """Decide what the held end of the text is, and what the text was without an opening tag."""
         if self._place == "thought":
             self._thoughts.append(self._held)
-        elif not (self._is_tagged and self._held.isspace()):
+        elif not (self._thought_count and self._held.isspace()):
             self._text.append(self._held)
         self.text = "".join(self._text)
-        if self._is_tagged:
+        if self._thought_count:
             self.thoughts = "".join(self._thoughts)
         else:
             self._split_at_closing_tag()
@@ -71,14 +74,15 @@ class ThinkTags:
     def _begin(self, piece: str) -> str:
         """Decide what the text begins with; return the rest that is not decided yet."""
         start = piece.lstrip()
-        if start.startswith(_OPENING):
-            self._place, self._is_tagged = "thought", True
+        if start.startswith(_OPENING) and self._thought_count < _MOST_THOUGHTS:
+            self._place = "thought"
+            self._thought_count += 1
             return start.removeprefix(_OPENING)
-        if _OPENING.startswith(start):
+        if _OPENING.startswith(start) and len(piece) <= _MOST_BLANKS:
             self._held = piece
             return ""
         self._place = "answer"
-        return start if self._is_tagged else piece
+        return start if self._thought_count else piece
 
     def _think(self, piece: str) -> tuple[str, str]:
         """Return the thought in a piece, and the rest after its end."""

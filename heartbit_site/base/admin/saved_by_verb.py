@@ -75,9 +75,13 @@ class VerbAdmin(ModelAdmin[M]):
         """Delete a row, and what depends on it."""
         super().delete_model(request, row)
 
+    def can_retry(self, row: M) -> bool:
+        """Return True if a row that is saved untouched tries again what failed before."""
+        return False
+
     def save_model(self, request: HttpRequest, obj: M, form: Any, change: Any) -> None:
-        """Save a new row, or one with a changed field, with the verb."""
-        if form.has_changed() or not change:
+        """Save a new row, or one with a changed field or something to retry, with the verb."""
+        if form.has_changed() or not change or self.can_retry(obj):
             self.save_row(request, obj, form)
 
     def delete_model(self, request: HttpRequest, obj: M) -> None:

@@ -90,7 +90,7 @@ class _Reader:
             for kind in _NOTES.values()
             for note in self._part(kind)
         }
-        self._note_count = 0
+        self._marks: dict[Element, str] = {}
 
     def document(self) -> Iterator[Block]:
         """Yield the blocks of the document."""
@@ -133,8 +133,10 @@ class _Reader:
                 if note is None:
                     self._add_problem("Notes that are damaged or missing are left out.")
                     continue
-                text.append(self._mark(note))
-                behind.append(note)
+                if note not in self._marks:  # its text stands behind the first reference alone
+                    self._marks[note] = self._mark(note)
+                    behind.append(note)
+                text.append(self._marks[note])
             elif name == "txbxContent":
                 behind.append(child)
             else:
@@ -142,8 +144,7 @@ class _Reader:
 
     def _mark(self, note: Element) -> str:
         """Return the next number of a note, which its text begins with as well."""
-        self._note_count += 1
-        mark = f"[{self._note_count}]"
+        mark = f"[{len(self._marks) + 1}]"
         for own in note.iter():
             if _name(own) in {"footnoteRef", "endnoteRef"}:
                 own.tag, own.text = "t", mark

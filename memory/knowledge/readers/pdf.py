@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 PART_SECONDS: Final = 2.0
 PAGE_SECONDS: Final = 8.0
+AGAIN_SECONDS: Final = 1.0  # pypdf catches exceptions of its own parsing, and may go on
 MOST_OF_PART: Final = 200
 MOST_PAGES: Final = 10_000
 _MOST_OF_OUTLINE: Final = 5_000
@@ -83,7 +84,7 @@ def _read_page(reader: PdfReader, index: int) -> _Page:
     logger = logging.getLogger("pypdf")
     logger.addHandler(damages)
     signal.signal(signal.SIGVTALRM, _too_long)
-    signal.setitimer(signal.ITIMER_VIRTUAL, PAGE_SECONDS)
+    signal.setitimer(signal.ITIMER_VIRTUAL, PAGE_SECONDS, AGAIN_SECONDS)
     try:
         text: str = reader.pages[index].extract_text()
     except Exception as error:  # noqa: BLE001  a parser of hostile files may raise anything

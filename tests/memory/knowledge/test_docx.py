@@ -155,12 +155,12 @@ def test_notes_stand_behind_their_paragraph_with_their_number() -> None:
     body = p(
         r("One") + '<w:r><w:footnoteReference w:id="2"/></w:r>' + r(", two")
         + '<w:r><w:endnoteReference w:id="2"/></w:r>'
-    )  # fmt: skip
+    ) + p(r("Again") + '<w:r><w:footnoteReference w:id="2"/></w:r>')  # fmt: skip
     parts = {
         "footnotes": note("footnote", 1, "Separator") + note("footnote", 2, " A foot."),
         "endnotes": note("endnote", 2, " An end."),
     }
-    assert text_of(body, parts) == "One[1], two[2]\n\n[1] A foot.\n\n[2] An end."
+    assert text_of(body, parts) == "One[1], two[2]\n\n[1] A foot.\n\n[2] An end.\n\nAgain[1]"
 
 
 def test_headings_are_known_by_styles_that_extend_them_and_by_their_level() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import struct
+import time
 import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
+from pypdf import PageObject
 
 from memory.choices import DocumentKind
 from memory.errors import UnreadableDocumentError
@@ -107,6 +109,30 @@ def test_a_page_that_takes_too_long_does_not_cost_the_others(
     found = pdf_reader.read(documents.pdf(["First.", slow, "Third."]), 0)
     assert [block.text for block in found.blocks if block.text] == ["First.", "Third."]
     assert found.problem == "Page 2 is damaged: text of it is left out."
+
+
+def test_a_parser_that_catches_the_first_end_of_a_page_s_time_is_ended_by_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ends: list[object] = []
+
+    def extract(_page: object) -> str:
+        for _ in range(2):
+            until = time.process_time() + 2
+            try:
+                while time.process_time() < until:
+                    pass
+            except Exception as error:  # as pypdf does in many places
+                ends.append(error)
+                if len(ends) == 2:
+                    raise
+        return "Late."
+
+    monkeypatch.setattr(pdf_reader, "PAGE_SECONDS", 0.2)
+    monkeypatch.setattr(pdf_reader, "AGAIN_SECONDS", 0.2)
+    monkeypatch.setattr(PageObject, "extract_text", extract)
+    found = pdf_reader.read(documents.pdf(["First."]), 0)
+    assert found.problem == "Page 1 is damaged: text of it is left out."
 
 
 def _bomb() -> bytes:
