@@ -10,11 +10,15 @@ from tools.near_names import hint
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from heartbit_site.base.models import Workspace
 
+def unknown_agent(name: str, names: Sequence[str], place: str) -> AgentNotFoundError:
+    """Return the error, which suggests the closest name or lists the known ones.
 
-def unknown_agent(name: str, names: Sequence[str], workspace: Workspace) -> AgentNotFoundError:
-    """Return the error, which suggests the closest name or lists the known ones."""
+    Args:
+        name: The unknown name.
+        names: The agents of the place.
+        place: The short name of a workspace, or words for the team of a file or program.
+    """
     end = hint(name, names)
     stop = "" if end.endswith("?") else "."
-    return AgentNotFoundError(f"There is no agent named {name!r} in {workspace.slug}: {end}{stop}")
+    return AgentNotFoundError(f"There is no agent named {name!r} in {place}: {end}{stop}")

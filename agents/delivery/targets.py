@@ -46,6 +46,7 @@ MOST_REFERENCES = 50
 _LARGEST_ID = 2**63 - 1
 # Characters not allowed in a header line; format characters are, because they join emoji.
 _NOT_IN_A_LINE = frozenset({"Cc", "Cs", "Zl", "Zp"})
+_ARTIFACT_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _ARTIFACTS_OWN = re.compile(r"data|code-\d+")
 _MESSAGE_ID = r"<[!-;=?-~]{1,400}>"
 _SHOWN_CHARACTERS = 60
@@ -73,7 +74,11 @@ def _one_line(text: str) -> str:
     return text
 
 
-def _free(name: str) -> str:
+def _artifact_name(name: str) -> str:
+    if not _ARTIFACT_NAME.fullmatch(name):
+        raise ValueError(
+            "takes up to 64 lower-case letters, digits, - and _; begin with a letter or digit"
+        )
     if _ARTIFACTS_OWN.fullmatch(name):
         raise ValueError("is what a run calls its own artifacts: choose another name")
     return name
@@ -141,7 +146,7 @@ class ArtifactTarget(_Target):
     """
 
     kind: Literal["artifact"] = "artifact"
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}\z"), AfterValidator(_free)]
+    name: Annotated[str, AfterValidator(_artifact_name)]
 
 
 Target = Annotated[EmailTarget | WebhookTarget | ArtifactTarget, Field(discriminator="kind")]

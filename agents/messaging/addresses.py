@@ -125,7 +125,7 @@ def resolve_agent(sender: Sender, to: str) -> Agent:
         agent = _known(sender).filter(name=name.removeprefix(AGENT)).first()
     if agent is None:
         names = list(_known(sender).order_by("name").values_list("name", flat=True))
-        raise unknown_agent(name.removeprefix(AGENT), names, sender.workspace)
+        raise unknown_agent(name.removeprefix(AGENT), names, sender.workspace.slug)
     if sender.agent is not None and agent.pk == sender.agent.pk:
         raise RecipientError("That is your own address: nobody else reads it.")
     return agent

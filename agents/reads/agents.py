@@ -28,5 +28,5 @@ def find_agent(workspace: Workspace, name: str, *, origin: str = "") -> Agent:
     refuse_if_halted(workspace)
     if row is None:
         names = list(agents.values_list("name", flat=True))
-        raise unknown_agent(name, names, workspace)
+        raise unknown_agent(name, names, "this run's own team" if origin else workspace.slug)
     return row

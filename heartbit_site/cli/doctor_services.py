@@ -18,6 +18,7 @@ from django.db.models import F, Q
 from kombu.exceptions import KombuError
 
 from agents.models import WorkerHeartbeat
+from agents.reads.fleet import read_fleet
 from heartbit_site.base import secrets
 from heartbit_site.base.actions.rotate_secrets import secret_columns
 from heartbit_site.cli.doctor import Check
@@ -165,7 +166,8 @@ def _workers() -> list[Check]:
         detail = "none: what is submitted waits"
         return [Check("workers", "warn", detail, "`heartbit serve` starts one.")]
     names = ", ".join(f"{worker.name} ({', '.join(worker.queues)})" for worker in found)
-    return [Check("workers", "ok", f"{len(found)}: {names}")]
+    workers = Check("workers", "ok", f"{len(found)}: {names}")
+    return [workers, *(Check("fleet", "warn", problem) for problem in read_fleet().problems)]
 
 
 def _direct() -> list[Check]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.actions.save_webhook import save_webhook
+from agents.actions.start_run import start_run
 from agents.models import Agent, AgentVersion, Channel, WebhookEndpoint
 from heartbit_site.base import secrets
 from heartbit_site.base.actions.rotate_secrets import secret_columns
@@ -61,6 +62,18 @@ def test_a_sound_installation(alone: None, heartbit: Command, worker: Worker) ->
         *("state directory", "embedded", "postgres", "migrations", "valkey", "direct database"),
         *("workers", "broker", "key files", "agents", "provider openai", "disk", "default model"),
     }
+
+
+def test_runs_in_a_queue_without_workers_are_a_problem(
+    alone: None, heartbit: Command, worker: Worker, workspace: Workspace
+) -> None:
+    queue = f"doctor-{secrets_of_python.token_hex(4)}"
+    Agent.objects.filter(workspace=workspace).update(queue=queue)
+    start_run(workspace, "Wait.", agent="writer")
+    checks = heartbit("doctor", "--json").json["checks"]
+    [found] = [check for check in checks if queue in check["detail"]]
+    assert (found["name"], found["status"]) == ("fleet", "warn")
+    assert f"which no worker serves: `heartbit serve --queues {queue}` starts" in found["detail"]
 
 
 def test_the_server_that_stands_in_for_a_model_is_sound_too(alone: None, heartbit: Command) -> None:

@@ -230,7 +230,7 @@ def test_a_configuration_file_brings_its_own_team(heartbit: Command, tmp_path: P
     assert set(Agent.objects.filter(origin="").values_list("pk", flat=True)) == before
     unknown = heartbit("run", "x", "--agent", "writer", env={"HEARTBIT_CONFIG": str(file)})
     assert unknown.code == 2
-    assert "There is no agent named 'writer'" in unknown.err
+    assert "There is no agent named 'writer' in this run's own team: there are" in unknown.err
 
 
 @pytest.mark.parametrize(

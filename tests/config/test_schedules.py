@@ -187,7 +187,7 @@ def test_given_a_complete_table_then_every_value_arrives() -> None:
         ),
         (
             FILE + 'deliver = [{ kind = "artifact", name = "A b" }]',
-            '11:33: schedules."s s".deliver[1].name must be of the form ',
+            '11:33: schedules."s s".deliver[1].name takes up to 64 lower-case ',
         ),
     ],
 )

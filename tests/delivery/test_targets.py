@@ -90,7 +90,8 @@ WRONG: list[tuple[Any, str]] = [
     ([{"kind": "webhook", "endpoint": True}], "Delivery 1 (webhook): 'endpoint' is not right"),
     ([{"kind": "webhook", "endpoint": 2**63}], "Delivery 1 (webhook): 'endpoint' is not right"),
     ([{"kind": "webhook", "endpoint": 2**62}], f"The workspace has no webhook {2**62} to deliver"),
-    ([{"kind": "artifact", "name": "../x"}], "Delivery 1 (artifact): 'name' is not right"),
+    ([{"kind": "artifact", "name": "../x"}], "Delivery 1 (artifact): 'name' takes up to 64 lower-"),
+    ([{"kind": "artifact", "name": "Weekly"}], "letters, digits, - and _; begin with a letter or"),
     ([{"kind": "artifact", "name": "code-1"}], "'name' is what a run calls its own artifacts"),
     ([{"kind": "artifact", "name": "a"}] * 2, "Two deliveries keep the answer as the artifact 'a'"),
 ]

@@ -92,6 +92,17 @@ def test_a_person_sees_and_revokes_what_they_allowed_and_nothing_of_others(
     assert (entry.actor, entry.target) == (anne.username, f"grant:{mine.pk}")
 
 
+def test_an_account_without_permissions_and_address_is_told_so(workspace: Workspace) -> None:
+    user = member(workspace, Role.VIEWER)
+    page = browser(user).get(f"/w/{workspace.slug}/account/").content.decode()
+    assert "You have not always allowed any tool." in page and "Every call waits" not in page
+    assert "<dd>none: a superuser can add one</dd>" in page
+
+
+def test_the_login_page_names_the_command_for_a_lost_password(client: Client) -> None:
+    assert "<code>heartbit users password admin</code>" in client.get("/login/").content.decode()
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_page_is_reached_from_the_frame_and_accessible(
     visitors: Visitors, workspace: Workspace, width: int
