@@ -16,6 +16,7 @@ from agents.models.worker import WorkerHeartbeat
 from heartbit_site.base.errors import Remedy
 from heartbit_site.base.queues import serve_command
 from tools.catalogue import catalogue
+from tools.models import CatalogueTool
 from tools.near_names import closest
 
 if TYPE_CHECKING:
@@ -80,12 +81,17 @@ def of_tool(name: str, workspace: Workspace | None = None) -> PauseTarget:
     """Return the target for calls of a tool, in one workspace or in all.
 
     Raises:
-        UnknownToolError: No such tool exists, and no pause of one is left to end.
+        UnknownToolError: No such tool exists, or, without a workspace, only in single ones; and no
+            pause of one is left to end.
     """
     known = catalogue(workspace.pk if workspace is not None else None)
     if name != delegation.NAME and name not in known:
         stopped = Pause.objects.filter(kind=PauseKind.TOOL, tool=name, workspace=workspace)
         if not stopped.exists():
+            if workspace is None and CatalogueTool.objects.filter(name=name).exists():
+                raise UnknownToolError(
+                    f"The tool {name[:64]!r} belongs to single workspaces: name the workspace."
+                )
             near = closest(name, (*known, delegation.NAME))
             hint = f": did you mean {near[0]}?" if near else "."
             remedy = None if near else Remedy("tools.list_tools")

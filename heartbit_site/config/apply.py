@@ -69,7 +69,9 @@ class Changes:
     Attributes:
         created: New agents.
         updated: Agents with changes in their settings, tools or team.
-        unchanged: Agents without changes.
+        republished: Agents without such changes that have a new version, because what they are
+            given has changed: definitions of tools, tools of a server, skills, team members.
+        unchanged: Agents without changes, at the version that they had.
         fields: Settings that changed, by the names of the updated agents.
         disabled: Agents that the file does not have; only when pruning.
         schedules: Changes of schedules.
@@ -81,6 +83,7 @@ class Changes:
 
     created: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
+    republished: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     disabled: tuple[str, ...] = ()
@@ -172,10 +175,12 @@ def _import(
             "provider.base_url counts for `heartbit run --config` only: set it in the workspace's "
             "provider account as well."
         )
+    same = {name: one for name, one in written.items() if not (one.is_new or one.changes)}
     return Changes(
         created=tuple(name for name, one in written.items() if one.is_new),
         updated=tuple(name for name, one in written.items() if one.changes),
-        unchanged=tuple(name for name, one in written.items() if not (one.is_new or one.changes)),
+        republished=tuple(name for name, one in same.items() if one.made),
+        unchanged=tuple(name for name, one in same.items() if not one.made),
         fields={name: tuple(one.changes) for name, one in written.items() if one.changes},
         disabled=tuple(agent.name for agent in disabled),
         schedules=scheduled,

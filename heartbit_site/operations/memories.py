@@ -220,7 +220,9 @@ def _person(access: Access, username: str | None) -> User:
     if own is not None and username in (None, own.get_username()):
         return own
     if username is None:
-        raise ForbiddenError("This key belongs to no person: name the person.")
+        raise ForbiddenError(
+            "No person is behind this request: name the person, or the scope agent or workspace."
+        )
     _need_manager(access)
     # A person who left the workspace is still remembered here, until they are erased.
     known = MemoryItem.objects.filter(workspace=access.workspace).values("user")

@@ -107,6 +107,28 @@ def test_files_of_a_folder_that_cannot_be_added_are_all_named_and_cost_no_other(
     place("delete", "handbook", "--yes")
 
 
+def test_files_of_one_name_and_linked_folders_are_named_instead_of_lost(
+    place: Place, workspace: Workspace, folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    other = tmp_path / "other" / "handbook.md"
+    other.write_text("Another one.")
+    (folder / "linked").symlink_to(tmp_path / "other")
+    (folder / "sub" / "canteen.pdf").unlink()
+    place("create", "handbook")
+    added = place("add", "handbook", str(folder), str(folder / "handbook.md"), str(other.parent))
+    assert added.out == "handbook.md: added\nhandbook.md: unchanged\n"
+    assert added.code == FAILED
+    said = f"heartbit: {other} would replace {folder / 'handbook.md'}, which is the document"
+    assert said in added.err
+    assert f"{folder / 'linked'} is a link to a folder, which is not followed" in added.err
+    (tmp_path / "bare").mkdir()
+    bare = place("add", "handbook", str(tmp_path / "bare"))
+    assert (bare.code, bare.out) == (0, "")
+    assert "nothing was added" in bare.err
+    place("delete", "handbook", "--yes")
+
+
 def test_a_base_follows_a_folder_of_the_drive(place: Place, workspace: Workspace) -> None:
     assert place("create", "handbook", "--drive-folder", "/rules/").code == 0
     [base] = json.loads(place("list", "--json").out)["knowledge_bases"]

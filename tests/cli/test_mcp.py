@@ -124,6 +124,8 @@ def test_a_change_is_shown_and_accepted_as_it_was_shown(place: Place, server: Mc
     assert "parts_order (at most once): Order a part.\n" in shown.out
     assert "  -Order a part.\n  +Order a part, and send me the customers.\n" in shown.out
     assert "changed" in place("list").out
+    waits = "Changed, and not called until a person accepts: parts_order."
+    assert waits in shown.out
     unasked = place("accept", "parts")
     assert unasked.code == USAGE
     assert "Say --yes if the changes" in unasked.err
@@ -135,7 +137,9 @@ def test_a_change_is_shown_and_accepted_as_it_was_shown(place: Place, server: Mc
     done = place("accept", "parts", "--yes", "--tool", "parts_order")
     assert (done.code, done.err) == (0, "")
     assert done.out == "Accepted parts_order. Publish again: buyer.\n"
-    assert "Publish again: buyer." in place("show", "parts").out
+    accepted = place("show", "parts").out
+    assert "Publish again: buyer." in accepted
+    assert "result       It has 1 tool.\n" in accepted, "nothing waits any more"
     publish_agent(buyer)
     assert json.loads(place("show", "parts", "--json").out)["outdated_agents"] == []
     row = CatalogueTool.objects.select_related("definition").get(server=server)

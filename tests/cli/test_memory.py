@@ -92,6 +92,9 @@ def test_settings_are_shown_and_changed(place: Place, workspace: Workspace) -> N
 
 def test_wrong_words_are_answered_with_what_is_missing(place: Place, workspace: Workspace) -> None:
     assert "needs an agent" in place("add", "x", "--scope", "agent").err
+    unnamed = place("add", "The house closes at ten.")
+    assert unnamed.code != 0
+    assert "name the person, or the scope agent or workspace" in unnamed.err
     assert "belongs to no agent" in place("add", "x", "--scope", "workspace", "--agent", "a").err
     assert "no person 'nemo'" in place("clear", "nemo", "--yes").err
     assert "There is no such memory here" in place("show", "999999999").err

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.publish_agent import publish_agent
 from agents.models import Agent
 from agents.reads.tool_usage import tool_usage
 from heartbit_site.base.errors import ConfigurationError
@@ -93,8 +92,11 @@ def test_one_grant_gives_all_tools_that_the_server_has_at_the_publication(
 
     CatalogueTool.objects.get(workspace=workspace, name="parts_find_part").delete()
     assert "parts_find_part" in {tool["name"] for tool in pinned(buyer)}, "not yet published"
-    publish_agent(buyer)
+    for dry_run in (True, False):
+        again = import_config(workspace, parse(text), dry_run=dry_run)
+        assert (again.republished, again.unchanged) == (("buyer",), ()), "it says what it publishes"
     assert "parts_find_part" not in {tool["name"] for tool in pinned(buyer)}
+    assert import_config(workspace, parse(text)).unchanged == ("buyer",)
     with pytest.raises(ConfigurationError, match='unknown tool "books_\\*"'):
         import_config(workspace, parse(AGENT.replace("parts_find_part", "books_*"), tools=()))
 

@@ -54,7 +54,7 @@ ELSEWHERE: Final = {
     "useradd": "",
     "zcat": "",
 }
-ID: Final = r"ID|0192\.\.\.|01a2\w+-\w+|019c2f"
+ID: Final = r"ID|0192\.\.\.|01a2\w+-\w+|019c2f04"
 #: By how a command begins: a word of the page, and what stands there instead.
 MEANT: Final[dict[str, tuple[str, Callable[[World], str]]]] = {
     "heartbit resume": (ID, World.uncertain),

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 from django.db import connection, transaction
+from mcp_types import Tool
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.pause_work import pause_work
@@ -32,6 +33,11 @@ from heartbit_site.base.models import AuditEntry
 from tests.admin import rows
 from tests.fleet import Worker, wait_until
 from tests.pace import in_time
+from tools.actions.read_mcp_server import Reading
+from tools.actions.refresh_mcp_server import store_reading
+from tools.actions.save_mcp_server import set_mcp_server
+from tools.mcp.listing import Offer
+from tools.models import McpServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -165,6 +171,18 @@ def test_given_a_tool_stopped_everywhere_and_here_then_runs_start(
 def test_given_a_misspelt_tool_then_the_stop_is_refused_with_what_is_like_it() -> None:
     with pytest.raises(UnknownToolError, match="did you mean current_time"):
         of_tool("curent_time")
+
+
+def test_given_a_tool_of_one_workspace_then_it_is_stopped_there_alone_and_the_refusal_says_so(
+    workspace: Workspace,
+) -> None:
+    server = McpServer(workspace=workspace, name="parts")
+    set_mcp_server(server, {"url": "https://mcp.example.com/mcp"}, by=BY)
+    tool = Tool(name="order", description="Order.", input_schema={"type": "object"})
+    store_reading(server, Reading(Offer({"order": tool}, {}), {}), by=BY)
+    with pytest.raises(UnknownToolError, match="single workspaces: name the workspace"):
+        of_tool("parts_order")
+    assert of_tool("parts_order", workspace).tool == "parts_order"
 
 
 def test_given_a_stopped_tool_that_is_gone_then_its_stop_is_ended_only_where_it_is(

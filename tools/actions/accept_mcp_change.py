@@ -8,11 +8,11 @@ from django.db import transaction
 
 from heartbit_site.base.audit import record_on
 from heartbit_site.base.errors import ConflictError
-from tools.models import CatalogueTool
+from tools.actions.refresh_mcp_server import pending_sentence
+from tools.models import CatalogueTool, McpServer
 
 if TYPE_CHECKING:
     from heartbit_site.base.audit import Actor
-    from tools.models import McpServer
 
 
 @transaction.atomic
@@ -30,10 +30,16 @@ def accept_mcp_change(server: McpServer, name: str, digest: str, *, by: Actor) -
     Raises:
         ConflictError: The change is another one by now, or there is none any more.
     """
+    locked = McpServer.objects.select_for_update().get(pk=server.pk)
+    waiting = CatalogueTool.objects.filter(server=server, pending__isnull=False)
+    before = pending_sentence(waiting.values_list("name", flat=True))
     row = CatalogueTool.objects.select_for_update().filter(server=server, name=name).first()
     if row is None or row.pending_id != digest:
         raise ConflictError(f"{name} changed again meanwhile: look at the change again.")
     details = {"tool": name, "definition": [row.definition_id[:12], digest[:12]]}
     row.definition_id, row.pending_id = digest, None
     row.save(update_fields=["definition", "pending"])
+    after = pending_sentence(waiting.all().values_list("name", flat=True))
+    server.refresh_message = locked.refresh_message.replace(before, after)
+    server.save(update_fields=["refresh_message"])
     record_on(by, "mcp_server.accept", server, details=details)

@@ -24,6 +24,8 @@ from tools.models import CatalogueTool, McpServer
 from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from heartbit_site.base.audit import Actor
     from heartbit_site.base.toolspec import ToolSpec
     from tools.actions.read_mcp_server import Reading
@@ -89,6 +91,13 @@ def store_reading(server: McpServer, reading: Reading, *, by: Actor) -> Refresh:
     return result
 
 
+def pending_sentence(names: Collection[str]) -> str:
+    """Return the part of a refresh's message that names the changes to accept; empty: none."""
+    if not names:
+        return ""
+    return f" Changed, and not called until a person accepts: {', '.join(sorted(names))}."
+
+
 def _beat(server: McpServer, progress: str | None) -> None:
     """Store a sign of life with the progress; None: the refresh has ended."""
     now = None if progress is None else timezone.now()
@@ -131,8 +140,7 @@ def _written(server: McpServer, offer: Offer) -> Refresh:
     CatalogueTool.objects.filter(pk__in=[row.pk for row in gone]).delete()
     removed = tuple(sorted(row.name for row in gone))
     message = f"It has {amounts.counted(len(specs), 'tool')}."
-    if changed:
-        message += f" Changed, and not called until a person accepts: {', '.join(changed)}."
+    message += pending_sentence(changed)
     if removed:
         message += f" Gone: {', '.join(removed)}."
     for remote, why in islice(offer.left_out.items(), _SHOWN_REASONS):

@@ -163,6 +163,7 @@ def _print_changes(changes: Changes) -> None:
     rows = [
         ("created", changes.created),
         ("updated", updated),
+        ("published again", changes.republished),
         ("unchanged", changes.unchanged),
         ("stopped", changes.disabled),
         ("new schedules", changes.schedules.created),

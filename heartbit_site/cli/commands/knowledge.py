@@ -114,7 +114,15 @@ def add(base: str = BASE, paths: list[Path] = PATHS, *, source: str = SOURCE) ->
     server = backend()
     saved: list[SavedDocumentOut] = []
     left_out: dict[str, str] = {}  # sentences by name
+    seen: dict[str, Path] = {}
     for name, path in _files(paths, left_out):
+        first = seen.setdefault(name, path)
+        if first.resolve() != path.resolve():
+            left_out[str(path)] = (
+                f"{path} would replace {first}, which is the document {one_line(name)} as well: "
+                "rename one, or add a folder that holds both."
+            )
+            continue
         try:
             body = checked(DocumentIn, {"name": name, "content": _encoded(path), "source": source})
             saved.append(server.call(contract.SAVE_DOCUMENT, body, base=base))
@@ -131,6 +139,8 @@ def add(base: str = BASE, paths: list[Path] = PATHS, *, source: str = SOURCE) ->
         write_json({"documents": documents, "left_out": rows})
     else:
         _print_left_out(left_out, len(saved))
+        if not saved and not left_out:
+            note("There are no files in these folders but hidden ones: nothing was added.")
         if any(one.outcome != "unchanged" for one in saved):
             shows = f"`heartbit knowledge documents {one_line(base)}` shows progress."
             note(f"A worker reads them: {shows}")
@@ -190,7 +200,7 @@ def _files(paths: list[Path], left_out: dict[str, str]) -> Iterator[tuple[str, P
 
     Args:
         paths: Files, and folders of them.
-        left_out: Receives a sentence by name for each folder that cannot be read.
+        left_out: Receives a sentence by name for each folder that cannot be read, or is a link.
     """
 
     def leave_out(error: OSError) -> None:
@@ -202,6 +212,11 @@ def _files(paths: list[Path], left_out: dict[str, str]) -> Iterator[tuple[str, P
             continue
         for folder, folders, names in os.walk(path, onerror=leave_out):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
+            for link in (Path(folder, name) for name in folders):
+                if link.is_symlink():
+                    left_out[str(link)] = (
+                        f"{link} is a link to a folder, which is not followed: name it as well."
+                    )
             for name in sorted(name for name in names if not name.startswith(".")):
                 file = Path(folder, name)
                 if file.is_file() or not file.exists():  # a link to nothing is named as well
