@@ -67,6 +67,8 @@ class Models:
         self._adapters: OrderedDict[tuple[str, Account | None], ChatModel] = OrderedDict()
         self._own: dict[str, ChatModel] = {}
         self._knows_prices = False
+        # A second import beside one that fails would find half a module.
+        self._learning_prices = asyncio.Lock()
 
     @contextmanager
     def replaced_by(self, model: ChatModel) -> Iterator[None]:
@@ -119,9 +121,8 @@ class Models:
             url = await asyncio.to_thread(self._local_url)  # may start the server
             local = factory.create(name, client=self._client, environ=os.environ, local_url=url)
             return RetryingModel(PacedModel(local, self.pace), retry)
-        if is_priced(provider) and not self._knows_prices:
-            await asyncio.to_thread(load_price_book)
-            self._knows_prices = True
+        if is_priced(provider):
+            await self._learn_prices()
         account = await account_of(provider)
         model = self._adapter(name, account)
         if account is not None or _is_metered(provider):
@@ -132,6 +133,12 @@ class Models:
             if self._breaker is not None:
                 model = BreakerModel(model, self._breaker, known)
         return RetryingModel(PacedModel(model, self.pace), retry)
+
+    async def _learn_prices(self) -> None:
+        async with self._learning_prices:
+            if not self._knows_prices:
+                await asyncio.to_thread(load_price_book)
+                self._knows_prices = True
 
     def _adapter(self, name: str, account: Account | None) -> ChatModel:
         known = self._adapters.get((name, account))

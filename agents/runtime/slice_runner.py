@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 from typing import TYPE_CHECKING
 
@@ -60,8 +61,10 @@ class SliceRunner:
         except Exception as error:
             if not _may_pass(error):
                 raise
-            logger.warning("run %s: the database is away (%s)", active.claimed.id, error)
-            return await self._outlast(active)
+            what = "no file could be opened" if _lacks_files(error) else "the database is away"
+            logger.warning("run %s: %s (%s)", active.claimed.id, what, error)
+            reason = "no file left" if _lacks_files(error) else "database was away"
+            return await self._outlast(active, reason)
         self._faults.pop(active.claimed.id, None)
         return outcome
 
@@ -168,7 +171,7 @@ class SliceRunner:
         except psycopg.Error as error:
             logger.warning("no checkpoint of run %s (%s)", active.claimed.id, error)
 
-    async def _outlast(self, active: ActiveRun) -> str:
+    async def _outlast(self, active: ActiveRun, reason: str) -> str:
         """Wait for the database, then release the run, whose last write is unknown.
 
         The first time it may be claimed again at once, because most often one connection was cut.
@@ -181,7 +184,7 @@ class SliceRunner:
         delay = min(MOST_DELAY_SECONDS, 2.0 ** (times - 2)) if times > 1 else 0.0
         while active.stop_reason not in ("lease lost", "drain") and not self._pool.closed:
             try:
-                return await self._hand_over(active, "database was away", delay_seconds=delay)
+                return await self._hand_over(active, reason, delay_seconds=delay)
             except JournalAwayError:
                 await asyncio.sleep(DATABASE_RETRY_SECONDS)
         return "lease lost"  # a sweeper requeues it, once this process has left
@@ -194,4 +197,9 @@ def _may_pass(error: Exception) -> bool:
     that it cannot hold, comes of tables of another version, as in a rolling deploy.
     """
     own = isinstance(error, psycopg.Error) and not isinstance(error, ABOUT_THE_DATA)
-    return isinstance(error, JournalAwayError) or own or is_away(error)
+    return isinstance(error, JournalAwayError) or own or is_away(error) or _lacks_files(error)
+
+
+def _lacks_files(error: Exception) -> bool:
+    """Return True if the process, or the machine, has opened as many files as it may."""
+    return isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)

@@ -1,8 +1,10 @@
-"""Connections that are cut while a slice is built or at work: the run waits, and goes on."""
+"""Connections that are cut, and files that run out, at work: the run waits, and goes on."""
 
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -93,3 +95,27 @@ async def test_a_run_whose_slice_loses_its_connection_goes_on(
         await asyncio.to_thread(cut_until, lambda: requeued(run_id))
     run = await wait_for_end(run_id, studio.host.window)
     assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Done."), run.error
+
+
+async def test_a_run_whose_worker_cannot_open_a_file_goes_on(
+    studio: Studio, agent: Create, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first use of the price book imports it, which opens files."""
+    tries: list[int] = []
+
+    def load() -> None:
+        tries.append(1)
+        if len(tries) == 1:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), "prices.py")
+
+    monkeypatch.setattr("agents.runtime.models.load_price_book", load)
+
+    def made() -> UUID:
+        agent()
+        return accepted(studio, "[[text: Done.]]")
+
+    run_id = await orm.run_in_thread(made)
+    studio.host.execute(run_id)
+    run = await wait_for_end(run_id, studio.host.window)
+    assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Done."), run.error
+    assert len(tries) == 2
