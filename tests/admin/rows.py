@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 
 from agents.actions.start_run import start_run
 from agents.choices import Placement
@@ -153,6 +153,12 @@ class Held:
         return child
 
 
+def hold(workspace: Workspace, task: str, **options: Any) -> Held:
+    """Start a run and hold it, before a worker of the installation may see it."""
+    with transaction.atomic():
+        return Held(start_run(workspace, task, model=MODEL, **options))
+
+
 def answer(turn: int, text: str = "", *calls: ToolCall, cost: str | None = "0.0012") -> Event:
     usage = Usage(input_tokens=100, output_tokens=20)
     message = AssistantMessage(text, calls)
@@ -161,8 +167,8 @@ def answer(turn: int, text: str = "", *calls: ToolCall, cost: str | None = "0.00
 
 def tree(workspace: Workspace) -> tuple[Run, Run]:
     """An orchestrator's run that waited for a researcher, whose model and tool were hostile."""
-    root = start_run(workspace, f"Why? {HOSTILE}", model=MODEL)
-    held = Held(root)
+    held = hold(workspace, f"Why? {HOSTILE}")
+    root = held.id
     held.record(answer(1, "", ToolCall("x", "delegate_task", '{"tasks": []}')))
     child = held.delegate("1.0", "researcher", "Look it up.")
     work = Held(child)
@@ -187,11 +193,10 @@ def asking(
 ) -> Call:
     """A run that waits until somebody decides its first call."""
     given = {"url": "https://example.org/"} if arguments is None else arguments
-    run_id = start_run(workspace, "Look it up.", agent=agent, model=MODEL)
-    held = Held(run_id)
+    held = hold(workspace, "Look it up.", agent=agent)
     held.record(answer(1, "", ToolCall("x", tool, json.dumps(given))))
     held.ask("1.0", tool, given)
-    return Call.objects.select_related("run__version__agent").get(run=run_id)
+    return Call.objects.select_related("run__version__agent").get(run=held.id)
 
 
 def _json(*events: Event) -> str:
