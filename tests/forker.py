@@ -51,6 +51,12 @@ THIRD: Final = (
     *("django.http.multipartparser", "django.templatetags.i18n", "django.views.generic.edit"),
     *("uvicorn.main", "uvicorn.protocols.http.h11_impl", "channels.routing", "channels_redis.core"),
     *("websockets.legacy.server", "jsonschema", "cryptography.fernet"),
+    *("django.contrib.admin.templatetags.admin_list", "django.contrib.admin.views.main"),
+    *("django.contrib.staticfiles.finders", "django.contrib.staticfiles.storage"),
+    *("django.test.signals", "django_stubs_ext", "celery.fixups.django", "celery.schedules"),
+    *("httpcore", "jinja2", "servestatic", "csp.middleware", "whatthepatch", "uuid_utils.compat"),
+    *("cron_descriptor", "cronsim", "crontab", "docstring_parser", "pydantic_monty"),
+    *("imaplib", "smtplib", "tarfile", "http.server", "wsgiref.simple_server", "xml.sax.handler"),
 )
 #: What a worker and a web process import when they begin.
 OURS: Final = (

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 
 #: Note of words by another person than the run's.
-SHARED: Final = (
-    "works for no person from here on: without personal memories and credentials"
-)
+SHARED: Final = "works for no person from here on: without personal memories and credentials"
 
 
 def say(event: events.Event, name_of: Namer) -> Phrase:

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth import get_user
+from django.test import RequestFactory
+from django.urls import resolve
+
+if TYPE_CHECKING:
+    from django.test import Client
 
 
 def filled(response: Any) -> dict[str, Any]:
     """The fields of a page's form and inlines as they are shown."""
-    forms = [response.context["adminform"].form]
-    for inline in response.context["inline_admin_formsets"]:
+    return _fields(response.context)
+
+
+def filled_undrawn(browser: Client, path: str) -> dict[str, Any]:
+    """The same of a page that is not drawn: drawing a large form takes most of its request."""
+    request = RequestFactory(headers={"host": "localhost"}).get(path)
+    request.session = browser.session
+    request.user = get_user(request)
+    view = resolve(request.path)
+    response: Any = view.func(request, *view.args, **view.kwargs)
+    assert not response.is_rendered
+    return _fields(response.context_data)
+
+
+def _fields(context: Any) -> dict[str, Any]:
+    forms = [context["adminform"].form]
+    for inline in context["inline_admin_formsets"]:
         forms += [inline.formset.management_form, *inline.formset.forms]
     return values(*forms)
 

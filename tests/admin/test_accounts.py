@@ -18,7 +18,7 @@ from heartbit_site.base.actions.create_api_key import authenticate_api_key, crea
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import ApiKey, ProviderAccount, UsageEntry, Workspace
 from tests.accounts.provider_server import models, provider_server
-from tests.admin.forms import filled
+from tests.admin.forms import filled_undrawn
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -53,7 +53,7 @@ def bare(db: None) -> Workspace:
 
 
 def test_a_new_account_keeps_its_key_encrypted(browser: Client, bare: Workspace) -> None:
-    data = filled(browser.get(f"{ACCOUNTS}add/")) | {
+    data = filled_undrawn(browser, f"{ACCOUNTS}add/") | {
         "workspace": bare.pk,
         "provider": "openai",
         "key": CANARY,
@@ -78,7 +78,10 @@ def test_no_page_shows_a_key_or_its_ciphertext(browser: Client, bare: Workspace)
 
 def test_a_key_that_was_refused_is_not_sent_back(browser: Client, bare: Workspace) -> None:
     made = account(bare)
-    data = filled(browser.get(page(made))) | {"key": "sk-other-canary", "requests_per_minute": "0"}
+    data = filled_undrawn(browser, page(made)) | {
+        "key": "sk-other-canary",
+        "requests_per_minute": "0",
+    }
     response = browser.post(page(made), data)
     assert "requests_per_minute" in wrong(response)
     assert "canary" not in response.content.decode()
@@ -86,7 +89,10 @@ def test_a_key_that_was_refused_is_not_sent_back(browser: Client, bare: Workspac
 
 def test_an_empty_key_keeps_the_present_one(browser: Client, bare: Workspace) -> None:
     made = account(bare)
-    data = filled(browser.get(page(made))) | {"label": "production", "tokens_per_minute": "90000"}
+    data = filled_undrawn(browser, page(made)) | {
+        "label": "production",
+        "tokens_per_minute": "90000",
+    }
     assert browser.post(page(made), data).status_code == 302
     stored = ProviderAccount.objects.get(pk=made.pk)
     assert (stored.label, stored.tokens_per_minute, stored.secret) == (
@@ -99,7 +105,7 @@ def test_an_empty_key_keeps_the_present_one(browser: Client, bare: Workspace) ->
 
 def test_a_key_is_asked_again_when_the_base_url_changes(browser: Client, bare: Workspace) -> None:
     made = account(bare)
-    data = filled(browser.get(page(made))) | {"base_url": "https://elsewhere.example/v1"}
+    data = filled_undrawn(browser, page(made)) | {"base_url": "https://elsewhere.example/v1"}
     response = browser.post(page(made), data)
     assert "Enter the key again" in wrong(response)["key"][0]
     assert ProviderAccount.objects.get(pk=made.pk).base_url == ""
@@ -120,7 +126,7 @@ def test_a_key_is_asked_again_when_the_base_url_changes(browser: Client, bare: W
 def test_what_cannot_work_is_said_at_the_field(
     browser: Client, bare: Workspace, changed: dict[str, str], field: str, said: str
 ) -> None:
-    data = filled(browser.get(f"{ACCOUNTS}add/")) | {"workspace": bare.pk} | changed
+    data = filled_undrawn(browser, f"{ACCOUNTS}add/") | {"workspace": bare.pk} | changed
     response = browser.post(f"{ACCOUNTS}add/", data)
     assert said in wrong(response)[field][0]
     assert not ProviderAccount.objects.filter(workspace=bare).exists()
@@ -130,11 +136,11 @@ def test_two_enabled_accounts_with_one_provider_are_refused(
     browser: Client, bare: Workspace
 ) -> None:
     account(bare)
-    data = filled(browser.get(f"{ACCOUNTS}add/")) | {"workspace": bare.pk, "provider": "openai"}
+    data = filled_undrawn(browser, f"{ACCOUNTS}add/") | {"workspace": bare.pk, "provider": "openai"}
     response = browser.post(f"{ACCOUNTS}add/", data | {"key": CANARY})
     assert "already has an enabled account" in str(wrong(response))
     second = account(bare, enabled=False)
-    data = filled(browser.get(page(second))) | {"enabled": "on"}
+    data = filled_undrawn(browser, page(second)) | {"enabled": "on"}
     response = browser.post(page(second), data)
     assert "already has an enabled account" in wrong(response)["enabled"][0]
 

@@ -21,7 +21,7 @@ from agents.reads.agent_settings import table_of
 from agents.runs import wake_messages
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Workspace
-from tests.admin.forms import filled
+from tests.admin.forms import filled, filled_undrawn
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -34,7 +34,7 @@ def url_of(agent: Agent, page: str = "change") -> str:
 
 
 def save(browser: Client, agent: Agent, **changes: Any) -> Any:
-    data = filled(browser.get(url_of(agent))) | changes
+    data = filled_undrawn(browser, url_of(agent)) | changes
     return browser.post(url_of(agent), data)
 
 
@@ -67,7 +67,7 @@ def test_who_edits_an_older_version_is_told_before_it_replaces_what_somebody_els
     browser: Client, workspace: Workspace
 ) -> None:
     agent = Agent.objects.get(workspace=workspace, name="writer")
-    opened = filled(browser.get(url_of(agent)))
+    opened = filled_undrawn(browser, url_of(agent))
     save(browser, agent, system_prompt="Theirs.")
     told_so = browser.post(url_of(agent), opened | {"system_prompt": "Mine."})
     assert told_so.status_code == 200
@@ -124,7 +124,7 @@ def test_a_refusal_becomes_the_forms_error_and_nothing_is_saved(
 
 def test_a_new_agent_is_published_with_its_tools(browser: Client, workspace: Workspace) -> None:
     url = reverse("admin:agents_agent_add")
-    data = filled(browser.get(url)) | {
+    data = filled_undrawn(browser, url) | {
         "workspace": workspace.pk,
         "name": "poet",
         "system_prompt": "You write.",
@@ -189,7 +189,7 @@ def test_a_new_agents_team_comes_from_its_workspace(browser: Client, workspace: 
     elsewhere = Workspace.objects.create(slug=slug, name=slug)
     url = reverse("admin:agents_agent_add")
     member = Agent.objects.get(workspace=workspace, name="writer")
-    data = filled(browser.get(url)) | {
+    data = filled_undrawn(browser, url) | {
         "workspace": elsewhere.pk,
         "name": "poet",
         "system_prompt": "You write.",
@@ -364,7 +364,7 @@ def test_given_tools_saved_by_the_api_then_a_form_that_was_open_does_not_undo_it
     browser: Client, workspace: Workspace
 ) -> None:
     agent = Agent.objects.get(workspace=workspace, name="writer")
-    opened = filled(browser.get(url_of(agent)))
+    opened = filled_undrawn(browser, url_of(agent))
     table = table_of(agent)
     theirs = AgentSpec.model_validate({**table, "tools": [*table["tools"], "calculate"]})
     change_agent(workspace, "writer", theirs, {"tools"}, by=SYSTEM)
@@ -380,7 +380,7 @@ def test_given_a_taken_name_then_it_is_said_at_its_field(
 ) -> None:
     url = reverse("admin:agents_agent_add")
     new = {"workspace": workspace.pk, "name": "writer", "system_prompt": "You write."}
-    shown = browser.post(url, filled(browser.get(url)) | new)
+    shown = browser.post(url, filled_undrawn(browser, url) | new)
     errors = shown.context["adminform"].form.errors
     assert list(errors) == ["name"]
     assert "already has an agent named writer" in errors["name"][0]

@@ -15,7 +15,7 @@ from agents.admin.bindings import ToolBindingForm
 from agents.admin.forms import AgentForm
 from agents.models import Agent, AgentVersion, ToolBinding
 from tests.admin import rows
-from tests.admin.forms import filled, values
+from tests.admin.forms import filled_undrawn, values
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -37,7 +37,7 @@ def page(agent: Agent) -> str:
 
 
 def save(browser: Client, agent: Agent, **changes: Any) -> Any:
-    return browser.post(page(agent), filled(browser.get(page(agent))) | changes)
+    return browser.post(page(agent), filled_undrawn(browser, page(agent)) | changes)
 
 
 def refused(agent: Agent, **changes: Any) -> AgentForm:

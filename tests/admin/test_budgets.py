@@ -17,7 +17,7 @@ from agents.runtime.circuit_scripts import breaker_key
 from agents.runtime.open_circuits import open_circuits
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import ProviderAccount, UsageEntry, Workspace
-from tests.admin.forms import filled
+from tests.admin.forms import filled_undrawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ def page(row: Budget) -> str:
 
 
 def add(browser: Client, workspace: Workspace, **fields: object) -> Any:
-    data = filled(browser.get(f"{BUDGETS}add/"))
+    data = filled_undrawn(browser, f"{BUDGETS}add/")
     return browser.post(f"{BUDGETS}add/", data | {"workspace": workspace.pk, **fields})
 
 
@@ -77,7 +77,7 @@ def test_a_change_of_limits_leaves_what_was_counted_meanwhile(
     browser: Client, bare: Workspace
 ) -> None:
     row = Budget.objects.create(workspace=bare, period="day", max_tokens=1000)
-    data = filled(browser.get(page(row)))
+    data = filled_undrawn(browser, page(row))
     Budget.objects.filter(pk=row.pk).update(spent_tokens=950)
     assert browser.post(page(row), data | {"max_tokens": "2000"}).status_code == 302
     row.refresh_from_db()

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from heartbit_site.base.credentials import SmtpCredential, entered_types
 from heartbit_site.base.models import AuditEntry, Workspace
-from tests.admin.forms import filled
+from tests.admin.forms import filled_undrawn
 from tools.credentials.values import reveal
 from tools.models import Credential
 
@@ -38,7 +38,7 @@ def entered(browser: Client, bare: Workspace, **more: object) -> dict[str, Any]:
         "field_username": "support",
         "field_password": CANARY,
     }
-    return filled(browser.get(NEW)) | given | more
+    return filled_undrawn(browser, NEW) | given | more
 
 
 def added(browser: Client, bare: Workspace) -> Credential:
@@ -88,7 +88,7 @@ def test_an_empty_secret_stays_and_another_server_wants_it_again(
     browser: Client, bare: Workspace
 ) -> None:
     made = added(browser, bare)
-    data = filled(browser.get(change_page(made))) | {"field_sender": "hello@example.com"}
+    data = filled_undrawn(browser, change_page(made)) | {"field_sender": "hello@example.com"}
     browser.post(change_page(made), data)
     value = reveal(Credential.objects.get(pk=made.pk))
     assert isinstance(value, SmtpCredential)

@@ -14,7 +14,7 @@ from memory.actions.ingest_documents import ingest_documents
 from memory.actions.save_base import save_base
 from memory.actions.save_document import save_document
 from memory.models import Document, KnowledgeBase, MemoryPolicy, Passage
-from tests.admin.forms import filled
+from tests.admin.forms import filled, filled_undrawn
 from tests.memory.knowledge import documents
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def page(row: KnowledgeBase | Document | MemoryPolicy, what: str = "change") -> 
 
 
 def upload(browser: Client, url: str, name: str, data: bytes, **more: object) -> str:
-    form = filled(browser.get(url)) | more | {"file": SimpleUploadedFile(name, data)}
+    form = filled_undrawn(browser, url) | more | {"file": SimpleUploadedFile(name, data)}
     return browser.post(url, form, follow=True).content.decode()
 
 
@@ -53,7 +53,7 @@ def test_a_document_is_uploaded_replaced_described_and_deleted(
     passage = row.passages.get(position=1)
     assert f'href="/w/bare-of-tests/passages/{passage.pk}/"' in shown
     assert "Trains are booked in second class." in shown
-    form = filled(browser.get(page(row))) | {"source": "https://wiki.example/"}
+    form = filled_undrawn(browser, page(row)) | {"source": "https://wiki.example/"}
     assert "has this content already" in browser.post(page(row), form, follow=True).content.decode()
     row.refresh_from_db()
     assert (row.source, row.passage_count) == ("https://wiki.example/", 3)
@@ -69,7 +69,7 @@ def test_a_document_is_uploaded_replaced_described_and_deleted(
 def test_what_cannot_be_stored_is_said_at_its_field(browser: Client, base: KnowledgeBase) -> None:
     said = upload(browser, f"{DOCUMENTS}add/", "a.png", b"\x89PNG\0", base=base.pk)
     assert "a.png is no document that can be read" in said
-    form = filled(browser.get(f"{BASES}add/")) | {"workspace": base.workspace_id, "name": "No!"}
+    form = filled_undrawn(browser, f"{BASES}add/") | {"workspace": base.workspace_id, "name": "No!"}
     assert "is not valid" in browser.post(f"{BASES}add/", form).content.decode()
     assert KnowledgeBase.objects.filter(workspace=base.workspace).count() == 1
     assert not base.documents.exists()
@@ -90,7 +90,7 @@ def test_saving_an_untouched_page_tries_again_what_failed(
 
 
 def test_a_base_follows_a_folder_and_is_refreshed(browser: Client, base: KnowledgeBase) -> None:
-    form = filled(browser.get(page(base))) | {"drive_folder": "rules/"}
+    form = filled_undrawn(browser, page(base)) | {"drive_folder": "rules/"}
     browser.post(page(base), form)
     base.refresh_from_db()
     assert base.drive_folder == "rules"

@@ -15,7 +15,7 @@ from django.urls import reverse
 from agents.admin.bindings import tool_choices
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import AuditEntry, Workspace
-from tests.admin.forms import filled
+from tests.admin.forms import filled_undrawn
 from tests.clients import Client
 from tests.fleet import wait_until
 from tests.mcp.servers import HERE
@@ -78,7 +78,7 @@ def url_of(action: str, row: McpServer) -> str:
 
 
 def added(browser: Client, bare: Workspace, **fields: Any) -> Any:
-    data = filled(browser.get(f"{SERVERS}add/")) | {
+    data = filled_undrawn(browser, f"{SERVERS}add/") | {
         "workspace": bare.pk,
         "name": "parts",
         "transport": "stdio",

@@ -14,7 +14,7 @@ from agents.models import WebhookDelivery, WebhookEndpoint
 from heartbit_site.base.actions.save_member import save_member
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry, Membership, Role, Workspace
-from tests.admin.forms import filled
+from tests.admin.forms import filled_undrawn
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -34,7 +34,7 @@ def test_given_one_webhook_too_many_then_the_form_says_so_and_nothing_is_written
 ) -> None:
     monkeypatch.setattr(verb, "MOST", 0)
     data = {"workspace": bare.pk, "name": "tickets", "url": "https://example.org/in"}
-    sent = filled(browser.get(ADD)) | data | {"events": ["run.failed"]}
+    sent = filled_undrawn(browser, ADD) | data | {"events": ["run.failed"]}
     response = browser.post(ADD, sent)
     assert response.status_code == 200
     assert "the most" in str(response.context["adminform"].form.non_field_errors())

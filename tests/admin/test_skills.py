@@ -15,7 +15,7 @@ from agents.models import Agent, Skill
 from agents.skills.archive import pack
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry, Membership, Role, Workspace
-from tests.admin.forms import filled
+from tests.admin.forms import filled, filled_undrawn
 from tests.clients import Client
 from tests.skills.folders import skill_files, skill_folder
 
@@ -97,7 +97,7 @@ def test_a_new_version_is_uploaded_on_the_page_compared_and_rolled_back(
 ) -> None:
     skill = save_skill(workspace, skill_folder(), by=SYSTEM).version.skill
     newer = upload(skill_files(body="Hi.", more="license: MIT\n", notes=b"1"))
-    sent = filled(editor.get(page_of(skill))) | {"archive": newer}
+    sent = filled_undrawn(editor, page_of(skill)) | {"archive": newer}
     shown = text_of(editor.post(page_of(skill), sent, follow=True))
     assert "greeting is v2 now." in shown
     compare = reverse("admin:agents_skill_compare", args=[skill.pk, 1])
@@ -116,7 +116,7 @@ def test_an_upload_on_the_page_of_another_skill_is_refused(
     editor: Client, workspace: Workspace
 ) -> None:
     skill = save_skill(workspace, skill_folder(), by=SYSTEM).version.skill
-    sent = filled(editor.get(page_of(skill))) | {"archive": upload(skill_files("other"))}
+    sent = filled_undrawn(editor, page_of(skill)) | {"archive": upload(skill_files("other"))}
     assert "name is other, and this is the skill greeting" in text_of(
         editor.post(page_of(skill), sent)
     )
@@ -137,7 +137,7 @@ def test_an_agent_is_given_a_skill_and_the_skills_page_names_it(
     assert "writer" in text_of(editor.get(page_of(skill)))
     kept = text_of(editor.post(deletion_of(skill), {"post": "yes"}, follow=True))
     assert "greeting is a skill of writer: take it from them first." in kept
-    assert editor.post(page, filled(editor.get(page)) | {"skills": []}).status_code == 302
+    assert editor.post(page, filled_undrawn(editor, page) | {"skills": []}).status_code == 302
     assert editor.post(deletion_of(skill), {"post": "yes"}).status_code == 302
     assert not Skill.objects.filter(workspace=workspace).exists()
 
@@ -148,7 +148,7 @@ def test_a_skill_whose_tools_are_missing_is_refused_at_the_field(
     record_shipped_skills()
     row = Agent.objects.get(workspace=workspace, name="writer")
     page = reverse("admin:agents_agent_change", args=[row.pk])
-    answer = editor.post(page, filled(editor.get(page)) | {"skills": ["research"]})
+    answer = editor.post(page, filled_undrawn(editor, page) | {"skills": ["research"]})
     assert "needs the tools web_search and web_fetch: give the agent that too" in text_of(answer)
     assert "skills" in answer.context["adminform"].form.errors
 

@@ -13,7 +13,7 @@ from agents.choices import BindingApproval
 from agents.definitions.templates import TEMPLATES, AgentTemplate
 from agents.models import Agent
 from heartbit_site.base.models import Membership, Role, Workspace
-from tests.admin.forms import filled
+from tests.admin.forms import filled, filled_undrawn
 from tests.clients import Client
 from tools.registry import registry
 
@@ -86,7 +86,7 @@ def test_given_a_tool_taken_out_of_the_form_when_it_is_saved_then_the_agent_has_
     browser: Client, workspace: Workspace
 ) -> None:
     url = f"{ADD}?template=support"
-    data = filled(browser.get(url)) | {"workspace": workspace.pk, "bindings-1-DELETE": "on"}
+    data = filled_undrawn(browser, url) | {"workspace": workspace.pk, "bindings-1-DELETE": "on"}
     assert browser.post(url, data).status_code == 302
     agent = Agent.objects.get(workspace=workspace, name="support")
     assert [binding.tool for binding in agent.bindings.all()] == ["http_get"]
@@ -96,7 +96,7 @@ def test_given_a_refused_form_then_it_is_shown_as_it_was_sent(
     browser: Client, workspace: Workspace
 ) -> None:
     url = f"{ADD}?template=support"
-    sent = filled(browser.get(url)) | {"workspace": workspace.pk, "name": "No!"}
+    sent = filled_undrawn(browser, url) | {"workspace": workspace.pk, "name": "No!"}
     shown = browser.post(url, sent | {"bindings-0-tool": "calculate"})
     assert shown.status_code == 200
     assert filled(shown)["bindings-0-tool"] == "calculate"
@@ -137,7 +137,7 @@ def test_given_an_agent_then_a_templates_name_in_its_address_changes_nothing(
     writer = Agent.objects.get(workspace=workspace, name="writer")
     page = reverse("admin:agents_agent_change", args=[writer.pk])
     shown = browser.get(page, {"template": "support"})
-    assert filled(shown) == filled(browser.get(page))
+    assert filled(shown) == filled_undrawn(browser, page)
     assert "Customer support." not in shown.content.decode()
 
 

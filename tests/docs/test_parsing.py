@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import typer
 import typer.main
 
+from heartbit_site.base import variables
+from heartbit_site.cli.invocation import INVOCATION
 from heartbit_site.cli.main import app, with_command
 from tests.docs.commands import PAGES, ROOT, blocks_of, spans_of
 
@@ -35,6 +38,18 @@ def refusal(words: tuple[str, ...]) -> Exception | None:
         return error
 
 
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget afterwards what the shared options told this process."""
+    for name, value in vars(INVOCATION).items():
+        monkeypatch.setattr(INVOCATION, name, value)
+    for variable in (variables.CONFIG, variables.WORKSPACE):
+        monkeypatch.setenv(variable.name, os.environ.get(variable.name, ""))
+        if not os.environ[variable.name]:
+            monkeypatch.delenv(variable.name)
+
+
+@pytest.mark.usefixtures("told")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_command_line_knows_what_a_page_names(page: Path) -> None:
     for typed in (*blocks_of(page), *spans_of(page)):

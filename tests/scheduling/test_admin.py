@@ -20,7 +20,7 @@ from scheduling.choices import FiringStatus, Kind, Trigger
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import database_now
 from tests.admin.conftest import browser
-from tests.admin.forms import filled
+from tests.admin.forms import filled, filled_undrawn
 from tests.clients import Client
 from tests.scheduling.conftest import utc
 from tests.web.people import member
@@ -51,7 +51,7 @@ def test_one_is_made_with_where_its_results_go(browser: Client, planned: Plan) -
         workspace=known.workspace, name="tickets", url="https://x.example/", events=["run.failed"]
     )
     save_webhook(hook, by=SYSTEM)
-    data = filled(browser.get(f"{SCHEDULES}add/")) | {
+    data = filled_undrawn(browser, f"{SCHEDULES}add/") | {
         "workspace": known.workspace.pk,
         "agent": known.agent.pk,
         "name": "Monday sales report",
@@ -96,7 +96,7 @@ def test_what_cannot_be_is_said_on_the_form(
     browser: Client, planned: Plan, fields: dict[str, str], sentence: str
 ) -> None:
     known = planned(name="Known", kind=Kind.CRON, cron="0 9 * * MON")
-    answer = browser.post(page(known), filled(browser.get(page(known))) | fields)
+    answer = browser.post(page(known), filled_undrawn(browser, page(known)) | fields)
     assert answer.status_code == 200
     assert sentence in errors(answer).replace("&#x27;", "'")
 
@@ -104,7 +104,7 @@ def test_what_cannot_be_is_said_on_the_form(
 def test_all_that_is_wrong_is_said_at_once_and_where(browser: Client, planned: Plan) -> None:
     known = planned(name="Known", kind=Kind.CRON, cron="0 9 * * MON")
     wrong = {"name": "7", "cron": "9 o'clock", "task": "", "mail_to": "nobody"}
-    form = filled(browser.get(page(known))) | wrong | {"jitter_seconds": "-1"}
+    form = filled_undrawn(browser, page(known)) | wrong | {"jitter_seconds": "-1"}
     found = browser.post(page(known), form).context["adminform"].form.errors
     assert set(found) == {"name", "cron", "task", "jitter_seconds", "__all__"}
     known.refresh_from_db()
@@ -112,7 +112,7 @@ def test_all_that_is_wrong_is_said_at_once_and_where(browser: Client, planned: P
 
 
 def test_all_that_is_wrong_is_said_at_once_also_without_a_workspace(browser: Client) -> None:
-    form = filled(browser.get(f"{SCHEDULES}add/")) | {"workspace": "", "time_zone": "UTC"}
+    form = filled_undrawn(browser, f"{SCHEDULES}add/") | {"workspace": "", "time_zone": "UTC"}
     wrong = {"name": "7", "kind": "cron", "cron": "9 o'clock", "task": "", "jitter_seconds": "-1"}
     answer = browser.post(f"{SCHEDULES}add/", form | wrong)
     found = answer.context["adminform"].form.errors
@@ -129,7 +129,7 @@ def test_the_next_runs_of_a_form_are_shown_without_saving_it(
     known = planned(name="Known", kind=Kind.CRON, cron="0 9 * * MON", time_zone="Europe/Berlin")
     address = f"{SCHEDULES}preview/" + ("" if is_new else f"?schedule={known.pk}")
     # A form that is not complete yet: its times are looked at all the same.
-    form = filled(browser.get(page(known))) | {"name": "", "task": "", "cron": "30 7 * * *"}
+    form = filled_undrawn(browser, page(known)) | {"name": "", "task": "", "cron": "30 7 * * *"}
     if is_new:
         form["workspace"] = str(known.workspace.pk)
     text = browser.post(address, form).content.decode()
@@ -147,7 +147,10 @@ def test_what_is_wrong_with_a_rhythm_is_escaped_without_a_workspace(
     browser: Client, planned: Plan, field: str
 ) -> None:
     known = planned(name="Known", kind=Kind.CRON, cron="0 9 * * MON")
-    form = filled(browser.get(page(known))) | {"workspace": "", field: "<p x-data x-init=alert(1)>"}
+    form = filled_undrawn(browser, page(known)) | {
+        "workspace": "",
+        field: "<p x-data x-init=alert(1)>",
+    }
     text = browser.post(f"{SCHEDULES}preview/", form).content.decode()
     assert "&lt;p x-data" in text
     assert "<p x-data" not in text
@@ -206,7 +209,7 @@ def test_a_link_on_a_foreign_page_neither_pauses_nor_goes_on(
 def once(browser: Client, known: Schedule, at: str, zone: str = "Europe/Berlin") -> Any:
     """Make a one-off on the form; ``at`` as its two fields have it."""
     day, time = at.split()
-    data = filled(browser.get(f"{SCHEDULES}add/")) | {
+    data = filled_undrawn(browser, f"{SCHEDULES}add/") | {
         "workspace": known.workspace.pk,
         "agent": known.agent.pk,
         "name": "Once",
