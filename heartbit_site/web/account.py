@@ -75,10 +75,11 @@ def _revoke(request: HttpRequest, access: Access) -> None:
 def _change_password(request: HttpRequest, access: Access, user: User) -> list[str]:
     """Change the password, or return what is wrong; the other sessions of the person end.
 
-    A wrong current password counts as a failed login, so that an open session cannot guess it.
+    A wrong current password counts as a failed login, so that an open session cannot guess it; none
+    is no guess.
     """
     given = request.POST.get("old_password", "")
-    known = authenticate(request, username=user.username, password=given)
+    known = authenticate(request, username=user.username, password=given) if given else None
     form = PasswordChangeForm(user, request.POST)
     if not form.is_valid():
         return [str(text) for texts in form.errors.values() for text in texts]
