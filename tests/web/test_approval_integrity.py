@@ -161,7 +161,12 @@ async def test_given_an_approval_when_anything_differs_at_the_execution_then_not
         call_id = "1.1" if kind == "call" else "1.0"
         call = Asked("c", spec.name, json.dumps(arguments))
         found = await others.get(kind, box).prepare(call_id, call, approved)
-        ran += not isinstance(found, ToolResult)
+        # Text that plainly means the approved number is that number again, before it is compared.
+        same = kind == "type" and arguments["amount"] == str(ARGUMENTS["amount"])
+        if same and isinstance(found, ReadyCall):
+            assert found.prepared.arguments == exact.prepared.arguments
+        else:
+            ran += not isinstance(found, ToolResult)
     record_property("cases", MUTATIONS)
     record_property("figure:mutations_executed", ran)
     assert ran == 0
