@@ -39,7 +39,10 @@ class Work:
             try:
                 return fn(*args, **kwargs)
             finally:
-                self.pieces.append([query["sql"] for query in asked])
+                piece = [query["sql"] for query in asked]
+                # Not the look of a sweeper that another test has left in this process.
+                if "heartbit_expire_waits" not in str(piece):
+                    self.pieces.append(piece)
 
     @property
     def statements(self) -> list[int]:
