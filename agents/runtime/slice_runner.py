@@ -61,9 +61,8 @@ class SliceRunner:
         except Exception as error:
             if not _may_pass(error):
                 raise
-            what = "no file could be opened" if _lacks_files(error) else "the database is away"
-            logger.warning("run %s: %s (%s)", active.claimed.id, what, error)
             reason = "no file left" if _lacks_files(error) else "database was away"
+            logger.warning("run %s: %s (%s)", active.claimed.id, reason, error)
             return await self._outlast(active, reason)
         self._faults.pop(active.claimed.id, None)
         return outcome
@@ -172,7 +171,7 @@ class SliceRunner:
             logger.warning("no checkpoint of run %s (%s)", active.claimed.id, error)
 
     async def _outlast(self, active: ActiveRun, reason: str) -> str:
-        """Wait for the database, then release the run, whose last write is unknown.
+        """Wait until the run can be released; its last write is unknown.
 
         The first time it may be claimed again at once, because most often one connection was cut.
         A fault that comes back, such as a disk that is full for one table, is given more time.

@@ -18,7 +18,7 @@ def filled(response: Any) -> dict[str, Any]:
 
 
 def filled_undrawn(browser: Client, path: str) -> dict[str, Any]:
-    """The same of a page that is not drawn: drawing a large form takes most of its request."""
+    """Return the values of a page's forms without rendering it, most of a request's time."""
     request = RequestFactory(headers={"host": "localhost"}).get(path)
     request.session = browser.session
     request.user = get_user(request)

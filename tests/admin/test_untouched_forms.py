@@ -1,4 +1,4 @@
-"""A form that is opened and saved untouched changes nothing, whoever does it.
+"""A form that is opened and saved untouched changes nothing, for each role.
 
 The forms are found: the change page of every model of the admin, and every form with a field on the
 work pages. What is sent is read from the page's HTML, as a browser would send it.

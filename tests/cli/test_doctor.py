@@ -208,7 +208,7 @@ def test_a_disk_that_is_nearly_full_is_named(
 def test_a_mail_server_that_does_not_answer_fails_while_mails_are_on(
     alone: None, heartbit: Command
 ) -> None:
-    with socket.socket() as closed:  # bound, and nobody listens
+    with socket.socket() as closed:  # bound, but not listening
         closed.bind(("127.0.0.1", 0))
         address = {"EMAIL_HOST": "127.0.0.1", "EMAIL_PORT": str(closed.getsockname()[1])}
         smtp = {"EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend"}

@@ -87,7 +87,7 @@ def _commands(language: str, text: str, first: int) -> Iterator[Typed]:
             continue
         try:
             words = shlex.split(unfinished.replace("\\\n", " "), comments=True)
-        except ValueError:  # a quotation that goes on in the next line
+        except ValueError:  # an open quotation: the next line continues it
             continue
         unfinished = ""
         if words:

@@ -1,4 +1,4 @@
-"""What the documents show: TOML is in order, and Python imports what there is."""
+"""Code blocks of the documents: each TOML file is valid, each Python import succeeds."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Every command of the documents is played, in a folder of its own, and does what its page says.
+"""The commands of the documents are played, in a folder of their own, and end as they should.
 
 A page is played from its first command to its last, in one workspace. Where a command names a run,
-a memory or a server of the page's story, it is given one of this workspace.
+a memory or a person of the page's story, it is given one of this workspace. What a command prints
+is not compared: the tests of each command do that, and play the few that are left out here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the commands of the documents are about: agents, people, runs, memories, files."""
+"""Agents, people, runs, memories and files that the documents' commands name."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _sizes(dialect: Dialect, kind: str) -> list[int]:
 
 
 def _cut(dialect: Dialect, kind: str, offsets: Sequence[int], *, whole: bool) -> Cut:
-    """What has to come of it; where only events after the answer miss, both ways are sound."""
+    """Return the outcomes that are right: two, if only events after the answer are missing."""
     tools = kind == "calls"
     text = "".join(cut_answer(Asked(dialect, "", "", 1, ""), "text").text)
     mode = replace(
