@@ -55,7 +55,7 @@ def _sizes(dialect: Dialect, kind: str) -> list[int]:
 
 
 def _cut(dialect: Dialect, kind: str, offsets: Sequence[int], *, whole: bool) -> Cut:
-    """Return the outcomes that are right: two, if only events after the answer are missing."""
+    """Return what is expected of a cut; if the answer is whole by then, success or a retry."""
     tools = kind == "calls"
     text = "".join(cut_answer(Asked(dialect, "", "", 1, ""), "text").text)
     mode = replace(
