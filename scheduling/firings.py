@@ -15,9 +15,8 @@ from agents.actions.start_tool_call import start_tool_call
 from agents.choices import BusyPolicy
 from agents.delivery.targets import read_targets
 from agents.models import Conversation, Run
-from agents.models.run import BY_SCHEDULE
 from agents.runs.idempotency_keys import InternalKey
-from heartbit_site.base.audit import Actor
+from heartbit_site.base.audit import BY_SCHEDULE, Actor
 from heartbit_site.base.errors import HeartbitError
 from scheduling.choices import FiringStatus, TaskType, Trigger
 from scheduling.deferral import clear_deferrals, defer_or_fail, is_transient

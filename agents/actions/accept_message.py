@@ -16,8 +16,7 @@ from agents.delivery.targets import read_targets
 from agents.errors import ChannelClosedError, MessageTooLongError, TooManyMessagesError
 from agents.inbound.threads import conversation_of
 from agents.models import Channel, InboundMessage
-from agents.models.channel import BY_CHANNEL
-from heartbit_site.base.audit import Actor
+from heartbit_site.base.audit import BY_CHANNEL, Actor
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -15,11 +15,11 @@ from django.conf import settings
 from django.template.defaultfilters import filesizeformat
 
 from agents.choices import RunStatus
-from agents.models.run import BY_SCHEDULE
 from agents.output.fences import in_fence
 from agents.output.text import as_text
 from agents.reads.artifacts import file_name
 from agents.reads.outcome import result_of
+from heartbit_site.base.audit import BY_SCHEDULE
 from heartbit_site.base.markdown import LONGEST
 from heartbit_site.base.visible_text import visible
 

@@ -234,11 +234,13 @@ def describe_target(target: dict[str, Any], webhook: str | None = None) -> str:
     return "unknown"
 
 
-def describe_targets(targets: Sequence[dict[str, Any]]) -> list[str]:
-    """Return each of a schedule's or channel's targets as ``describe_target`` does."""
-    numbers = [target["endpoint"] for target in targets if target["kind"] == "webhook"]
+def describe_targets(rows: Sequence[Sequence[dict[str, Any]]]) -> list[list[str]]:
+    """Return the targets of each schedule or channel as ``describe_target`` does."""
+    numbers = {one["endpoint"] for row in rows for one in row if one["kind"] == "webhook"}
     names = dict(WebhookEndpoint.objects.filter(pk__in=numbers).values_list("pk", "name"))
-    return [describe_target(target, names.get(target.get("endpoint", 0))) for target in targets]
+    return [
+        [describe_target(one, names.get(one.get("endpoint", 0))) for one in row] for row in rows
+    ]
 
 
 def with_webhook_names(rows: QuerySet[Delivery]) -> QuerySet[Any]:
@@ -291,14 +293,16 @@ def _sentence(error: ValidationError) -> str:
         return f"{which} ({location[1]}) {problem['ctx']['error']}."
     if len(location) < 3:  # place, kind, field
         return f"{which} has to be an object whose kind is one of {kinds}."
-    kind, field = str(location[1]), ".".join(map(str, location[2:]))[:_SHOWN_CHARACTERS]
+    kind, name = str(location[1]), str(location[2])[:_SHOWN_CHARACTERS]
+    entry = location[3] + 1 if len(location) > 3 and isinstance(location[3], int) else None
+    field = f"{name!r}" if entry is None else f"entry {entry} of {name!r}"
     match problem["type"]:
         case "missing":
-            return f"{which} ({kind}) needs the field {field!r}."
+            return f"{which} ({kind}) needs the field {field}."
         case "extra_forbidden":
             known = ", ".join(_FORMS[kind].model_fields)
-            return f"{which} ({kind}) has no field {field!r}: it takes {known}."
+            return f"{which} ({kind}) has no field {field}: it takes {known}."
         case "value_error":
-            return f"{which} ({kind}): {field!r} {problem['ctx']['error']}."
+            return f"{which} ({kind}): {field} {problem['ctx']['error']}."
     message = problem["msg"][:1].lower() + problem["msg"][1:]
-    return f"{which} ({kind}): {field!r} is not right: {message}."
+    return f"{which} ({kind}): {field} is not right: {message}."

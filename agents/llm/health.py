@@ -116,7 +116,7 @@ def _problem(subject: HealthTarget) -> str:
     if provider is None:
         return f"No provider is named {subject.provider}; use {', '.join(PROVIDERS)}."
     if provider.key_required and not subject.key:
-        return "The account has no key; enter one."
+        return "No key is set."
     base = subject.base_url or provider.base_url
     if not base:
         return "The account has no base URL; enter one."

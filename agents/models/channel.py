@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from typing import Final
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -18,8 +17,6 @@ from heartbit_site.base.models.constraints import index, one_of, unique
 from heartbit_site.base.models.secret_text import SecretTextField
 
 MOST_AN_HOUR = 10_000
-#: Beginning of ``started_by`` of a channel's runs, which stays when the channel is removed.
-BY_CHANNEL: Final = "channel "
 _ADDRESS_BYTES = 24
 
 

@@ -20,8 +20,6 @@ from heartbit_site.base.models.constraints import index, one_of, present, unique
 
 #: ``available_at`` of a run that waits for the one before it: the database's `heartbit_held()`.
 HELD_UNTIL: Final = datetime(9999, 1, 1, tzinfo=UTC)
-#: Beginning of ``started_by`` of a schedule's runs, which stays when the schedule is deleted.
-BY_SCHEDULE: Final = "schedule "
 
 
 class Run(models.Model):

@@ -15,8 +15,8 @@ from agents.choices import RunKind
 from agents.journal.events import ModelAnswered, RunSteered
 from agents.loop.extraction import Line, Neighbour, block, fitting
 from agents.models import MemoryExtraction, Message, Run, RunEvent
-from agents.models.channel import BY_CHANNEL
 from agents.runtime.mixed_data import labels_read
+from heartbit_site.base.audit import BY_CHANNEL
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.toolspec import Label
 from memory.choices import Scope

@@ -14,12 +14,11 @@ from uuid import UUID
 
 from agents.choices import CallStatus, MixedData
 from agents.loop import delegation
-from agents.models.channel import BY_CHANNEL
-from agents.models.run import BY_SCHEDULE
 from agents.output import respond
 from agents.runs.pool import call
 from agents.runtime.data_flow import FOLDER_READERS, TextSource, labels_of
 from agents.runtime.folder import GIVEN
+from heartbit_site.base.audit import BY_CHANNEL, BY_SCHEDULE
 from heartbit_site.base.query import fetch_named
 from heartbit_site.base.toolspec import UNDECLARED, Label, Origin
 from tools.http_messages import PRIVATE_HOST

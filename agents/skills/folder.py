@@ -52,8 +52,16 @@ def read_folder(files: Mapping[str, bytes]) -> SkillFolder:
     """
     inside = _inside(files)
     faults = list(_faults(inside))
+    try:
+        skill = _skill(inside)
+    except InvalidSkillError as error:
+        raise InvalidSkillError([*faults, *error.faults]) from error
     if faults:
         raise InvalidSkillError(faults)
+    return skill
+
+
+def _skill(inside: Mapping[str, bytes]) -> SkillFolder:
     if MAIN_FILE not in inside:
         return SkillFolder(*older_format.convert(inside))
     spec, note = front_matter.read(front_matter.decode(inside, MAIN_FILE))

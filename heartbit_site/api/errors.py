@@ -35,7 +35,7 @@ from agents.live.valkey import LiveOutputError
 from heartbit_site.base.database_faults import database_fault
 from heartbit_site.base.errors import ConflictError, ForbiddenError, HeartbitError, NotFoundError
 from heartbit_site.contract.operation import find_operation
-from heartbit_site.contract.validation import sentence
+from heartbit_site.contract.validation import fault
 from memory.errors import MemoryProviderError
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _of_ninja(request: HttpRequest, error: Any) -> HttpResponse:
 
 
 def _of_validation(request: HttpRequest, error: Any) -> HttpResponse:
-    return answer(422, "validation", sentence(error.errors[0]))
+    return answer(422, "validation", fault(error.errors))
 
 
 def _of_size(request: HttpRequest, error: Any) -> HttpResponse:

@@ -33,7 +33,7 @@ def duration(span: timedelta | float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest} s"
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours < 48 else f"{hours // 24} days"
+    return f"{hours} h {minutes} min" if hours < 48 else f"{round(hours / 24)} days"
 
 
 def money(amount: Decimal) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from django.contrib.auth.models import User
 
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
     from heartbit_site.base.access import Access
     from heartbit_site.base.models import Workspace
+
+#: Beginnings of the names of actors that are a schedule or a channel. No person or key has such a
+#: name, so ``started_by`` of a run says what started it, also when that is deleted.
+BY_SCHEDULE: Final = "schedule "
+BY_CHANNEL: Final = "channel "
 
 _LABEL, _TARGET, _ACTOR = 200, 100, 200
 _SHORT = 120  # characters of a value

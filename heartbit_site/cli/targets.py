@@ -1,4 +1,4 @@
-"""Targets of deliveries, as options name them and as people read them. No Django."""
+"""Targets of deliveries, as options name them. No Django."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from heartbit_site.cli.output import NAME_WIDTH, listed, one_line
 from heartbit_site.contract.webhooks import LIST_WEBHOOKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from heartbit_site.cli.backend import Backend
 
@@ -90,18 +90,6 @@ def named(noun: str, name: str, rows: Sequence[N]) -> list[N]:
     if not found:
         raise no_such(noun, name, (row.name for row in rows))
     return found
-
-
-def target_text(target: Mapping[str, Any]) -> str:
-    """Return a target as text for people."""
-    match target:
-        case {"kind": "email", "to": list() as addresses}:
-            return ", ".join(map(str, addresses))
-        case {"kind": "webhook", "endpoint": endpoint}:
-            return f"webhook {endpoint}"
-        case {"kind": "artifact", "name": name}:
-            return f"artifact {name}"
-    return str(target.get("kind", ""))
 
 
 def _webhook(backend: Backend, text: str) -> int:

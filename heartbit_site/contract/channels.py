@@ -51,7 +51,8 @@ class ChannelOut(EndpointOut):
     agent: str
     require_approval: bool = Field(validation_alias="approve")
     hourly_limit: int
-    deliver: list[dict[str, JsonValue]]
+    deliver: list[dict[str, JsonValue]] = Field(description="Further recipients of each answer.")
+    recipients: list[str] = Field(description="The same as text, a webhook by its name.")
     mapping: dict[str, JsonValue]
     senders: list[str]
     reply: bool

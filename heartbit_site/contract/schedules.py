@@ -128,6 +128,7 @@ class ScheduleOut(ScheduleSummaryOut):
     task: str
     arguments: dict[str, JsonValue]
     deliver: list[dict[str, JsonValue]] = Field(description="Recipients of each result.")
+    recipients: list[str] = Field(description="The same as text, a webhook by its name.")
 
 
 class SchedulesOut(Page):

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _PLACES = {"body", "query", "path", "header", "cookie"}
 _SHOWN_CHARACTERS = 80
+
+
+def fault(problems: Sequence[Any]) -> str:
+    """Return pydantic's errors about a request as one sentence about one of them.
+
+    An unknown field goes before a missing one: it is often that field, misspelt.
+    """
+    unknown = [one for one in problems if one["type"] == "extra_forbidden"]
+    return sentence((unknown or problems)[0])
 
 
 def sentence(problem: Any) -> str:

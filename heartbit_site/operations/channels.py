@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agents.actions.remove_channel import remove_channel as remove
 from agents.actions.rotate_secret import rotate_secret as rotate
 from agents.actions.save_channel import save_channel
+from agents.delivery.targets import describe_targets
 from agents.errors import ChannelNotFoundError
 from agents.models import Channel, InboundMessage
 from heartbit_site.base.access import Access
@@ -22,13 +23,19 @@ from heartbit_site.contract.channels import (
     NewChannelOut,
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
-from heartbit_site.operations.paging import find_row, list_page, row_id
+from heartbit_site.operations.paging import find_row, list_page, page, row_id
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+V = TypeVar("V", bound=ChannelOut)
 
 
 def list_channels(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> ChannelsOut:
     """Return the workspace's channels, the newest first, without their secrets."""
     rows = Channel.objects.filter(workspace=access.workspace).select_related("created_by")
-    return list_page(ChannelsOut, rows, "-pk", cursor, limit)
+    found, following = page(rows, "-pk", cursor, limit)
+    return ChannelsOut(channels=_views(ChannelOut, found), next_cursor=following)
 
 
 def create_channel(access: Access, body: ChannelIn) -> NewChannelOut:
@@ -36,7 +43,8 @@ def create_channel(access: Access, body: ChannelIn) -> NewChannelOut:
     columns, password = _columns(body)
     row = Channel(workspace=access.workspace, created_by_id=access.user_id, **columns)
     secret = save_channel(row, password=password, by=actor_of(access))
-    return NewChannelOut.of(row, secret=secret)
+    [view] = _views(NewChannelOut, [row], secret=secret)
+    return view
 
 
 def change_channel(access: Access, channel_id: Word, body: ChannelChangeIn) -> ChannelOut:
@@ -46,7 +54,8 @@ def change_channel(access: Access, channel_id: Word, body: ChannelChangeIn) -> C
     for name, value in columns.items():
         setattr(row, name, value)
     save_channel(row, password=password, by=actor_of(access))
-    return ChannelOut.of(row)
+    [view] = _views(ChannelOut, [row])
+    return view
 
 
 def remove_channel(access: Access, channel_id: Word) -> None:
@@ -57,7 +66,8 @@ def remove_channel(access: Access, channel_id: Word) -> None:
 def rotate_channel_secret(access: Access, channel_id: Word) -> NewChannelOut:
     """Replace the secret, shown only here; the previous one stays valid for 24 hours."""
     row = _find(access.workspace, channel_id)
-    return NewChannelOut.of(row, secret=rotate(row, by=actor_of(access)))
+    [view] = _views(NewChannelOut, [row], secret=rotate(row, by=actor_of(access)))
+    return view
 
 
 def list_inbound_messages(
@@ -66,6 +76,11 @@ def list_inbound_messages(
     """Return accepted and refused messages, the newest first."""
     rows = InboundMessage.objects.filter(channel=_find(access.workspace, channel_id))
     return list_page(InboundsOut, rows, "-pk", cursor, limit)
+
+
+def _views(view: type[V], rows: Sequence[Channel], **more: str | None) -> list[V]:
+    recipients = describe_targets([row.deliver for row in rows])
+    return [view.of(row, recipients=one, **more) for row, one in zip(rows, recipients, strict=True)]
 
 
 def _find(workspace: Workspace, channel_id: str) -> Channel:

@@ -8,7 +8,8 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 from pydantic import Field
 
-from agents.models import LearnedMemory
+from agents.definitions.unknown_agent import unknown_agent
+from agents.models import Agent, LearnedMemory
 from agents.reads.memory_weights import weights_of_agent
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
@@ -111,6 +112,8 @@ def create_memory(access: Access, body: MemoryIn) -> MemoryOut:
     if user is None:
         _need_manager(access)
     user_id = user.pk if user is not None else None
+    if body.agent and body.scope != "workspace":
+        _need_agent(access, body.agent)
     place = MemoryPlace(access.workspace.pk, Scope(body.scope), body.agent, user_id)
     given = body.model_dump(include={"category", "importance", "metadata"})
     return MemoryOut.of(remember(place, body.text, by=_author(access), **given))
@@ -246,6 +249,14 @@ def _need_manager(access: Access) -> None:
             "workspace.",
             scope,
         )
+
+
+def _need_agent(access: Access, name: str) -> None:
+    """Raise if neither the workspace nor the team of one of its runs has such an agent."""
+    agents = Agent.objects.filter(workspace=access.workspace)
+    if not agents.filter(name=name).exists():
+        names = list(agents.filter(origin="").values_list("name", flat=True))
+        raise unknown_agent(name, names, access.workspace.slug)
 
 
 def _author(access: Access) -> Author:

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import OuterRef, Subquery
 from pydantic import Field
 
+from agents.delivery.targets import describe_targets
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.preview import preview
@@ -148,7 +149,9 @@ def list_firings(
 
 
 def _whole(row: Schedule) -> ScheduleOut:
-    [view] = _views(ScheduleOut, [row], [{"task_characters": len(row.task)}])
+    [recipients] = describe_targets([row.deliver])
+    facts = {"task_characters": len(row.task), "recipients": recipients}
+    [view] = _views(ScheduleOut, [row], [facts])
     return view
 
 

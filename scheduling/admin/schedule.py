@@ -170,7 +170,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
     @admin.display(description="results go to")
     def results_to(self, schedule: Schedule) -> SafeString | str:
         """Return all targets, also those that no field shows."""
-        lines = ((one,) for one in describe_targets(schedule.deliver))
+        lines = ((one,) for one in describe_targets([schedule.deliver])[0])
         return format_html_join("", "<div>{}</div>", lines) or "-"
 
     @admin.display(description="created by")

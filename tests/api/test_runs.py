@@ -124,6 +124,7 @@ def test_a_payload_is_the_task_in_its_long_form(caller: Caller, parked: str) -> 
         ({"task": 7}, 422, "The field task is not right"),
         ({"task": "x", "conversation_id": "nope"}, 404, "there is no conversation nope"),
         ({"task": "x", "conversation_id": "n", "priority": 1}, 422, "takes no agent"),
+        ({"tsak": "x"}, 422, "There is no field tsak"),
     ],
 )
 def test_a_wrong_request_is_one_sentence(

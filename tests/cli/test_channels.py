@@ -73,6 +73,7 @@ def test_a_signed_channel_is_made_used_changed_and_removed(
     assert (row.name, row.enabled, row.hourly_limit, row.approve) == ("post", False, 7, True)
     assert row.mapping == json.loads(mapping), "what is not named stays"
     assert row.deliver[0]["to"] == ["ann@example.org"]
+    assert "answers to   ann@example.org" in place("show", "post").out
     listed = place("list").out.splitlines()
     assert listed[0].split() == ["CHANNEL", "KIND", "AGENT", "STATE", "WHERE"]
     assert listed[1].split()[:4] == ["post", "webhook", "writer", "disabled"]

@@ -114,6 +114,8 @@ def test_files_of_one_name_and_linked_folders_are_named_instead_of_lost(
     other = tmp_path / "other" / "handbook.md"
     other.write_text("Another one.")
     (folder / "linked").symlink_to(tmp_path / "other")
+    (tmp_path / "secret.md").write_text("Elsewhere.")
+    (folder / "out.md").symlink_to(tmp_path / "secret.md")
     (folder / "sub" / "canteen.pdf").unlink()
     place("create", "handbook")
     added = place("add", "handbook", str(folder), str(folder / "handbook.md"), str(other.parent))
@@ -122,6 +124,7 @@ def test_files_of_one_name_and_linked_folders_are_named_instead_of_lost(
     said = f"heartbit: {other} would replace {folder / 'handbook.md'}, which is the document"
     assert said in added.err
     assert f"{folder / 'linked'} is a link to a folder, which is not followed" in added.err
+    assert f"{folder / 'out.md'} is a link out of the folder, which is not followed" in added.err
     (tmp_path / "bare").mkdir()
     bare = place("add", "handbook", str(tmp_path / "bare"))
     assert (bare.code, bare.out) == (0, "")

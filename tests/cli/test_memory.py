@@ -69,7 +69,7 @@ def test_a_person_is_erased_and_the_audit_has_no_word_of_it(
     place("add", "Ann has canary-91.", "--agent", "writer", "--person", ann)
     place("add", "The shop sells tea.", "--scope", "workspace")
     assert place("clear", ann).code == USAGE, "no terminal"
-    assert place("clear", ann, "--yes").out == f"Erased 1 memories of {ann}.\n"
+    assert place("clear", ann, "--yes").out == f"Erased 1 memory of {ann}.\n"
     assert [row.text for row in MemoryItem.objects.filter(workspace=workspace)] == [
         "The shop sells tea."
     ]
@@ -92,6 +92,10 @@ def test_settings_are_shown_and_changed(place: Place, workspace: Workspace) -> N
 
 def test_wrong_words_are_answered_with_what_is_missing(place: Place, workspace: Workspace) -> None:
     assert "needs an agent" in place("add", "x", "--scope", "agent").err
+    assert (
+        "There is no agent named 'writr'"
+        in place("add", "x", "--scope", "agent", "--agent", "writr").err
+    )
     unnamed = place("add", "The house closes at ten.")
     assert unnamed.code != 0
     assert "name the person, or the scope agent or workspace" in unnamed.err

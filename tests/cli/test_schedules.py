@@ -115,6 +115,8 @@ def test_results_go_to_webhooks_by_name_or_number_and_to_artifacts(
                 {"kind": "webhook", "endpoint": tickets.pk},
                 {"kind": "artifact", "name": "sales"},
             ]
+            shown = command("schedules", "show", name).out
+            assert f"results to   webhook {tickets.name}; artifact sales" in shown
         for webhook, said in (
             (first.name, f"one of {second.pk} and {first.pk}"),
             ("no such", f"there are {second.name}, {first.name}, {tickets.name}"),
@@ -198,7 +200,10 @@ def test_what_is_wrong_is_one_sentence_alike_here_and_there(
     for arguments, words in (
         ((*asked, "--cron", "0 9 * *"), "has 4 fields: write five"),
         ((*asked, "--every", "5s"), "The field every_seconds is not right"),
-        ((*asked, "--every", "1d", "--deliver-email", "ann"), "'to.0' is no e-mail address"),
+        (
+            (*asked, "--every", "1d", "--deliver-email", "ann"),
+            "entry 1 of 'to' is no e-mail address",
+        ),
         (("schedules", "add", "x", "-a", "nobody", "-t", "x", "--in", "1d"), "named 'nobody'"),
     ):
         for command in (heartbit, afar):
@@ -355,6 +360,7 @@ def test_nothing_that_somebody_wrote_steers_the_terminal(
         "created_by": EVIL,
         "created_by_run_id": None,
         "deliver": [{"kind": "artifact", "name": EVIL}, {"kind": EVIL}],
+        "recipients": [EVIL],
     }
     one = ScheduleOut(**facts)
     answers: dict[Operation[Any], Any] = {

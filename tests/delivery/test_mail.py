@@ -27,8 +27,7 @@ from agents.delivery.targets import EmailTarget
 from agents.delivery.webhooks import RETRY_AFTER
 from agents.errors import DeliveryStateError
 from agents.models import Delivery, Run
-from agents.models.run import BY_SCHEDULE
-from heartbit_site.base.audit import SYSTEM
+from heartbit_site.base.audit import BY_SCHEDULE, SYSTEM
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace
 from tests.delivery.orders import ADA, TO_ADA, ended, make_due, order, ordered, row_of

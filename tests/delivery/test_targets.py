@@ -44,10 +44,10 @@ def test_given_one_of_each_then_they_are_read_and_kept_as_they_were(
     assert [target_of(one.model_dump()) for one in (mail, webhook, artifact)] == [
         *(mail, webhook, artifact)
     ]
-    told = describe_targets([one.model_dump() for one in (mail, webhook, artifact)])
+    [told] = describe_targets([[one.model_dump() for one in (mail, webhook, artifact)]])
     assert told == ["ada@example.org", "webhook hook", "artifact sales-report"]
     endpoint.delete()
-    assert describe_targets([webhook.model_dump()]) == [f"removed webhook {webhook.endpoint}"]
+    assert describe_targets([[webhook.model_dump()]]) == [[f"removed webhook {webhook.endpoint}"]]
 
 
 def test_given_an_address_twice_then_it_is_written_to_once(workspace: Workspace) -> None:
@@ -76,17 +76,20 @@ WRONG: list[tuple[Any, str]] = [
     ([MAIL | {"cc": []}], "Delivery 1 (email) has no field 'cc': it takes kind, to, subject,"),
     ([MAIL | {"to": []}], "Delivery 1 (email): 'to' is not right: list should have at least 1"),
     ([MAIL | {"to": ["a@b.org"] * 21}], "Delivery 1 (email): 'to' is not right: list should have"),
-    ([MAIL | {"to": ["Ada <a@b.org>"]}], "Delivery 1 (email): 'to.0' is no e-mail address: write"),
-    ([MAIL | {"to": ["a@b.org", "x"]}], "Delivery 1 (email): 'to.1' is no e-mail address"),
-    ([MAIL | {"to": ["a@b.org\n"]}], "'to.0' is no e-mail address"),
-    ([MAIL | {"to": ["a@b.org\r\nBcc: e@evil.org"]}], "'to.0' is no e-mail address"),
-    ([MAIL | {"to": ['"a\x01b"@b.org']}], "'to.0' is no e-mail address"),
+    (
+        [MAIL | {"to": ["Ada <a@b.org>"]}],
+        "Delivery 1 (email): entry 1 of 'to' is no e-mail address: write",
+    ),
+    ([MAIL | {"to": ["a@b.org", "x"]}], "Delivery 1 (email): entry 2 of 'to' is no e-mail address"),
+    ([MAIL | {"to": ["a@b.org\n"]}], "entry 1 of 'to' is no e-mail address"),
+    ([MAIL | {"to": ["a@b.org\r\nBcc: e@evil.org"]}], "entry 1 of 'to' is no e-mail address"),
+    ([MAIL | {"to": ['"a\x01b"@b.org']}], "entry 1 of 'to' is no e-mail address"),
     ([MAIL | {"subject": "a\r\nBcc: e@evil.org"}], "'subject' must be one line without control"),
     ([MAIL | {"subject": "a\u2028b"}], "'subject' must be one line"),
     ([MAIL | {"subject": 7}], "Delivery 1 (email): 'subject' is not right"),
     ([MAIL | {"attach": "yes"}], "Delivery 1 (email): 'attach' is not right"),
     ([MAIL | {"in_reply_to": "<a@b>\r\nBcc: e@evil.org"}], "'in_reply_to' is not right"),
-    ([MAIL | {"references": ["a@b"]}], "'references.0' is not right"),
+    ([MAIL | {"references": ["a@b"]}], "entry 1 of 'references' is not right"),
     ([{"kind": "webhook", "endpoint": True}], "Delivery 1 (webhook): 'endpoint' is not right"),
     ([{"kind": "webhook", "endpoint": 2**63}], "Delivery 1 (webhook): 'endpoint' is not right"),
     ([{"kind": "webhook", "endpoint": 2**62}], f"The workspace has no webhook {2**62} to deliver"),

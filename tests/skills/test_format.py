@@ -133,6 +133,9 @@ def test_all_faults_are_named_at_once() -> None:
     said = fault_of({"SKILL.md": b"---\nname: A\nlicense: 3\n---\n"})
     for sentence in ('name is "A"', "description is missing", "license must be", "body must not"):
         assert sentence in said
+    said = fault_of({"SKILL.md": b"---\nname: A\n---\nBody.", "a\\b": b""})
+    assert "rename it" in said, "of the folder as well"
+    assert "description is missing" in said
 
 
 LINE = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=40)

@@ -14,7 +14,7 @@ from django.utils import timezone
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.remove_member import MemberNotFoundError, remove_member
 from heartbit_site.base.actions.save_member import LastAdminError, save_member
-from heartbit_site.base.audit import SYSTEM
+from heartbit_site.base.audit import BY_CHANNEL, BY_SCHEDULE, SYSTEM
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import ApiKey, AuditEntry, Membership, Role, Workspace
 from heartbit_site.base.scopes import SCOPES
@@ -153,6 +153,9 @@ def test_given_a_new_key_then_it_is_shown_once_and_ends_in_90_days(
     assert admin.post("/keys", until).json()["expires_at"] == "2099-01-01T11:00:00+00:00"
     past = admin.post("/keys", {"name": "x", "expires_at": "2020-01-01T12:00:00Z"})
     assert (past.status_code, "in the past" in past.json()["detail"]) == (422, True)
+    for name in (f"{BY_SCHEDULE}Report", f"{BY_CHANNEL}Mail"):  # its runs would pass for theirs
+        refused = admin.post("/keys", {"name": name, "scopes": ["runs:read"]})
+        assert (refused.status_code, "another word" in refused.json()["detail"]) == (422, True)
 
 
 def test_given_scopes_that_the_maker_has_not_then_no_key_gets_them(

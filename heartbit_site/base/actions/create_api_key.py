@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Model, Q
 from django.utils import timezone
 
-from heartbit_site.base.audit import SYSTEM, Actor, record_on
+from heartbit_site.base.audit import BY_CHANNEL, BY_SCHEDULE, SYSTEM, Actor, record_on
 from heartbit_site.base.errors import ConfigurationError, about
 from heartbit_site.base.instances import instance_of
 from heartbit_site.base.models import ApiKey, Workspace
@@ -58,7 +58,8 @@ def create_api_key(
         The row, and the key in plain text: show it now, it cannot be read again.
 
     Raises:
-        ConfigurationError: A scope is unknown, or there is none; or ``expires_at`` is over.
+        ConfigurationError: A scope is unknown, or there is none; ``expires_at`` is over; or the
+            name is one of a schedule's or channel's runs.
         TooFarError: It is beyond the calendar.
     """
     wanted = sorted(set(scopes))
@@ -66,6 +67,11 @@ def create_api_key(
     if unknown or not wanted:
         asked = f"cannot have the scope {', '.join(unknown)}" if unknown else "needs a scope"
         raise ConfigurationError(f"An API key {asked}: choose from {', '.join(SCOPES)}.")
+    if name.startswith((BY_SCHEDULE, BY_CHANNEL)):
+        kind = name.split(maxsplit=1)[0]
+        raise ConfigurationError(
+            f"A {kind}'s runs are named so: choose a name that begins with another word."
+        )
     with about("expires_at"):
         if expires_at is not None and expires_at <= timezone.now():
             raise ConfigurationError("The key would end in the past, and open nothing.")

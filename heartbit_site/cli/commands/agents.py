@@ -256,7 +256,7 @@ AGENTS: Final = Table[AgentOut](
         "TOKENS": lambda agent: f"{agent.metrics.input_tokens + agent.metrics.output_tokens:,}",
         "ACTIVE": lambda agent: _ago(agent.metrics.last_activity),
         "MODEL": lambda agent: one_line(agent.model, NAME_WIDTH) or "default",
-        "": _now,
+        "TOOLS": _now,
     },
     STYLES,
 )

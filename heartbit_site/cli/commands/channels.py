@@ -20,7 +20,7 @@ from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.output import NAME_WIDTH, TEXT_WIDTH, one_line, write
 from heartbit_site.cli.shared_options import RemoteCommand, with_groups
 from heartbit_site.cli.table import Table, print_facts, print_list, print_view
-from heartbit_site.cli.targets import TargetOptions, named, target_text
+from heartbit_site.cli.targets import TargetOptions, named
 from heartbit_site.contract import channels as contract
 from heartbit_site.contract.channels import (
     ChannelChangeIn,
@@ -299,7 +299,7 @@ def _print(one: ChannelOut) -> None:
         ("mapping", readable_json(one.mapping) if one.mapping else ""),
         ("approval", "every tool call waits for a person" if one.require_approval else ""),
         ("limit", f"{one.hourly_limit} messages an hour"),
-        ("answers to", "; ".join(target_text(target) for target in one.deliver)),
+        ("answers to", "; ".join(one.recipients)),
         ("made by", one.created_by or "-"),
     ]
     print_facts(one.name, facts)

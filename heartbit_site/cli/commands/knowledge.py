@@ -219,7 +219,12 @@ def _files(paths: list[Path], left_out: dict[str, str]) -> Iterator[tuple[str, P
                     )
             for name in sorted(name for name in names if not name.startswith(".")):
                 file = Path(folder, name)
-                if file.is_file() or not file.exists():  # a link to nothing is named as well
+                if file.is_symlink() and not file.resolve().is_relative_to(path.resolve()):
+                    left_out[str(file)] = (
+                        f"{file} is a link out of the folder, which is not followed: name it as "
+                        "well."
+                    )
+                elif file.is_file() or not file.exists():  # a link to nothing is named as well
                     yield file.relative_to(path).as_posix(), file
 
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import typer
 
+from heartbit_site.base.amounts import counted
 from heartbit_site.cli import options
 from heartbit_site.cli.backend import checked
 from heartbit_site.cli.confirmation import confirm_removal
@@ -134,8 +135,9 @@ def clear(
     what = "all memories and runs" if runs else "all memories"
     confirm_removal(f"{what} of {one_line(person, NAME_WIDTH)}", yes=yes)
     done = backend().call(contract.ERASE_MEMORIES, username=person, agent=agent, runs=runs)
-    more = f" and {done.runs} runs" if runs else ""
-    return print_done(done, f"Erased {done.erased} memories{more} of {done.person}.")
+    what = f"{done.erased:,} {'memory' if done.erased == 1 else 'memories'}"
+    more = f" and {counted(done.runs, 'run')}" if runs else ""
+    return print_done(done, f"Erased {what}{more} of {done.person}.")
 
 
 @app.command(cls=RemoteCommand)

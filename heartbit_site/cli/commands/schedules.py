@@ -20,7 +20,7 @@ from heartbit_site.cli.outcome import LIVE, warn_without_worker
 from heartbit_site.cli.output import NAME_WIDTH, listed, one_line, write
 from heartbit_site.cli.shared_options import RemoteCommand, with_groups
 from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
-from heartbit_site.cli.targets import TargetOptions, target_text
+from heartbit_site.cli.targets import TargetOptions  # noqa: TC001  typer reads it
 from heartbit_site.cli.times import after, format_relative, format_time, moment, span, time_zone
 from heartbit_site.contract import schedules as contract
 from heartbit_site.contract.runs import SHOW_RUN
@@ -275,7 +275,7 @@ def _facts(one: ScheduleOut) -> list[tuple[str, object]]:
         if is_call
         else ("task", one.task),
         ("approval", "every tool call waits for a person" if one.require_approval else ""),
-        ("results to", "; ".join(target_text(target) for target in one.deliver)),
+        ("results to", "; ".join(one.recipients)),
         ("catch-up", one.catch_up),
         ("overlap", one.overlap),
         ("jitter", f"up to {one.jitter_seconds} s" if one.jitter_seconds else ""),
