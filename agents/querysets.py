@@ -63,7 +63,8 @@ def _only(rows: Iterable[Row], workspace: Workspace, run_id: str | UUID) -> Row:
             raise RunNotFoundError(f"{problem}{SHORTEST_PREFIX} characters of it.")
         problem = "several runs begin" if found else "no run begins"
         raise RunNotFoundError(
-            f"In {workspace.slug} {problem} with {text}: `heartbit status` lists the last ones."
+            f"In {workspace.slug} {problem} with {text}: `heartbit status` lists the last ones; "
+            "archived ones are in files alone."
         )
     return found[0]
 

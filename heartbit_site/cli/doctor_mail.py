@@ -1,4 +1,4 @@
-"""The check of the mail server, while something sends mails."""
+"""The checks of the mail server and of the approvers' addresses, while something sends mails."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.core.exceptions import ImproperlyConfigured
 from django.core.mail import get_connection
 
 from agents.models import Channel
 from heartbit_site.base import variables
+from heartbit_site.base.access import members_with
+from heartbit_site.base.models import Workspace
 from heartbit_site.cli.doctor import Check
-from heartbit_site.cli.output import one_line
+from heartbit_site.cli.output import listed, one_line
 from scheduling.models import Schedule
 
 if TYPE_CHECKING:
@@ -50,4 +53,20 @@ def _senders() -> Iterator[str]:
         yield "answers of channels"
 
 
-LOOKS: Final[tuple[Callable[[], list[Check]], ...]] = (_mail,)
+def _approvers() -> list[Check]:
+    """Check that somebody who decides calls has an address, while mails ask for decisions."""
+    if not variables.APPROVAL_MAIL.read():
+        return []
+    checks = []
+    for workspace in Workspace.objects.order_by("slug"):
+        deciders = members_with(workspace, "approvals:decide")
+        people = get_user_model().objects.filter(pk__in=deciders, email="")
+        if names := list(people.order_by("username").values_list("username", flat=True)):
+            shown = one_line(listed(names), 200)
+            detail = f"in {workspace.slug} no mail asks {shown}: they have no address"
+            fix = "Enter it on the person's page of the admin."
+            checks.append(Check("approval mail", "warn", detail, fix))
+    return checks
+
+
+LOOKS: Final[tuple[Callable[[], list[Check]], ...]] = (_mail, _approvers)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from django.contrib.auth.models import User
 
 from agents.actions.save_webhook import save_webhook
 from agents.actions.start_run import start_run
@@ -19,7 +20,7 @@ from agents.models import Agent, AgentVersion, Channel, WebhookEndpoint
 from heartbit_site.base import secrets
 from heartbit_site.base.actions.rotate_secrets import secret_columns
 from heartbit_site.base.audit import SYSTEM
-from heartbit_site.base.models import ProviderAccount, Workspace
+from heartbit_site.base.models import Membership, ProviderAccount, Role, Workspace
 from heartbit_site.cli import doctor, doctor_disk, doctor_models, doctor_work
 from heartbit_site.embedded.state import StateDirectory
 from heartbit_site.environment import read
@@ -206,7 +207,7 @@ def test_a_disk_that_is_nearly_full_is_named(
 
 @pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
 def test_a_mail_server_that_does_not_answer_fails_while_mails_are_on(
-    alone: None, heartbit: Command
+    alone: None, heartbit: Command, workspace: Workspace
 ) -> None:
     with socket.socket() as closed:  # bound, but not listening
         closed.bind(("127.0.0.1", 0))
@@ -220,6 +221,12 @@ def test_a_mail_server_that_does_not_answer_fails_while_mails_are_on(
     with smtp_server(user="ada", password="right") as server:
         there = {"EMAIL_HOST": "127.0.0.1", "EMAIL_PORT": str(server.port), **smtp}
         assert "mail" not in failures(heartbit, **there)
+        ada = User.objects.create_user(f"ada-{secrets_of_python.token_hex(4)}")
+        Membership.objects.create(workspace=workspace, user=ada, role=Role.OPERATOR)
+        ended = heartbit("doctor", "--json", env={**there, "HEARTBIT_APPROVAL_MAIL": "1"})
+        asked = [one for one in ended.json["checks"] if one["name"] == "approval mail"]
+        shown = f"in {workspace.slug} no mail asks {ada.username}: they have no address"
+        assert shown in [one["detail"] for one in asked]
         login = {"EMAIL_HOST_USER": "ada", "EMAIL_HOST_PASSWORD": "wrong"}
         assert "mail" in failures(heartbit, **there, **login)
 
