@@ -1,7 +1,7 @@
 """Exit of a process that cannot start: a sentence on stderr and exit code 3, no traceback.
 
 For entry points of other programs (uvicorn, manage.py). The command line has its own in
-`heartbit_site.cli.errors`.
+`heartbit_site.cli.terminal.errors`.
 """
 
 from __future__ import annotations

@@ -60,7 +60,12 @@ THIRD: Final = (
 )
 #: What a worker and a web process import when they begin.
 OURS: Final = (
-    *("agents.tasks", "scheduling.tasks", "heartbit_site.celery_pool", "heartbit_site.cli.worker"),
+    *(
+        "agents.tasks",
+        "scheduling.tasks",
+        "heartbit_site.celery_pool",
+        "heartbit_site.cli.serving.worker",
+    ),
     *("heartbit_site.web_server.serve", "heartbit_site.asgi", "heartbit_site.urls"),
 )
 #: Packages of which a command imports what it needs.

@@ -1,5 +1,5 @@
 """The command line, `heartbit`.
 
-`commands` holds one command a file: arguments and help. What a command does needs Django, so it is
-a module of its own here, imported once Django is ready (`load`).
+`commands` holds one command a file: arguments and help. `main` imports a command's file when the
+command is called, and what needs Django is imported once that is ready.
 """

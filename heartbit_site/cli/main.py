@@ -20,15 +20,16 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from heartbit_site.base.garbage import collect_seldom
-from heartbit_site.cli import errors, options
-from heartbit_site.cli.commands.completion import prepare
-from heartbit_site.cli.groups import command
-from heartbit_site.cli.shared_options import (
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.groups import command
+from heartbit_site.cli.options.shared import (
     ChangeHereCommand,
     PrintingCommand,
     RemoteCommand,
     add_workspace,
 )
+from heartbit_site.cli.options.shell_completion import prepare
+from heartbit_site.cli.terminal import errors
 
 #: Each command's summary. It lives in the module of that name in `commands`: a group as ``app``,
 #: else a function of that name.
@@ -160,7 +161,7 @@ def _run(arguments: list[str], *, debug: bool) -> int:
         prepare()
         complete = with_command(arguments)
         if complete is not arguments:
-            from heartbit_site.cli.bare_word import is_meant  # noqa: PLC0415  seldom needed
+            from heartbit_site.cli.options.bare_word import is_meant  # noqa: PLC0415  seldom needed
 
             if not is_meant(COMMANDS, load("run"), arguments):
                 return errors.USAGE

@@ -52,7 +52,7 @@ class ChannelOut(EndpointOut):
     require_approval: bool = Field(validation_alias="approve")
     hourly_limit: int
     deliver: list[dict[str, JsonValue]] = Field(description="Further recipients of each answer.")
-    recipients: list[str] = Field(description="The same as text, a webhook by its name.")
+    recipients: list[str] = Field(description="These recipients as text, a webhook by its name.")
     mapping: dict[str, JsonValue]
     senders: list[str]
     reply: bool

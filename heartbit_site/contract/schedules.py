@@ -128,7 +128,7 @@ class ScheduleOut(ScheduleSummaryOut):
     task: str
     arguments: dict[str, JsonValue]
     deliver: list[dict[str, JsonValue]] = Field(description="Recipients of each result.")
-    recipients: list[str] = Field(description="The same as text, a webhook by its name.")
+    recipients: list[str] = Field(description="These recipients as text, a webhook by its name.")
 
 
 class SchedulesOut(Page):

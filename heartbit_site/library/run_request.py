@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
@@ -21,10 +21,10 @@ from heartbit_site.base import variables
 from heartbit_site.base.access import NoWorkspaceError
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.query import fetch_one
 from heartbit_site.config.apply import ephemeral_agent
 from heartbit_site.config.build import build
 from heartbit_site.library import team as teams
+from heartbit_site.library.ready_team import ReadyTeam
 from heartbit_site.library.tool_sources import ResolvedTool, register
 from heartbit_site.workspaces import find_workspace
 from tools.registry import definition_hash, registry
@@ -34,16 +34,10 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from heartbit_site.base.models import Workspace
-    from heartbit_site.base.toolspec import ToolSpec
     from heartbit_site.config.definition import Configuration
     from heartbit_site.library.conversation import Conversation
     from heartbit_site.library.team import Team
 
-_VERSIONS: Final = """
-    SELECT ARRAY(SELECT a.current_version_id FROM agents_agent a
-                 JOIN base_workspace w ON w.id = a.workspace_id
-                 WHERE w.id = %s AND w.slug = %s AND a.origin = %s ORDER BY a.id)
-"""
 AUTHOR = "program"  # of the blackboard's first entries
 STARTER = Actor("the program", "system")  # of its runs
 
@@ -85,34 +79,6 @@ class RunRequest:
     by: Actor = STARTER
     configuration: Configuration | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadyTeam:
-    """A team's rows in a workspace, as they were last found.
-
-    Attributes:
-        agent: The agent that gets the task, with its workspace.
-        versions: Current version of each agent, by the agents' ids.
-        tools: What the registry had under the names of their tools.
-    """
-
-    agent: Agent
-    versions: list[int]
-    tools: Mapping[str, ToolSpec | None]
-
-    def has_its_tools(self) -> bool:
-        """Return True if the tools are as they were."""
-        return all(registry.get(name) is spec for name, spec in self.tools.items())
-
-    def still_holds(self) -> bool:
-        """Return True if the rows and the tools are as they were."""
-        if not self.has_its_tools():
-            return False
-        workspace = self.agent.workspace
-        values = [workspace.pk, workspace.slug, self.agent.origin]
-        row = fetch_one(_VERSIONS, values, prepare=True)
-        return bool(row[0] == self.versions)
 
 
 def create_run(request: RunRequest) -> UUID:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agents.definitions.validation_messages import Complaint
-    from heartbit_site.library.run_request import ReadyTeam
+    from heartbit_site.library.ready_team import ReadyTeam
     from heartbit_site.library.tool_sources import ResolvedTool
 
 Table = dict[str, Any]
@@ -55,7 +55,7 @@ class Team:
         lead: The orchestrator, if it was named.
         every: Settings of all agents without their own.
         response_schema: Schema of the answer of the agent that gets the task.
-        ready: Its agents' rows, once they were looked up (``run_request``).
+        ready: Its agents' rows, once they were looked up (``run_request.create_run``).
     """
 
     provider: Mapping[str, Any] = field(default_factory=dict)

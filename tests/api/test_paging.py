@@ -22,8 +22,8 @@ from heartbit_site import contract
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Membership, Workspace
-from heartbit_site.cli.backend import ServerBackend
-from heartbit_site.cli.remote import Server
+from heartbit_site.cli.backend.server import Server
+from heartbit_site.cli.backend.server_backend import ServerBackend
 from heartbit_site.contract.operation import Operation, operations_of
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus
@@ -249,7 +249,7 @@ def test_given_more_rows_than_a_page_then_the_command_line_gathers_them_all(
     monkeypatch: pytest.MonkeyPatch,
     make: Callable[[Workspace], Listed],
 ) -> None:
-    monkeypatch.setattr("heartbit_site.cli.backend.PAGE", 2)
+    monkeypatch.setattr("heartbit_site.cli.backend.protocol.PAGE", 2)
     listed = make(workspace)
     for number in range(ROWS):
         listed.add(number)

@@ -12,7 +12,7 @@ import pytest
 
 from agents.models import Agent, Delivery, Run, RunEvent
 from heartbit_site.base.models import AuditEntry, UsageEntry
-from heartbit_site.cli import describe
+from heartbit_site.cli.views import describe
 from heartbit_site.operations.run_views import detail, detail_of_new
 from tests.cli.test_run import TEAM
 

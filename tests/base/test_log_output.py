@@ -13,8 +13,8 @@ from django.conf import settings
 
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.log_output import CleanFormatter, log_to_stderr
-from heartbit_site.cli import errors
-from heartbit_site.cli.table import Table
+from heartbit_site.cli.terminal import errors
+from heartbit_site.cli.terminal.table import Table
 from heartbit_site.refusal import refusal
 from heartbit_site.web_server.serve import options
 

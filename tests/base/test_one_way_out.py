@@ -18,10 +18,11 @@ ALLOWED = (
     "heartbit_site/base/http/",  # the guarded client itself
     "agents/llm/",  # a provider's address comes from an operator; see docs of agents.llm
     "heartbit_site/embedded/",  # speaks to the servers it started, on 127.0.0.1
-    "heartbit_site/cli/remote",  # a server's address comes from the person at the command line
+    "heartbit_site/cli/backend/client.py",  # the address comes from the person who types it
+    "heartbit_site/cli/following/server_stream.py",  # likewise
     "tools/mcp/connection.py",  # the errors of the SDK's client alone
     "tools/mcp/guarded_transport.py",  # the SDK's client over the guarded one
-    "heartbit_site/cli/check_demo.py",  # reads the counters of the model server started here
+    "heartbit_site/demo/check.py",  # reads the counters of the model server started here
 )
 MODULES = {"requests", "urllib3", "urllib.request", "http.client", "httpx2", "pycurl"}
 CONSTRUCTORS = {

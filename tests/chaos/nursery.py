@@ -92,7 +92,9 @@ class Nursery:
 
 def main() -> None:
     """Fork until the input ends."""
-    importlib.import_module("heartbit_site.cli.startup").ensure_ready("heartbit_site.cli.worker")
+    importlib.import_module("heartbit_site.cli.installation.startup").ensure_ready(
+        "heartbit_site.cli.serving.worker"
+    )
     for name in _LATE:
         importlib.import_module(name)
     importlib.import_module("django.db").connections.close_all()
@@ -128,7 +130,7 @@ def _work(*, queues: str, concurrency: int, log: str) -> None:
     nothing, out = os.open(os.devnull, os.O_RDONLY), os.open(log, os.O_WRONLY | os.O_APPEND)
     for number, file in ((0, nothing), (1, out), (2, out)):
         os.dup2(file, number)
-    worker: Any = importlib.import_module("heartbit_site.cli.worker")
+    worker: Any = importlib.import_module("heartbit_site.cli.serving.worker")
     code = 1
     try:
         code = worker.serve(concurrency=concurrency, queues=queues, loglevel="warning", health=None)

@@ -16,10 +16,12 @@ from agents.models import Decision, Grant, Run, ToolCall, Wait
 from agents.querysets import calls_waiting
 from heartbit_site.base.errors import ConflictError, HeartbitError
 from heartbit_site.base.os_user import os_username
-from heartbit_site.cli import doctor_work, errors, pending_calls
+from heartbit_site.cli.backend.local import LocalBackend
 from heartbit_site.cli.commands.approve import DecisionOptions
-from heartbit_site.cli.local_backend import LocalBackend
-from heartbit_site.cli.payload_option import payload_of
+from heartbit_site.cli.doctor import work as doctor_work
+from heartbit_site.cli.following import pending_calls
+from heartbit_site.cli.options.payload import payload_of
+from heartbit_site.cli.terminal import errors
 from heartbit_site.contract.approvals import DECIDE, DecisionIn
 from heartbit_site.first_start import default_workspace
 from tests.cli.in_process import options_of, printed_json

@@ -9,10 +9,11 @@ import pytest
 
 from agents.models import Decision, ToolCall
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.cli import errors, pending_calls
-from heartbit_site.cli.backend import ServerBackend
-from heartbit_site.cli.decisions import Approve, Edit
-from heartbit_site.cli.remote import Server
+from heartbit_site.cli.approvals.decisions import Approve, Edit
+from heartbit_site.cli.backend.server import Server
+from heartbit_site.cli.backend.server_backend import ServerBackend
+from heartbit_site.cli.following import pending_calls
+from heartbit_site.cli.terminal import errors
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for
 from tests.cli.terminal import EDITED, JSON_PROMPT, PROMPT, REASON_PROMPT, Terminal

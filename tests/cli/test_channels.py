@@ -12,7 +12,7 @@ import pytest
 from agents.models import Channel, Run
 from heartbit_site.base import secrets
 from heartbit_site.base.models import AuditEntry
-from heartbit_site.cli.errors import USAGE
+from heartbit_site.cli.terminal.errors import USAGE
 from tests.cli.terminal import Terminal
 from tests.inbound.posts import signed
 

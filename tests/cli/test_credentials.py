@@ -9,7 +9,7 @@ import pytest
 
 from heartbit_site.base import secrets
 from heartbit_site.base.models import AuditEntry
-from heartbit_site.cli.errors import USAGE
+from heartbit_site.cli.terminal.errors import USAGE
 from tools.models import Credential
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import start_run
 from agents.llm.messages import ToolCall
 from agents.models import Agent, WorkerHeartbeat
-from heartbit_site import demo
-from heartbit_site.cli import check_demo
-from heartbit_site.cli.check_demo import LONGEST_ANSWER, Answers, Work, overlap, tasks, tokens
-from heartbit_site.cli.errors import CANNOT_START, FAILED, CommandError
+from heartbit_site.cli.terminal.errors import CANNOT_START, FAILED, CommandError
+from heartbit_site.demo import __main__ as demo
+from heartbit_site.demo import check as check_demo
+from heartbit_site.demo.check import LONGEST_ANSWER, Answers, Work, overlap, tasks, tokens
 from tests.admin.rows import MODEL, Held, answer
 from tests.cli.trees import START
 from tests.command import ROOT

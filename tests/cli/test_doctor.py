@@ -21,7 +21,10 @@ from heartbit_site.base import secrets
 from heartbit_site.base.actions.rotate_secrets import secret_columns
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Membership, ProviderAccount, Role, Workspace
-from heartbit_site.cli import doctor, doctor_disk, doctor_models, doctor_work
+from heartbit_site.cli.doctor import disk as doctor_disk
+from heartbit_site.cli.doctor import models as doctor_models
+from heartbit_site.cli.doctor import work as doctor_work
+from heartbit_site.cli.doctor.environment import check_keys, check_unknown_variables
 from heartbit_site.embedded.state import StateDirectory
 from heartbit_site.environment import read
 from heartbit_site.first_start import DEFAULT_WORKSPACE
@@ -86,7 +89,7 @@ def test_the_server_that_stands_in_for_a_model_is_sound_too(alone: None, heartbi
 def test_a_mistyped_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEARTBIT_HTTP_ALLOWLIST", "127.0.0.1:80")
     monkeypatch.setenv("HEARTBIT_HTTP_ALLOW", "127.0.0.1:80")
-    [found] = [one for one in doctor._unknown_variables() if "HEARTBIT_HTTP_ALLOW " in one.detail]
+    [found] = [one for one in check_unknown_variables() if "HEARTBIT_HTTP_ALLOW " in one.detail]
     assert (found.status, "HEARTBIT_HTTP_ALLOWLIST" in found.fix) == ("warn", True)
 
 
@@ -102,10 +105,10 @@ def test_each_problem_comes_with_its_mend(alone: None, heartbit: Command) -> Non
 
 def test_keys_that_others_can_read_fail(tmp_path: Path) -> None:
     environment = dataclasses.replace(read(), state=StateDirectory(tmp_path))
-    assert doctor._keys(environment).status == "ok"
+    assert check_keys(environment).status == "ok"
     (tmp_path / "secret_key").write_text("x")
     (tmp_path / "secret_key").chmod(0o644)
-    check = doctor._keys(environment)
+    check = check_keys(environment)
     assert (check.status, "mode 0644" in check.detail) == ("fail", True)
     assert f"chmod 600 {tmp_path / 'secret_key'}" in check.fix
 

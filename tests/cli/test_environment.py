@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from heartbit_site.cli import errors
+from heartbit_site.cli.terminal import errors
 from tests.command import NO_MODEL, ROOT, Ended
 
 if TYPE_CHECKING:

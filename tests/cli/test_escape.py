@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from heartbit_site.cli.escape import visible
+from heartbit_site.cli.terminal.escape import visible
 
 
 @pytest.mark.parametrize(

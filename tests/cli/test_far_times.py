@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from heartbit_site.cli.errors import CommandError
-from heartbit_site.cli.times import moment, until
+from heartbit_site.cli.terminal.errors import CommandError
+from heartbit_site.cli.terminal.times import moment, until
 from scheduling.agent_tools import _moment as planned
 from scheduling.errors import ScheduleError
 

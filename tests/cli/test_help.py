@@ -71,12 +71,12 @@ def test_the_surface_imports_nothing_slow() -> None:
 def test_the_list_of_runs_imports_no_tool_and_nothing_slow() -> None:
     program = f"""
 import sys
-from heartbit_site.cli import startup
+from heartbit_site.cli.installation import startup
 from heartbit_site.cli.main import load
 from heartbit_site.environment import read
 load("status")
 startup.set_up_django(read(), reads_only=True)
-import heartbit_site.cli.local_backend, heartbit_site.first_start
+import heartbit_site.cli.backend.local, heartbit_site.first_start
 from heartbit_site.contract.runs import LIST_RUNS
 from heartbit_site.operations.lookup import function_of
 function_of(LIST_RUNS)

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from heartbit_site import environment
-from heartbit_site.cli import services
+from heartbit_site.cli.installation import services
 from heartbit_site.embedded import client
 from heartbit_site.embedded.state import StateDirectory
 from tests.embedded.conftest import passable_directory

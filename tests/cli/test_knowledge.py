@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from heartbit_site.cli.errors import FAILED, USAGE
+from heartbit_site.cli.terminal.errors import FAILED, USAGE
 from memory.actions.ingest_documents import ingest_documents
 from memory.models import Document, KnowledgeBase
 from tests.fleet import wait_until

@@ -22,9 +22,9 @@ from heartbit_site.base.credentials import BasicCredential, BearerCredential, Im
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.base.toolspec import spec_of
 from heartbit_site.cli.commands import tools
-from heartbit_site.cli.errors import USAGE
-from heartbit_site.cli.invocation import INVOCATION
 from heartbit_site.cli.main import COMMANDS
+from heartbit_site.cli.terminal.errors import USAGE
+from heartbit_site.cli.terminal.invocation import INVOCATION
 from tests.command import HEARTBIT
 from tools.registry import registry
 

@@ -12,7 +12,7 @@ from agents.actions.publish_agent import publish_agent
 from agents.models import Agent, ToolBinding
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry
-from heartbit_site.cli.errors import FAILED, USAGE
+from heartbit_site.cli.terminal.errors import FAILED, USAGE
 from tests.cli.terminal import Terminal
 from tools.actions.read_mcp_server import Reading
 from tools.actions.refresh_mcp_server import store_reading

@@ -10,7 +10,7 @@ import pytest
 from agents.actions.publish_agent import publish_agent
 from agents.models import Agent, Pause, ToolBinding
 from heartbit_site.base.models import AuditEntry
-from heartbit_site.cli.errors import USAGE
+from heartbit_site.cli.terminal.errors import USAGE
 from tests.api.server import key_for
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from rich.console import Console
 
 from heartbit_site.base.amounts import duration
 from heartbit_site.base.terminal_text import clean
-from heartbit_site.cli.output import one_line
-from heartbit_site.cli.table import Table
+from heartbit_site.cli.terminal.output import one_line
+from heartbit_site.cli.terminal.table import Table
 
 
 @pytest.mark.parametrize(

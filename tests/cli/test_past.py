@@ -15,10 +15,10 @@ from agents.choices import Placement
 from agents.limits.pauses import of_workspace
 from agents.models import Agent, Run, ToolBinding
 from heartbit_site.base.audit import Actor
-from heartbit_site.cli import turn_text
+from heartbit_site.cli.backend.local import LocalBackend
 from heartbit_site.cli.commands.fork import confirm
-from heartbit_site.cli.errors import CommandError
-from heartbit_site.cli.local_backend import LocalBackend
+from heartbit_site.cli.terminal.errors import CommandError
+from heartbit_site.cli.views import turn_text
 from heartbit_site.contract.turns import ForkIn, TurnOut
 from heartbit_site.first_start import default_workspace
 from tests.admin import rows

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from heartbit_site.cli import all_in_one
-from heartbit_site.cli.errors import CANNOT_START
 from heartbit_site.cli.main import COMMANDS
+from heartbit_site.cli.serving import all_in_one
+from heartbit_site.cli.terminal.errors import CANNOT_START
 from tests.fleet import wait_until
 
 if TYPE_CHECKING:

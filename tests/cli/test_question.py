@@ -7,9 +7,10 @@ from uuid import UUID
 import pytest
 from rich.cells import cell_len
 
-from heartbit_site.cli.errors import UsageError
-from heartbit_site.cli.question import MARGIN, margined, question, wrap
-from heartbit_site.cli.times import until
+from heartbit_site.cli.approvals.question import question
+from heartbit_site.cli.terminal.errors import UsageError
+from heartbit_site.cli.terminal.margin import MARGIN, margined, wrap
+from heartbit_site.cli.terminal.times import until
 from heartbit_site.contract.approvals import ApprovalOut
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

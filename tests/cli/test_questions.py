@@ -12,13 +12,15 @@ from agents.actions.start_run import start_run
 from agents.models import Decision, Run, ToolCall
 from agents.querysets import calls_waiting
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.cli import errors, pending_calls
-from heartbit_site.cli.backend import ServerBackend
+from heartbit_site.cli.approvals.decisions import Answer, Approve
+from heartbit_site.cli.approvals.question import question
+from heartbit_site.cli.backend.local import LocalBackend
+from heartbit_site.cli.backend.server import Server
+from heartbit_site.cli.backend.server_backend import ServerBackend
 from heartbit_site.cli.commands import tools
-from heartbit_site.cli.decisions import Answer, Approve
-from heartbit_site.cli.local_backend import LocalBackend
-from heartbit_site.cli.question import MARGIN, question
-from heartbit_site.cli.remote import Server
+from heartbit_site.cli.following import pending_calls
+from heartbit_site.cli.terminal import errors
+from heartbit_site.cli.terminal.margin import MARGIN
 from heartbit_site.contract.approvals import ApprovalOut
 from tests.api.server import WebServer, key_for
 from tests.askers import COLOUR, TRIP, asker, script

@@ -14,7 +14,7 @@ from agents.messaging.addresses import sender_of_person
 from agents.models import Delivery
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.preview import preview
-from heartbit_site.cli.errors import USAGE
+from heartbit_site.cli.terminal.errors import USAGE
 from tests.web.matrix_world import agent_of
 
 if TYPE_CHECKING:

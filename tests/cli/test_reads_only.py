@@ -28,7 +28,7 @@ print([name for name in {LEFT_OUT!r} if name in sys.modules])
 """
 _LOAD_ALL = """
 from django.apps import apps
-from heartbit_site.cli import startup
+from heartbit_site.cli.installation import startup
 from heartbit_site.environment import read
 from heartbit_site.extra_apps import load_left_out_apps
 startup.set_up_django(read(), reads_only=True)

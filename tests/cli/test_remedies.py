@@ -16,8 +16,8 @@ from django.test import RequestFactory
 from agents.errors import HaltedError
 from heartbit_site.api.errors import heartbit_error
 from heartbit_site.base.errors import HeartbitError, NotFoundError, Remedy
-from heartbit_site.cli.errors import USAGE, for_terminal
 from heartbit_site.cli.main import load
+from heartbit_site.cli.terminal.errors import USAGE, for_terminal
 from heartbit_site.contract.operation import find_operation
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def remedies() -> Iterator[tuple[str, frozenset[str]]]:
         text = path.read_text()
         for node in ast.walk(ast.parse(text)) if "Remedy(" in text else ():
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Remedy":
-                if path.name == "remote_client.py":  # what a server names
+                if path.name == "client.py":  # what a server names
                     continue
                 assert isinstance(node.args[0], ast.Constant), f"{path}: name the operation itself"
                 given = [one for one in ast.walk(node) if isinstance(one, ast.Dict)]

@@ -22,10 +22,12 @@ import pytest
 from agents.choices import LIVE
 from agents.models import Agent, Run, RunEvent
 from heartbit_site.base.errors import ConfigurationError, ConflictError
-from heartbit_site.cli import describe, remote
-from heartbit_site.cli.backend import ServerBackend, checked
-from heartbit_site.cli.errors import USAGE
-from heartbit_site.cli.remote import Server
+from heartbit_site.cli.backend import server as remote
+from heartbit_site.cli.backend.checked import checked
+from heartbit_site.cli.backend.server import Server
+from heartbit_site.cli.backend.server_backend import ServerBackend
+from heartbit_site.cli.terminal.errors import USAGE
+from heartbit_site.cli.views import describe
 from heartbit_site.contract.approvals import DECIDE, LIST_APPROVALS, DecisionIn
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for

@@ -6,9 +6,9 @@ from uuid import UUID
 import pytest
 from rich.cells import cell_len
 
-from heartbit_site.cli import display, plain
-from heartbit_site.cli.render import Canvas, render, tail
-from heartbit_site.cli.tree import Tree
+from heartbit_site.cli.views import display, plain
+from heartbit_site.cli.views.render import Canvas, render, tail
+from heartbit_site.cli.views.tree import Tree
 from tests.cli.trees import ONE, ROOT, START, delegation, started
 
 NOW = START + timedelta(seconds=10)

@@ -10,15 +10,16 @@ import pytest
 from agents.journal import events
 from agents.models import Decision, Run, ToolCall
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.cli import errors, pending_calls
-from heartbit_site.cli.backend import ServerBackend
+from heartbit_site.cli.approvals.kinds import OUTCOME
+from heartbit_site.cli.backend.local import LocalBackend
+from heartbit_site.cli.backend.server import Server
+from heartbit_site.cli.backend.server_backend import ServerBackend
 from heartbit_site.cli.commands.resolve import ResolutionOptions
-from heartbit_site.cli.kinds import OUTCOME
-from heartbit_site.cli.local_backend import LocalBackend
-from heartbit_site.cli.local_runs import short_id
-from heartbit_site.cli.plain import lines
-from heartbit_site.cli.remote import Server
-from heartbit_site.cli.render import Canvas, render
+from heartbit_site.cli.following import pending_calls
+from heartbit_site.cli.following.local_runs import short_id
+from heartbit_site.cli.terminal import errors
+from heartbit_site.cli.views.plain import lines
+from heartbit_site.cli.views.render import Canvas, render
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for
 from tests.cli.in_process import options_of, printed_json
@@ -27,8 +28,8 @@ from tests.cli.trees import ROOT, START, Builder, answered, started
 from tests.doubtful import ARGUMENTS, in_doubt
 
 if TYPE_CHECKING:
-    from heartbit_site.cli.backend import Backend
-    from heartbit_site.cli.decisions import Settle
+    from heartbit_site.cli.approvals.decisions import Settle
+    from heartbit_site.cli.backend.protocol import Backend
     from tests.command import Command
 
 KEYS = "[l]ater > "

@@ -13,10 +13,10 @@ import pytest
 from agents.models import Agent, Run, WebhookEndpoint
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry
-from heartbit_site.cli import times
-from heartbit_site.cli.backend import Backend
+from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.commands import schedules
-from heartbit_site.cli.errors import CommandError
+from heartbit_site.cli.terminal import times
+from heartbit_site.cli.terminal.errors import CommandError
 from heartbit_site.contract import schedules as contract
 from heartbit_site.contract.schedules import (
     FiringOut,

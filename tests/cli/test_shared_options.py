@@ -10,9 +10,9 @@ from typer.core import TyperGroup
 
 from agents.models import Run
 from heartbit_site.base.models import ApiKey
-from heartbit_site.cli.errors import CANNOT_START, USAGE
 from heartbit_site.cli.main import COMMANDS, load
-from heartbit_site.cli.shared_options import ChangeHereCommand
+from heartbit_site.cli.options.shared import ChangeHereCommand
+from heartbit_site.cli.terminal.errors import CANNOT_START, USAGE
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for
 from tests.cli.places import NOWHERE

@@ -11,7 +11,7 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.record_shipped_skills import record_shipped_skills
 from agents.models import Agent, Skill
 from agents.skills.archive import pack
-from heartbit_site.cli.errors import FAILED, USAGE
+from heartbit_site.cli.terminal.errors import FAILED, USAGE
 from tests.skills.folders import skill_files
 
 if TYPE_CHECKING:

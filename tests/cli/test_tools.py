@@ -10,7 +10,7 @@ from django.contrib.auth.models import Permission
 from agents.actions.publish_agent import publish_agent
 from agents.models import Agent, Pause, Run, ToolBinding
 from heartbit_site.base.models import Role
-from heartbit_site.cli.errors import USAGE
+from heartbit_site.cli.terminal.errors import USAGE
 from tests.web.people import member, person
 
 if TYPE_CHECKING:

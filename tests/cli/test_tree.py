@@ -5,9 +5,9 @@ from datetime import timedelta
 
 from agents.journal import events
 from agents.llm.messages import Usage
-from heartbit_site.cli import plain
-from heartbit_site.cli.render import Canvas, render
-from heartbit_site.cli.tree import Tree
+from heartbit_site.cli.views import plain
+from heartbit_site.cli.views.render import Canvas, render
+from heartbit_site.cli.views.tree import Tree
 from tests.cli.trees import ONE, ROOT, START, TWO, Builder, answered, delegation, started
 
 

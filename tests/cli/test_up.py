@@ -12,9 +12,9 @@ import httpx
 import psutil
 import pytest
 
-from heartbit_site.cli.address import page_url, reachable_host
 from heartbit_site.cli.commands import up
-from heartbit_site.cli.startup import print_first_login
+from heartbit_site.cli.installation.startup import print_first_login
+from heartbit_site.cli.options.address import page_url, reachable_host
 from heartbit_site.embedded import client
 from heartbit_site.embedded.state import StateDirectory
 from heartbit_site.environment import read

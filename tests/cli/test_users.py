@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from heartbit_site.base.models import AuditEntry, Membership
-from heartbit_site.cli.all_in_one import login_hint
+from heartbit_site.cli.serving.all_in_one import login_hint
 from heartbit_site.first_start import Admin, default_workspace, unused_admin
 from tests.cli.terminal import Terminal
 

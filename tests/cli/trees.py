@@ -10,7 +10,7 @@ from agents.live.follow import DeltaUpdate, EventUpdate, RunUpdate, Update
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Run
 from agents.runs.live_entries import Delta
-from heartbit_site.cli.tree import Tree
+from heartbit_site.cli.views.tree import Tree
 
 ROOT, ONE, TWO = UUID(int=1), UUID(int=2), UUID(int=3)
 START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -10,7 +10,7 @@ import pytest
 from agents.models import Agent
 from agents.reads.tool_usage import tool_usage
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.cli import doctor_work
+from heartbit_site.cli.doctor import work as doctor_work
 from heartbit_site.config.apply import ephemeral_agent, import_config
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.export import export

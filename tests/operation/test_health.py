@@ -15,8 +15,8 @@ from django.conf import settings
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.models import Agent, ToolBinding
-from heartbit_site.cli.address import parse_address
-from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.options.address import parse_address
+from heartbit_site.cli.terminal.errors import USAGE, CommandError
 from heartbit_site.health_server import CONNECTIONS
 from tests.chaos.proxy import Fault, Proxy
 from tests.fleet import Worker, wait_until

@@ -17,7 +17,7 @@ from agents.loop.model_calls import _counted
 from agents.models import Agent, Budget, Run
 from heartbit_site.base import orm
 from heartbit_site.base.models import UsageEntry
-from heartbit_site.cli.check_demo import answers
+from heartbit_site.demo.check import answers
 
 if TYPE_CHECKING:
     from tests.runtime.conftest import Studio

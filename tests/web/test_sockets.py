@@ -23,7 +23,7 @@ from agents import consumers
 from agents.live.member_consumer import MemberConsumer
 from heartbit_site.base import orm
 from heartbit_site.base.models import Membership, Workspace
-from heartbit_site.cli.all_in_one import parts
+from heartbit_site.cli.serving.all_in_one import parts
 from tests.fleet import wait_until
 from tests.prepared import HEARTBIT
 from tests.server_process import ROOT

@@ -9,16 +9,17 @@ import typer
 from agents.reads.agent_view import AgentStatusOut
 from heartbit_site.base.amounts import duration
 from heartbit_site.base.visible_text import readable_json, visible
-from heartbit_site.cli import options
-from heartbit_site.cli.errors import OK
-from heartbit_site.cli.groups import group
-from heartbit_site.cli.invocation import as_json, backend
-from heartbit_site.cli.output import NAME_WIDTH, note, one_line, write
-from heartbit_site.cli.question import margined, text_width
-from heartbit_site.cli.run_names import SHORT_ID
-from heartbit_site.cli.shared_options import RemoteCommand
-from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
-from heartbit_site.cli.times import format_relative, local_minute
+from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.groups import group
+from heartbit_site.cli.options.run_names import SHORT_ID
+from heartbit_site.cli.options.shared import RemoteCommand
+from heartbit_site.cli.terminal.errors import OK
+from heartbit_site.cli.terminal.invocation import as_json
+from heartbit_site.cli.terminal.margin import margined, text_width
+from heartbit_site.cli.terminal.output import NAME_WIDTH, note, one_line, write
+from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_list, print_view
+from heartbit_site.cli.terminal.times import format_relative, local_minute
 from heartbit_site.contract import agent_status, versions
 from heartbit_site.contract.agents import LIST_AGENTS, SHOW_AGENT, AgentOut
 from heartbit_site.contract.versions import VersionOut

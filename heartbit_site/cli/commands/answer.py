@@ -7,12 +7,12 @@ from typing import Final
 import typer
 
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
-from heartbit_site.cli.backend import checked
-from heartbit_site.cli.errors import CommandError, UsageError
-from heartbit_site.cli.invocation import backend
-from heartbit_site.cli.output import TEXT_WIDTH, one_line
-from heartbit_site.cli.run_names import SHORT_ID
-from heartbit_site.cli.table import Table, print_done, print_list
+from heartbit_site.cli.backend.checked import checked
+from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.options.run_names import SHORT_ID
+from heartbit_site.cli.terminal.errors import CommandError, UsageError
+from heartbit_site.cli.terminal.output import TEXT_WIDTH, one_line
+from heartbit_site.cli.terminal.table import Table, print_done, print_list
 from heartbit_site.contract.waits import ANSWER_WAIT, LIST_WAITS, AnswerIn, WaitOut
 
 RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: list all.")

@@ -7,13 +7,13 @@ from datetime import datetime
 
 import typer
 
-from heartbit_site.cli import options
-from heartbit_site.cli.decisions import Answer, Approve, Choice, Deny, Edit, Scope
-from heartbit_site.cli.errors import UsageError
-from heartbit_site.cli.kinds import APPROVAL
-from heartbit_site.cli.pending_calls import list_or_decide
-from heartbit_site.cli.shared_options import with_groups
-from heartbit_site.cli.times import until
+from heartbit_site.cli.approvals.decisions import Answer, Approve, Choice, Deny, Edit, Scope
+from heartbit_site.cli.approvals.kinds import APPROVAL
+from heartbit_site.cli.following.pending_calls import list_or_decide
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.shared import with_groups
+from heartbit_site.cli.terminal.errors import UsageError
+from heartbit_site.cli.terminal.times import until
 
 CALL = typer.Argument(None, metavar="CALL", help="Decide this call, e.g. 1.0; none: all.")
 DIGEST = typer.Option("", help="Only the call that --json showed with it.")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from heartbit_site.base.log_output import log_to_stderr
-from heartbit_site.cli import options
-from heartbit_site.cli.errors import OK
-from heartbit_site.cli.services import kept
-from heartbit_site.cli.startup import ensure_ready
+from heartbit_site.cli.installation.services import kept
+from heartbit_site.cli.installation.startup import ensure_ready
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.terminal.errors import OK
 
 
 def beat(*, loglevel: options.LogLevel = options.LOG_LEVEL) -> int:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from heartbit_site.base.errors import ConflictError
-from heartbit_site.cli import options
-from heartbit_site.cli.describe import run_tree
-from heartbit_site.cli.errors import OK
-from heartbit_site.cli.invocation import as_json, backend
-from heartbit_site.cli.outcome import LIVE, past
-from heartbit_site.cli.output import note, write, write_json
-from heartbit_site.cli.run_names import run_id_of
+from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.run_names import run_id_of
+from heartbit_site.cli.terminal.errors import OK
+from heartbit_site.cli.terminal.invocation import as_json
+from heartbit_site.cli.terminal.output import note, write, write_json
+from heartbit_site.cli.views.describe import run_tree
+from heartbit_site.cli.views.outcome import LIVE, past
 from heartbit_site.contract.runs import CANCEL_RUN, SHOW_RUN, WAIT_FOR_RESULT
 
 PATIENCE: Final = 10.0  # seconds for the run's end

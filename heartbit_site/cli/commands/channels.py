@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from heartbit_site.base.visible_text import readable_json
-from heartbit_site.cli import options
-from heartbit_site.cli.backend import checked
-from heartbit_site.cli.confirmation import confirm_removal, print_removed
-from heartbit_site.cli.errors import UsageError
-from heartbit_site.cli.groups import group
-from heartbit_site.cli.invocation import backend
-from heartbit_site.cli.json_option import json_object
-from heartbit_site.cli.keyboard import is_interactive
-from heartbit_site.cli.output import NAME_WIDTH, TEXT_WIDTH, one_line, write
-from heartbit_site.cli.shared_options import RemoteCommand, with_groups
-from heartbit_site.cli.table import Table, print_facts, print_list, print_view
-from heartbit_site.cli.targets import TargetOptions, named
+from heartbit_site.cli.backend.checked import checked
+from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.groups import group
+from heartbit_site.cli.options.json_object import json_object
+from heartbit_site.cli.options.shared import RemoteCommand, with_groups
+from heartbit_site.cli.options.targets import TargetOptions, named
+from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
+from heartbit_site.cli.terminal.errors import UsageError
+from heartbit_site.cli.terminal.keyboard import is_interactive
+from heartbit_site.cli.terminal.output import NAME_WIDTH, TEXT_WIDTH, one_line, write
+from heartbit_site.cli.terminal.table import Table, print_facts, print_list, print_view
 from heartbit_site.contract import channels as contract
 from heartbit_site.contract.channels import (
     ChannelChangeIn,
@@ -34,7 +34,7 @@ from heartbit_site.contract.channels import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from heartbit_site.cli.backend import Backend
+    from heartbit_site.cli.backend.protocol import Backend
     from heartbit_site.contract.channels import MailboxOut
 
 NEW = typer.Argument(metavar="NAME", help="Purpose of the channel, such as 'support mailbox'.")

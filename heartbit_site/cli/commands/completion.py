@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
-from typing import Final, Literal
+from typing import Literal
 
 import typer
 
-from heartbit_site.cli.errors import OK
+from heartbit_site.cli.options.shell_completion import VARIABLE
+from heartbit_site.cli.terminal.errors import OK
 
-VARIABLE: Final = "_HEARTBIT_COMPLETE"  # where the shell says what it wants to be completed
 Shell = Literal["bash", "zsh", "fish"]
 SHELL = typer.Argument(metavar="SHELL", help="bash, zsh or fish.")
-
-
-def prepare() -> None:
-    """Let Typer answer a shell, if it is one that runs this process."""
-    if VARIABLE in os.environ:
-        importlib.import_module("typer.completion").completion_init()
 
 
 def completion(shell: Shell = SHELL) -> int:

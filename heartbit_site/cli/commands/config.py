@@ -14,16 +14,16 @@ from agents.definitions.server_grants import ALL
 from agents.definitions.spec import GROUPS
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.terminal_text import clean
-from heartbit_site.cli import options
-from heartbit_site.cli.errors import CANNOT_START, OK, CommandError, UsageError
-from heartbit_site.cli.groups import group_without_default
-from heartbit_site.cli.invocation import as_json
-from heartbit_site.cli.keyboard import is_interactive
-from heartbit_site.cli.new_file import write_file
-from heartbit_site.cli.output import note, write, write_exactly, write_json
-from heartbit_site.cli.shared_options import ChangeHereCommand, PrintingCommand
-from heartbit_site.cli.startup import ensure_ready, set_up_django
-from heartbit_site.cli.table import print_facts
+from heartbit_site.cli.installation.startup import ensure_ready, set_up_django
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.groups import group_without_default
+from heartbit_site.cli.options.shared import ChangeHereCommand, PrintingCommand
+from heartbit_site.cli.terminal.errors import CANNOT_START, OK, CommandError, UsageError
+from heartbit_site.cli.terminal.invocation import as_json
+from heartbit_site.cli.terminal.keyboard import is_interactive
+from heartbit_site.cli.terminal.new_file import write_file
+from heartbit_site.cli.terminal.output import note, write, write_exactly, write_json
+from heartbit_site.cli.terminal.table import print_facts
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.locate import NAME, find
 from heartbit_site.environment import read

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from heartbit_site.cli import options
-from heartbit_site.cli.backend import checked
-from heartbit_site.cli.confirmation import confirm_removal, print_removed
-from heartbit_site.cli.errors import UsageError
-from heartbit_site.cli.groups import group
-from heartbit_site.cli.invocation import backend
-from heartbit_site.cli.json_option import json_object
-from heartbit_site.cli.keyboard import is_interactive
-from heartbit_site.cli.output import NAME_WIDTH, TEXT_WIDTH, one_line
-from heartbit_site.cli.shared_options import RemoteCommand
-from heartbit_site.cli.table import Table, print_facts, print_list, print_view
-from heartbit_site.cli.targets import named, no_such
+from heartbit_site.cli.backend.checked import checked
+from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.groups import group
+from heartbit_site.cli.options.json_object import json_object
+from heartbit_site.cli.options.shared import RemoteCommand
+from heartbit_site.cli.options.targets import named, no_such
+from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
+from heartbit_site.cli.terminal.errors import UsageError
+from heartbit_site.cli.terminal.keyboard import is_interactive
+from heartbit_site.cli.terminal.output import NAME_WIDTH, TEXT_WIDTH, one_line
+from heartbit_site.cli.terminal.table import Table, print_facts, print_list, print_view
 from heartbit_site.contract import credentials as contract
 from heartbit_site.contract.credentials import (
     CredentialChangeIn,
@@ -30,7 +30,7 @@ from heartbit_site.contract.credentials import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from heartbit_site.cli.backend import Backend
+    from heartbit_site.cli.backend.protocol import Backend
 
 NEW = typer.Argument(metavar="NAME", help="Name of the credential, such as 'support mailbox'.")
 NAME = typer.Argument(metavar="NAME", help="The credential's name, or its number.")

@@ -6,11 +6,11 @@ from typing import Final
 
 import typer
 
-from heartbit_site.cli import options
-from heartbit_site.cli.invocation import backend
-from heartbit_site.cli.output import TEXT_WIDTH, one_line
-from heartbit_site.cli.run_names import SHORT_ID
-from heartbit_site.cli.table import Table, print_list
+from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.run_names import SHORT_ID
+from heartbit_site.cli.terminal.output import TEXT_WIDTH, one_line
+from heartbit_site.cli.terminal.table import Table, print_list
 from heartbit_site.contract.deliveries import LIST_DELIVERIES, ResultDeliveryOut, Status
 
 RUN = typer.Option("", metavar="RUN", help="Show deliveries of this run: its id, or how it begins.")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from heartbit_site.cli import options
-from heartbit_site.cli.errors import OK, CommandError
-from heartbit_site.cli.output import write
-from heartbit_site.cli.services import in_use
+from heartbit_site.cli.installation.services import in_use
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.terminal.errors import OK, CommandError
+from heartbit_site.cli.terminal.output import write
 from heartbit_site.embedded import client
 from heartbit_site.embedded.state import StateDirectory
 

@@ -7,24 +7,25 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from heartbit_site.cli import options
-from heartbit_site.cli.backend import backend_for, checked
-from heartbit_site.cli.errors import CommandError, UsageError
-from heartbit_site.cli.invocation import INVOCATION
-from heartbit_site.cli.json_option import json_object
-from heartbit_site.cli.keyboard import is_interactive
-from heartbit_site.cli.output import note
-from heartbit_site.cli.run_names import run_id_of
-from heartbit_site.cli.run_streams import accepted
-from heartbit_site.cli.shared_options import with_groups
-from heartbit_site.cli.turn_text import effects
+from heartbit_site.cli.backend.checked import checked
+from heartbit_site.cli.backend.chosen import backend_for
+from heartbit_site.cli.following.streams import accepted
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.json_object import json_object
+from heartbit_site.cli.options.run_names import run_id_of
+from heartbit_site.cli.options.shared import with_groups
+from heartbit_site.cli.terminal.errors import CommandError, UsageError
+from heartbit_site.cli.terminal.invocation import INVOCATION
+from heartbit_site.cli.terminal.keyboard import is_interactive
+from heartbit_site.cli.terminal.output import note
+from heartbit_site.cli.views.turn_text import effects
 from heartbit_site.contract.calls import SHOW_CALL
 from heartbit_site.contract.turns import FORK_RUN, SHOW_TURN, ForkIn
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from heartbit_site.cli.backend import Backend
+    from heartbit_site.cli.backend.protocol import Backend
 
 YES = typer.Option(options.OFF, "--yes", "-y", help="Do not ask before effects happen again.")
 LOCAL = typer.Option(options.OFF, "--local", help="Run it in this process instead of on the fleet.")
@@ -93,8 +94,8 @@ def fork(
         forked = server.call(FORK_RUN, body, run_id=run_id_of(run))
         return accepted(server, forked, watch=watch, plain=plain)
     from agents.choices import Placement
-    from heartbit_site.cli.local_backend import LocalBackend
-    from heartbit_site.cli.standalone import stay_here
+    from heartbit_site.cli.backend.local import LocalBackend
+    from heartbit_site.cli.following.standalone import stay_here
     from heartbit_site.operations import turns
 
     access = LocalBackend().access

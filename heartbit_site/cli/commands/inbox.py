@@ -6,10 +6,10 @@ from typing import Final
 
 import typer
 
-from heartbit_site.cli import options
-from heartbit_site.cli.invocation import backend
-from heartbit_site.cli.output import NAME_WIDTH, TEXT_WIDTH, one_line
-from heartbit_site.cli.table import Table, print_done, print_list
+from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.terminal.output import NAME_WIDTH, TEXT_WIDTH, one_line
+from heartbit_site.cli.terminal.table import Table, print_done, print_list
 from heartbit_site.contract.agents import SHOW_AGENT
 from heartbit_site.contract.messages import LIST_MESSAGES, SHOW_MESSAGE, AgentMessageSummaryOut
 

@@ -10,15 +10,16 @@ import typer
 from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.scopes import SCOPES, USUAL_DAYS
 from heartbit_site.base.untrusted import clean_text
-from heartbit_site.cli import options
-from heartbit_site.cli.backend import backend_for, checked
-from heartbit_site.cli.errors import OK, UsageError
-from heartbit_site.cli.groups import group_without_default
-from heartbit_site.cli.invocation import as_json
-from heartbit_site.cli.output import NAME_WIDTH, note, one_line, write, write_view
-from heartbit_site.cli.shared_options import ChangeHereCommand, PrintingCommand
-from heartbit_site.cli.table import Table, print_done, print_list
-from heartbit_site.cli.times import local_minute
+from heartbit_site.cli.backend.checked import checked
+from heartbit_site.cli.backend.chosen import backend_for
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.groups import group_without_default
+from heartbit_site.cli.options.shared import ChangeHereCommand, PrintingCommand
+from heartbit_site.cli.terminal.errors import OK, UsageError
+from heartbit_site.cli.terminal.invocation import as_json
+from heartbit_site.cli.terminal.output import NAME_WIDTH, note, one_line, write, write_view
+from heartbit_site.cli.terminal.table import Table, print_done, print_list
+from heartbit_site.cli.terminal.times import local_minute
 from heartbit_site.contract import keys as contract
 from heartbit_site.contract.keys import KeyIn, KeyOut
 

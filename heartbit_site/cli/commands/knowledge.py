@@ -11,10 +11,14 @@ import typer
 
 from heartbit_site.base.amounts import counted
 from heartbit_site.base.visible_text import visible
-from heartbit_site.cli import options
-from heartbit_site.cli.backend import checked
-from heartbit_site.cli.confirmation import confirm_removal, print_removed
-from heartbit_site.cli.errors import (
+from heartbit_site.cli.backend.checked import checked
+from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.installation.startup import ensure_ready
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.groups import group
+from heartbit_site.cli.options.shared import ChangeHereCommand, RemoteCommand
+from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
+from heartbit_site.cli.terminal.errors import (
     CANNOT_START,
     FAILED,
     OK,
@@ -22,12 +26,16 @@ from heartbit_site.cli.errors import (
     for_terminal,
     say,
 )
-from heartbit_site.cli.groups import group
-from heartbit_site.cli.invocation import as_json, backend
-from heartbit_site.cli.output import NAME_WIDTH, TEXT_WIDTH, note, one_line, write, write_json
-from heartbit_site.cli.shared_options import ChangeHereCommand, RemoteCommand
-from heartbit_site.cli.startup import ensure_ready
-from heartbit_site.cli.table import Table, print_done, print_list, print_view
+from heartbit_site.cli.terminal.invocation import as_json
+from heartbit_site.cli.terminal.output import (
+    NAME_WIDTH,
+    TEXT_WIDTH,
+    note,
+    one_line,
+    write,
+    write_json,
+)
+from heartbit_site.cli.terminal.table import Table, print_done, print_list, print_view
 from heartbit_site.contract import knowledge as contract
 from heartbit_site.contract.knowledge import (
     MOST_BYTES,
@@ -41,7 +49,7 @@ from heartbit_site.contract.knowledge import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from heartbit_site.cli.backend import Backend
+    from heartbit_site.cli.backend.protocol import Backend
     from heartbit_site.contract.knowledge import PassageDetailOut, SavedDocumentOut
 
 BASE = typer.Argument(metavar="BASE", help="The knowledge base's name.")
@@ -184,7 +192,7 @@ def show(passage_id: int = PASSAGE) -> int:
 @app.command(cls=ChangeHereCommand)
 def read() -> int:
     """Read the documents that wait, in this process and without a worker."""
-    ensure_ready("heartbit_site.cli.local_backend", tools=False)
+    ensure_ready("heartbit_site.cli.backend.local", tools=False)
     from memory.actions.ingest_documents import ingest_documents
 
     parts = ingest_documents(goes_on=lambda: True)

@@ -10,18 +10,18 @@ import typer
 
 from agents.definitions.advice import publish_again
 from heartbit_site.base.amounts import counted
-from heartbit_site.cli import options
-from heartbit_site.cli.backend import checked
-from heartbit_site.cli.confirmation import confirm_removal, print_removed
-from heartbit_site.cli.errors import FAILED, OK, CommandError, UsageError
-from heartbit_site.cli.escape import visible
-from heartbit_site.cli.groups import group
-from heartbit_site.cli.invocation import backend
-from heartbit_site.cli.keyboard import is_interactive
-from heartbit_site.cli.output import NAME_WIDTH, TEXT_WIDTH, note, one_line, write
-from heartbit_site.cli.shared_options import RemoteCommand, with_groups
-from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
-from heartbit_site.cli.targets import no_such
+from heartbit_site.cli.backend.checked import checked
+from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.groups import group
+from heartbit_site.cli.options.shared import RemoteCommand, with_groups
+from heartbit_site.cli.options.targets import no_such
+from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
+from heartbit_site.cli.terminal.errors import FAILED, OK, CommandError, UsageError
+from heartbit_site.cli.terminal.escape import visible
+from heartbit_site.cli.terminal.keyboard import is_interactive
+from heartbit_site.cli.terminal.output import NAME_WIDTH, TEXT_WIDTH, note, one_line, write
+from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_list, print_view
 from heartbit_site.contract import mcp_servers as contract
 from heartbit_site.contract.mcp_servers import (
     McpChangesIn,
@@ -34,7 +34,7 @@ from heartbit_site.contract.mcp_servers import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from heartbit_site.cli.backend import Backend
+    from heartbit_site.cli.backend.protocol import Backend
     from heartbit_site.contract.mcp_servers import McpToolOut
 
 NEW = typer.Argument(metavar="NAME", help="Name that its tools' names begin with, such as git.")

@@ -7,14 +7,14 @@ from typing import Any, Final
 import typer
 
 from heartbit_site.base.amounts import counted
-from heartbit_site.cli import options
-from heartbit_site.cli.backend import checked
-from heartbit_site.cli.confirmation import confirm_removal
-from heartbit_site.cli.groups import group
-from heartbit_site.cli.invocation import backend
-from heartbit_site.cli.output import NAME_WIDTH, TEXT_WIDTH, one_line, write
-from heartbit_site.cli.shared_options import RemoteCommand
-from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
+from heartbit_site.cli.backend.checked import checked
+from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.groups import group
+from heartbit_site.cli.options.shared import RemoteCommand
+from heartbit_site.cli.terminal.confirmation import confirm_removal
+from heartbit_site.cli.terminal.output import NAME_WIDTH, TEXT_WIDTH, one_line, write
+from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_list, print_view
 from heartbit_site.contract import memories as contract
 from heartbit_site.contract.memories import (
     ForgetIn,

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from heartbit_site.cli import options
-from heartbit_site.cli.errors import CANNOT_START, FAILED, CommandError, explain
-from heartbit_site.cli.invocation import backend
-from heartbit_site.cli.outcome import LIVE, conclude, warn_without_worker
-from heartbit_site.cli.run_names import run_id_of
+from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.run_names import run_id_of
+from heartbit_site.cli.terminal.errors import CANNOT_START, FAILED, CommandError, explain
+from heartbit_site.cli.views.outcome import LIVE, conclude, warn_without_worker
 from heartbit_site.contract.runs import MAX_WAIT_SECONDS, SHOW_RUN, WAIT_FOR_RESULT
 
 if TYPE_CHECKING:
-    from heartbit_site.cli.backend import Backend
+    from heartbit_site.cli.backend.protocol import Backend
 
 WAIT = typer.Option(options.OFF, "--wait", "-w", help="Wait until it has ended.")
 

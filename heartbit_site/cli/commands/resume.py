@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from heartbit_site.cli import options
-from heartbit_site.cli.outcome import warn_without_worker
-from heartbit_site.cli.output import note
-from heartbit_site.cli.run_streams import stay
-from heartbit_site.cli.startup import ensure_ready
+from heartbit_site.cli.following.streams import stay
+from heartbit_site.cli.installation.startup import ensure_ready
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.terminal.output import note
+from heartbit_site.cli.views.outcome import warn_without_worker
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -21,16 +21,16 @@ def resume(run: str = options.RUN, *, plain: bool = options.PLAIN) -> int:
     run resumes as well, in a process of its own. Without a terminal, a run that waits for a person
     is left, and the command that decides is named (exit code 4).
     """
-    ensure_ready("heartbit_site.cli.standalone", "heartbit_site.cli.local_backend")
+    ensure_ready("heartbit_site.cli.following.standalone", "heartbit_site.cli.backend.local")
     from agents.actions.resume_run import resume_run
     from agents.actions.unquarantine_run import unquarantine_run
     from agents.choices import RunStatus
     from agents.models import Agent, Run
     from agents.querysets import find_run
     from heartbit_site.base.os_user import terminal_user
-    from heartbit_site.cli.local_backend import LocalBackend
-    from heartbit_site.cli.preflight import check_run
-    from heartbit_site.cli.standalone import stay_here
+    from heartbit_site.cli.backend.local import LocalBackend
+    from heartbit_site.cli.following.standalone import stay_here
+    from heartbit_site.cli.installation.preflight import check_run
     from heartbit_site.first_start import default_workspace
     from heartbit_site.operations.run_views import detail
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from agents.runtime.given_files import read_paths
-from heartbit_site.cli import options
-from heartbit_site.cli.startup import ensure_ready
+from heartbit_site.cli.installation.startup import ensure_ready
+from heartbit_site.cli.options import common as options
 from heartbit_site.config.locate import find
 
 if TYPE_CHECKING:
@@ -46,15 +46,17 @@ def run(
     given_files = read_paths(files or (), archives or ())
     file = find(config)
     # A file may name another model than the default: which, is known once it has been read.
-    ensure_ready("heartbit_site.cli.standalone", model=model if model or file is None else None)
+    ensure_ready(
+        "heartbit_site.cli.following.standalone", model=model if model or file is None else None
+    )
     from agents.actions.start_run import start_run, task_text
     from agents.choices import Placement
     from agents.reads.agents import find_agent
     from heartbit_site.base.os_user import terminal_user
-    from heartbit_site.cli.payload_option import payload_of
-    from heartbit_site.cli.preflight import check_run
-    from heartbit_site.cli.standalone import stay_here
-    from heartbit_site.cli.team import team_of
+    from heartbit_site.cli.following.standalone import stay_here
+    from heartbit_site.cli.installation.preflight import check_run
+    from heartbit_site.cli.options.payload import payload_of
+    from heartbit_site.cli.options.team import team_of
     from heartbit_site.first_start import default_workspace
 
     long_form = payload_of(payload)

@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING
 import typer
 
 from heartbit_site.base.amounts import counted
-from heartbit_site.cli import options
+from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.commands.fork import fork
-from heartbit_site.cli.errors import OK
-from heartbit_site.cli.groups import group
-from heartbit_site.cli.invocation import as_json, backend
-from heartbit_site.cli.new_file import write_file
-from heartbit_site.cli.output import note, write, write_exactly, write_json
-from heartbit_site.cli.run_details import print_run
-from heartbit_site.cli.run_names import run_id_of
-from heartbit_site.cli.runs_table import NO_RUNS, print_runs
-from heartbit_site.cli.shared_options import ChangeHereCommand, RemoteCommand
-from heartbit_site.cli.startup import ensure_ready
-from heartbit_site.cli.table import print_done
-from heartbit_site.cli.turn_text import print_turn
+from heartbit_site.cli.following.run_details import print_run
+from heartbit_site.cli.installation.startup import ensure_ready
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.groups import group
+from heartbit_site.cli.options.run_names import run_id_of
+from heartbit_site.cli.options.shared import ChangeHereCommand, RemoteCommand
+from heartbit_site.cli.terminal.errors import OK
+from heartbit_site.cli.terminal.invocation import as_json
+from heartbit_site.cli.terminal.new_file import write_file
+from heartbit_site.cli.terminal.output import note, write, write_exactly, write_json
+from heartbit_site.cli.terminal.table import print_done
+from heartbit_site.cli.views.runs_table import NO_RUNS, print_runs
+from heartbit_site.cli.views.turn_text import print_turn
 from heartbit_site.contract.runs import (
     DISCARD_RUN,
     LIST_RUNS,
@@ -153,8 +154,8 @@ def export(run: str = options.RUN, *, cassette: Path | None = CASSETTE, force: b
     """
     ensure_ready("agents.runs.archive")
     if cassette is not None:
-        from heartbit_site.cli.backend import backend_for
-        from heartbit_site.cli.recording import cassette_of
+        from heartbit_site.cli.backend.chosen import backend_for
+        from heartbit_site.cli.backend.recording import cassette_of
 
         text = cassette_of(backend_for(""), run_id_of(run)).model_dump_json(indent=1)
         write_file(cassette, f"{text}\n".encode(), force=force)

@@ -9,19 +9,26 @@ import typer
 
 from agents.delivery.words import DELIVERIES
 from heartbit_site.base.visible_text import readable_json
-from heartbit_site.cli import options
-from heartbit_site.cli.backend import checked
-from heartbit_site.cli.confirmation import confirm_removal, print_removed
-from heartbit_site.cli.errors import UsageError
-from heartbit_site.cli.groups import group
-from heartbit_site.cli.invocation import backend
-from heartbit_site.cli.json_option import json_object
-from heartbit_site.cli.outcome import LIVE, warn_without_worker
-from heartbit_site.cli.output import NAME_WIDTH, listed, one_line, write
-from heartbit_site.cli.shared_options import RemoteCommand, with_groups
-from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
-from heartbit_site.cli.targets import TargetOptions  # noqa: TC001  typer reads it
-from heartbit_site.cli.times import after, format_relative, format_time, moment, span, time_zone
+from heartbit_site.cli.backend.checked import checked
+from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.groups import group
+from heartbit_site.cli.options.json_object import json_object
+from heartbit_site.cli.options.shared import RemoteCommand, with_groups
+from heartbit_site.cli.options.targets import TargetOptions  # noqa: TC001  typer reads it
+from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
+from heartbit_site.cli.terminal.errors import UsageError
+from heartbit_site.cli.terminal.output import NAME_WIDTH, listed, one_line, write
+from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_list, print_view
+from heartbit_site.cli.terminal.times import (
+    after,
+    format_relative,
+    format_time,
+    moment,
+    span,
+    time_zone,
+)
+from heartbit_site.cli.views.outcome import LIVE, warn_without_worker
 from heartbit_site.contract import schedules as contract
 from heartbit_site.contract.runs import SHOW_RUN
 from heartbit_site.contract.schedules import (
@@ -33,7 +40,7 @@ from heartbit_site.contract.schedules import (
 from scheduling.spec import CatchUp, Overlap  # noqa: TC001  typer reads the annotations
 
 if TYPE_CHECKING:
-    from heartbit_site.cli.backend import Backend
+    from heartbit_site.cli.backend.protocol import Backend
     from heartbit_site.contract.schedules import FiringOut, ScheduleOut
 
 NEW = typer.Argument(metavar="NAME", help="Purpose of the schedule, such as 'Monday sales report'.")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from heartbit_site.cli import options
-from heartbit_site.cli.address import check_port, parse_address
-from heartbit_site.cli.startup import ensure_ready
+from heartbit_site.cli.installation.startup import ensure_ready
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.address import check_port, parse_address
 
 CONCURRENCY = typer.Option(100, "--concurrency", "-c", min=1, help="Runs it holds at once.")
 BIND = typer.Option("", metavar="HOST:PORT", help="Answer health checks there: /live and /ready.")
@@ -27,7 +27,7 @@ def serve(
     health = parse_address(bind) if bind else None
     if health is not None:
         check_port(*health, options="--bind")
-    ensure_ready("heartbit_site.cli.worker", waits=True)
-    from heartbit_site.cli import worker
+    ensure_ready("heartbit_site.cli.serving.worker", waits=True)
+    from heartbit_site.cli.serving import worker
 
     return worker.serve(concurrency=concurrency, queues=queues, loglevel=loglevel, health=health)

@@ -12,16 +12,16 @@ from agents.skills.archive import pack, read_path
 from agents.skills.folder import read_folder
 from heartbit_site.base.amounts import counted
 from heartbit_site.base.visible_text import visible
-from heartbit_site.cli import options
-from heartbit_site.cli.backend import checked
-from heartbit_site.cli.confirmation import confirm_removal, print_removed
-from heartbit_site.cli.errors import CommandError
-from heartbit_site.cli.groups import group
-from heartbit_site.cli.invocation import backend
-from heartbit_site.cli.output import TEXT_WIDTH, note, one_line, write, write_exactly
-from heartbit_site.cli.shared_options import RemoteCommand
-from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
-from heartbit_site.cli.times import local_minute
+from heartbit_site.cli.backend.checked import checked
+from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.groups import group
+from heartbit_site.cli.options.shared import RemoteCommand
+from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
+from heartbit_site.cli.terminal.errors import CommandError
+from heartbit_site.cli.terminal.output import TEXT_WIDTH, note, one_line, write, write_exactly
+from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_list, print_view
+from heartbit_site.cli.terminal.times import local_minute
 from heartbit_site.contract import skills as contract
 from heartbit_site.contract.agents import CHANGE_AGENT, SHOW_AGENT, AgentChangeIn
 from heartbit_site.contract.skills import SkillIn, SkillOut, SkillVersionOut

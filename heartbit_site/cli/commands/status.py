@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import typer
 
-from heartbit_site.cli import options
-from heartbit_site.cli.describe import run_tree
-from heartbit_site.cli.errors import OK, UsageError
-from heartbit_site.cli.invocation import as_json, backend
-from heartbit_site.cli.outcome import LIVE, answer, reason, warn_without_worker
-from heartbit_site.cli.output import write, write_json
-from heartbit_site.cli.run_names import run_id_of
-from heartbit_site.cli.runs_table import NO_RUNS, RUNS, print_runs
+from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.run_names import run_id_of
+from heartbit_site.cli.terminal.errors import OK, UsageError
+from heartbit_site.cli.terminal.invocation import as_json
+from heartbit_site.cli.terminal.output import write, write_json
+from heartbit_site.cli.views.describe import run_tree
+from heartbit_site.cli.views.outcome import LIVE, answer, reason, warn_without_worker
+from heartbit_site.cli.views.runs_table import NO_RUNS, RUNS, print_runs
 from heartbit_site.contract.runs import LIST_RUNS, SHOW_RUN
 
 if TYPE_CHECKING:
-    from heartbit_site.cli.backend import Backend
+    from heartbit_site.cli.backend.protocol import Backend
 
 RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: the last.")
 LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="List at most N runs.")
@@ -41,7 +42,7 @@ def status(
         if watch and not as_json():
             _watch_list(server, last)
         return print_runs(server.call(LIST_RUNS, limit=last).runs)
-    from heartbit_site.cli.run_streams import print_tree, stay
+    from heartbit_site.cli.following.streams import print_tree, stay
 
     found = server.call(SHOW_RUN, run_id=run_id_of(run))
     if watch:

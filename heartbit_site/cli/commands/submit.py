@@ -9,12 +9,13 @@ import typer
 
 from agents.runtime.given_files import read_paths
 from heartbit_site.base.archives import pack
-from heartbit_site.cli import options
-from heartbit_site.cli.backend import ServerBackend, checked
-from heartbit_site.cli.errors import UsageError
-from heartbit_site.cli.invocation import backend
-from heartbit_site.cli.payload_option import payload_of
-from heartbit_site.cli.run_streams import accepted, stream_of
+from heartbit_site.cli.backend.checked import checked
+from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.backend.server_backend import ServerBackend
+from heartbit_site.cli.following.streams import accepted, stream_of
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.payload import payload_of
+from heartbit_site.cli.terminal.errors import UsageError
 from heartbit_site.contract.runs import START_RUN, RunIn
 
 PRIORITY = typer.Option(
@@ -77,8 +78,8 @@ def submit(
     if config is None:
         run = server.call(START_RUN, body, idempotency_key=idempotency_key)
     else:
-        from heartbit_site.cli.local_backend import LocalBackend
-        from heartbit_site.cli.team import start_with
+        from heartbit_site.cli.backend.local import LocalBackend
+        from heartbit_site.cli.options.team import start_with
 
         run = start_with(LocalBackend().access, config, body, idempotency_key)
     return accepted(server, run, watch=watch, plain=plain)

@@ -10,16 +10,16 @@ from heartbit_site.base.amounts import duration
 from heartbit_site.base.effect_text import EFFECT_TEXT
 from heartbit_site.base.untrusted import clean_text
 from heartbit_site.base.visible_text import readable_json
-from heartbit_site.cli import options
-from heartbit_site.cli.backend import checked
+from heartbit_site.cli.backend.checked import checked
+from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.commands.result import result
-from heartbit_site.cli.escape import visible
-from heartbit_site.cli.groups import group
-from heartbit_site.cli.invocation import backend
-from heartbit_site.cli.json_option import json_object
-from heartbit_site.cli.output import one_line, write
-from heartbit_site.cli.shared_options import RemoteCommand
-from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.groups import group
+from heartbit_site.cli.options.json_object import json_object
+from heartbit_site.cli.options.shared import RemoteCommand
+from heartbit_site.cli.terminal.escape import visible
+from heartbit_site.cli.terminal.output import one_line, write
+from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_list, print_view
 from heartbit_site.contract.pauses import TOOL_IN_WORKSPACE, PauseIn
 from heartbit_site.contract.tools import (
     LIST_TOOLS,

@@ -8,10 +8,10 @@ from typing import Final
 import typer
 
 from heartbit_site.base import variables
-from heartbit_site.cli import options
-from heartbit_site.cli.address import check_port, page_url
-from heartbit_site.cli.queue_names import parse_queues
-from heartbit_site.cli.startup import ensure_ready
+from heartbit_site.cli.installation.startup import ensure_ready
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.address import check_port, page_url
+from heartbit_site.cli.options.queues import parse_queues
 
 #: What the three processes import, here once for all of them: they are forks (`cli.fork`).
 IMPORTED: Final = (
@@ -23,8 +23,8 @@ IMPORTED: Final = (
     "django_celery_beat.schedulers",
     "heartbit_site.asgi",
     "heartbit_site.celery_pool",
-    "heartbit_site.cli.all_in_one",
-    "heartbit_site.cli.worker",
+    "heartbit_site.cli.serving.all_in_one",
+    "heartbit_site.cli.serving.worker",
     "heartbit_site.urls",
     "heartbit_site.web_server.connection",
     "scheduling.tasks",
@@ -53,6 +53,6 @@ def up(
     if not os.environ.get(variables.PUBLIC_URL.name, "").strip():
         os.environ[variables.PUBLIC_URL.name] = page_url(bind, port)  # of all its children as well
     admin = ensure_ready(*IMPORTED, waits=True)
-    from heartbit_site.cli import all_in_one
+    from heartbit_site.cli.serving import all_in_one
 
     return all_in_one.up(port=port, bind=bind, concurrency=concurrency, queues=queues, admin=admin)

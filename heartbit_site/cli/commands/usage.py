@@ -6,9 +6,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from agents.reads.usage_view import AgentUseOut
-from heartbit_site.cli.invocation import backend
-from heartbit_site.cli.output import NAME_WIDTH, one_line, write
-from heartbit_site.cli.table import Table, print_view
+from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.terminal.output import NAME_WIDTH, one_line, write
+from heartbit_site.cli.terminal.table import Table, print_view
 from heartbit_site.contract.usage import SHOW_USAGE
 
 if TYPE_CHECKING:

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.cli import options
-from heartbit_site.cli.errors import OK, UsageError
-from heartbit_site.cli.groups import group_without_default
-from heartbit_site.cli.invocation import INVOCATION, as_json
-from heartbit_site.cli.keyboard import is_interactive
-from heartbit_site.cli.output import NAME_WIDTH, note, one_line, write, write_json
-from heartbit_site.cli.shared_options import ChangeHereCommand, PrintingCommand
-from heartbit_site.cli.startup import ensure_ready
-from heartbit_site.cli.table import Table
-from heartbit_site.cli.times import local_minute
+from heartbit_site.cli.installation.startup import ensure_ready
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.groups import group_without_default
+from heartbit_site.cli.options.shared import ChangeHereCommand, PrintingCommand
+from heartbit_site.cli.terminal.errors import OK, UsageError
+from heartbit_site.cli.terminal.invocation import INVOCATION, as_json
+from heartbit_site.cli.terminal.keyboard import is_interactive
+from heartbit_site.cli.terminal.output import NAME_WIDTH, note, one_line, write, write_json
+from heartbit_site.cli.terminal.table import Table
+from heartbit_site.cli.terminal.times import local_minute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,11 +5,11 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.base.log_output import log_to_stderr
-from heartbit_site.cli import options
-from heartbit_site.cli.address import check_port
-from heartbit_site.cli.errors import OK
-from heartbit_site.cli.services import kept
-from heartbit_site.cli.startup import ensure_ready
+from heartbit_site.cli.installation.services import kept
+from heartbit_site.cli.installation.startup import ensure_ready
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.address import check_port
+from heartbit_site.cli.terminal.errors import OK
 
 PORT = typer.Option(
     8000, min=0, max=65535, help="Listen on this port; 0: any free one, which is logged."

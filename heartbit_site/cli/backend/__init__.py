@@ -1,0 +1,1 @@
+"""Backends of a command's operations: this installation, or a server."""

@@ -1,0 +1,146 @@
+"""Requests to a Heartbit server; whatever goes wrong is one sentence. No Django."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import httpx
+from pydantic import ValidationError
+
+from heartbit_site.base.errors import ConflictError, NotFoundError, Remedy
+from heartbit_site.cli.terminal.errors import CANNOT_START, CommandError, UsageError
+from heartbit_site.cli.terminal.output import one_line
+from heartbit_site.contract.problem import RemedyOut
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from heartbit_site.cli.backend.server import Server
+
+PREFIX: Final = "/api/v1"
+CONNECT_SECONDS: Final = 10.0
+READ_SECONDS: Final = 90.0  # longer than the server's longest wait
+SILENCE_SECONDS: Final = 45.0  # of a stream: the server says something every 15 s
+SHOWN: Final = 300
+BUSY_TIMES: Final = 5  # a server that has had too many requests is asked again so often
+LONGEST_PAUSE: Final = 10.0
+
+
+def send(
+    server: Server,
+    method: str,
+    path: str,
+    *,
+    query: Mapping[str, Any],
+    body: Mapping[str, Any] | None = None,
+    key: str | None = None,
+) -> Any:
+    """Return the JSON that the server answers to a request.
+
+    Args:
+        server: Which one.
+        method: Such as GET.
+        path: Where, below the API.
+        query: Parameters of the address.
+        body: What is sent, as JSON; None: nothing.
+        key: The idempotency key.
+
+    Raises:
+        NotFoundError: It does not exist.
+        ConflictError: Its state does not allow it (any more).
+        CommandError: The server cannot be reached, or refuses.
+    """
+    timeout = httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
+    extra = {"Idempotency-Key": key} if key else {}
+    url = f"{server.url}{PREFIX}{path}"
+    with httpx.Client(headers=headers(server), timeout=timeout) as client:
+        for times in range(BUSY_TIMES + 1):
+            try:
+                response = client.request(method, url, params=query, json=body, headers=extra)
+            except (httpx.TransportError, UnicodeEncodeError) as error:
+                raise unreachable(server, error) from error
+            pause = _pause(response)
+            # After a long pause a quota is spent: whoever asks hears that at once.
+            if response.status_code != 429 or times == BUSY_TIMES or pause > LONGEST_PAUSE:
+                break
+            time.sleep(pause)
+    if not response.is_success:
+        refuse(server, response)
+    found = {} if response.status_code == httpx.codes.NO_CONTENT else _json(response)
+    if not isinstance(found, dict):
+        raise CommandError(_stranger(server), CANNOT_START)
+    return found
+
+
+def headers(server: Server) -> dict[str, str]:
+    """Return the headers of every request."""
+    return {"Authorization": f"Bearer {server.key}"}
+
+
+def unreachable(server: Server, error: Exception) -> CommandError:
+    """Return the error for a connection that failed."""
+    reason = one_line(str(error), 120) or type(error).__name__
+    return CommandError(
+        f"The server {server.url} cannot be reached ({reason}): is the address right, and does "
+        "`heartbit up` run there?",
+        CANNOT_START,
+    )
+
+
+def refuse(server: Server, response: httpx.Response) -> NoReturn:
+    """Raise what the status of a response that was read means."""
+    status = response.status_code
+    found = _json(response)
+    message = found.get("detail") if isinstance(found, dict) else None
+    if not isinstance(message, str):
+        if status >= 500:
+            raise CommandError(f"The server {server.url} failed ({status}).", CANNOT_START)
+        raise CommandError(_stranger(server), CANNOT_START)
+    text, remedy = one_line(message, SHOWN), _remedy(found)
+    match status:
+        case 401:
+            raise CommandError(
+                f"The server {server.url} does not take the key in HEARTBIT_API_KEY: {text}",
+                CANNOT_START,
+            )
+        case 403 if scope := found.get("scope"):
+            make = f"`heartbit keys create NAME --scope {one_line(str(scope), SHOWN)}`"
+            raise UsageError(f"{text.rstrip('.')}: {make} there makes one that does.")
+        case 404:
+            raise NotFoundError(text, remedy=remedy)
+        case 409:
+            raise ConflictError(text, remedy=remedy)
+        case 429:
+            raise CommandError(text, CANNOT_START)
+    if status >= 500:
+        raise CommandError(f"The server {server.url} failed ({status}): {text}", CANNOT_START)
+    raise UsageError(text, remedy=remedy)
+
+
+def _remedy(problem: Mapping[str, Any]) -> Remedy | None:
+    """Return the remedy of problem details, which a terminal names by its command."""
+    try:
+        found = RemedyOut.model_validate(problem.get("remedy"))
+    except ValidationError:
+        return None
+    return Remedy(found.operation, found.effect, found.values)
+
+
+def _pause(response: httpx.Response) -> float:
+    """Return the seconds to wait after a server refused a request too many."""
+    wanted = response.headers.get("Retry-After", "")
+    is_number = wanted.isascii() and wanted.isdecimal()
+    return float(wanted) if is_number else 1.0
+
+
+def _json(response: httpx.Response) -> Any:
+    try:
+        return json.loads(response.content)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _stranger(server: Server) -> str:
+    return f"{server.url} does not answer as a Heartbit server: is the address right?"

@@ -1,0 +1,112 @@
+"""The server that a command talks to: --url, HEARTBIT_URL, or `[server] url` of a named file.
+
+Usage::
+
+    server = remote.server(option)       # None: there is none, the database is meant
+
+A file found by itself, ./heartbit.toml, may have come with a repository: it never says where the
+key is sent.
+
+Nothing here, or in what it loads, knows Django: a remote command needs no database and starts fast.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from heartbit_site.base import variable_formats, variables
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.cli.terminal.invocation import INVOCATION
+from heartbit_site.cli.terminal.output import note
+from heartbit_site.config import locate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_HERE: Final = ("localhost", "127.0.0.1", "::1")
+_UNNAMED: Final = f"./{locate.NAME}"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A Heartbit server and how it is opened.
+
+    Attributes:
+        url: Its address, without a slash at the end.
+        key: The API key; never printed.
+    """
+
+    url: str
+    key: str = field(repr=False)
+
+
+def server(
+    option: str | None = None,
+    file: Path | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+) -> Server | None:
+    """Return the server to talk to; None: the database of this installation is meant.
+
+    Args:
+        option: What ``--url`` says; it wins. Empty: this installation. None: it was not given.
+        file: What ``--config`` names.
+        environ: Where HEARTBIT_URL, HEARTBIT_API_KEY and HEARTBIT_CONFIG are looked up; the
+            process's environment if None.
+
+    Raises:
+        ConfigurationError: The address cannot be used, there is no key, the address is that of
+            a file found by itself, or --workspace names a workspace.
+    """
+    environ = os.environ if environ is None else environ
+    url, source = _configured(option, file, environ)
+    if not url:
+        return None
+    try:  # https, unless another scheme is written
+        address = variable_formats.server_address(url)
+    except ValueError as error:
+        raise ConfigurationError(f"{source} cannot be used: {error}.") from None
+    if source == _UNNAMED:
+        raise ConfigurationError(
+            f"{source} names the server {address}: say --url {shlex.quote(address)}, or "
+            f"HEARTBIT_CONFIG={locate.NAME}, to send your key there; or --url '' to use this "
+            "installation."
+        )
+    if workspace := INVOCATION.workspace:
+        raise ConfigurationError(
+            f"--workspace {workspace} is for this installation, but at {address} the API key "
+            f"decides the workspace: leave it out and put a key of {workspace} into "
+            "HEARTBIT_API_KEY, or work here with --url ''."
+        )
+    key = variables.API_KEY.read(environ)
+    if not key:
+        raise ConfigurationError(
+            f"{source} names the server {address}, but HEARTBIT_API_KEY is not set: make a key "
+            "there with `heartbit keys create NAME`."
+        )
+    parts = urlsplit(address)
+    if parts.scheme == "http" and parts.hostname not in _HERE:
+        host = parts.hostname
+        note(f"The API key goes to {host} unencrypted: use https:// unless the network is yours.")
+    return Server(address, key)
+
+
+def _configured(
+    option: str | None, file: Path | None, environ: Mapping[str, str]
+) -> tuple[str, str]:
+    """Return the first address, and its source."""
+    if option is not None:
+        return option.strip(), "--url"
+    variable = variables.URL.read(environ)
+    if variable:
+        return variable, "HEARTBIT_URL"
+    found = locate.find(file, environ)
+    if found is None:
+        return "", ""
+    named = file is not None or variables.CONFIG.read(environ)
+    return locate.server_url(found), str(found) if named else _UNNAMED

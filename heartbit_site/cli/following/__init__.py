@@ -1,0 +1,1 @@
+"""Runs followed while they work, here or on a server."""

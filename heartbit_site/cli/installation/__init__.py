@@ -1,0 +1,1 @@
+"""This installation made ready for a command: services, settings, database."""

@@ -1,0 +1,219 @@
+"""Options that many commands share, and the classes of commands that have them.
+
+::
+
+    @agents.command(cls=RemoteCommand)  # has --url, --config and --json
+    def start(name: str = NAME) -> int:
+        found = backend().call(START_AGENT, name=name)
+        return print_done(found, "It is started.")  # or as JSON
+
+Options that some commands share are fields of a dataclass::
+
+    @agents.command(cls=RemoteCommand)
+    @with_groups
+    def add(name: str = NAME, *, deliver: TargetOptions) -> int: ...
+
+``--workspace`` is added to the finished commands, so that none that works in one can lack it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from dataclasses import is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+import typer.main
+from typer.core import TyperCommand, TyperGroup
+
+from heartbit_site.base import variables
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.cli.options import common as options
+from heartbit_site.cli.terminal.invocation import INVOCATION
+from heartbit_site.cli.terminal.output import note
+from heartbit_site.config import locate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+#: Commands that concern the whole installation, or the code; all others work in one workspace.
+WHOLE: Final = frozenset(
+    {
+        *("serve", "web", "beat", "up", "down", "fleet", "doctor"),
+        *("audit", "users", "completion"),
+    }
+)
+#: Commands of such a group that work in a workspace all the same.
+PLACED: Final = frozenset({("users", "create")})
+#: Commands of a group whose others work in a workspace.
+WITHOUT_DATA: Final = frozenset({("config", "check")})
+
+
+def with_groups(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options that are fields of the dataclasses which it takes."""
+    declared = _parameters(command)
+    groups: dict[str, Any] = {
+        each.name: each.annotation for each in declared if is_dataclass(each.annotation)
+    }
+    fields = {
+        name: [each.replace(kind=each.KEYWORD_ONLY) for each in _parameters(group)]
+        for name, group in groups.items()
+    }
+
+    @functools.wraps(command)
+    def run(**given: Any) -> int:
+        made = {
+            name: groups[name](**{field.name: given.pop(field.name) for field in own})
+            for name, own in fields.items()
+        }
+        return command(**given, **made)
+
+    spread = [option for each in declared for option in fields.get(each.name, [each])]
+    typed: Any = run
+    typed.__signature__ = inspect.Signature(spread)
+    typed.__annotations__ = {each.name: each.annotation for each in spread}
+    return run
+
+
+def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
+    return list(inspect.signature(function, eval_str=True).parameters.values())
+
+
+class PrintingCommand(TyperCommand):
+    """A command with --json, whose result is for people or for machines."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.add("as_json")
+
+    def add(self, *names: str) -> None:
+        """Add shared options, unless the command has options of its own that are named so."""
+        shared = _shared()
+        own = {option for parameter in self.params for option in parameter.opts}
+        self.params += [shared[name] for name in names if own.isdisjoint(shared[name].opts)]
+
+
+class RemoteCommand(PrintingCommand):
+    """A command that works in this installation or, by --url, at a server."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.add("url", "config")
+
+
+class ChangeHereCommand(PrintingCommand):
+    """A command that changes this installation; it says so on stderr if a server is named."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        unused = _naming_a_server(ctx.params)
+        if unused:
+            name = ctx.command_path
+            note(f"`{name}` works in this installation only: {unused} is not used.")
+        return super().invoke(ctx)
+
+
+def use_config(value: str | None) -> None:
+    """Let a file be the configuration, as if HEARTBIT_CONFIG named it.
+
+    Raises:
+        ConfigurationError: The file is not there.
+    """
+    if value is not None:
+        locate.find(Path(value))
+        os.environ[variables.CONFIG.name] = value
+
+
+def _use_workspace(value: str | None) -> None:
+    """Work in a workspace, as if HEARTBIT_WORKSPACE named it."""
+    if value is not None:
+        os.environ[variables.WORKSPACE.name] = value
+        INVOCATION.workspace = value
+
+
+def _use_url(value: str | None) -> None:
+    INVOCATION.url = value
+
+
+def _use_json(value: bool) -> None:  # noqa: FBT001  Typer calls it
+    INVOCATION.as_json = value
+
+
+@functools.cache
+def _shared() -> dict[str, Any]:
+    """Return the options by name, as Typer makes them."""
+    app = typer.Typer(add_completion=False)
+
+    @app.command()
+    def command(
+        *,
+        url: str | None = typer.Option(
+            None,
+            "--url",
+            metavar="URL",
+            help="Talk to this server ('': none); else HEARTBIT_URL, or [server] url of "
+            "HEARTBIT_CONFIG.",
+            callback=_use_url,
+            expose_value=False,
+        ),
+        config: str | None = typer.Option(
+            None,
+            "--config",
+            "-C",
+            metavar="FILE",
+            help="Use [server] url of this file; else HEARTBIT_CONFIG.",
+            callback=use_config,
+            expose_value=False,
+        ),
+        workspace: str | None = typer.Option(
+            None,
+            "--workspace",
+            metavar="WORKSPACE",
+            help="Work in this one (its short name); else HEARTBIT_WORKSPACE, or default.",
+            callback=_use_workspace,
+            expose_value=False,
+        ),
+        as_json: bool = typer.Option(
+            options.OFF,
+            "--json",
+            help="Print JSON for machines.",
+            callback=_use_json,
+            expose_value=False,
+        ),
+    ) -> None: ...
+
+    return {str(option.name): option for option in typer.main.get_command(app).params}
+
+
+def _naming_a_server(given: Mapping[str, Any]) -> str:
+    """Return the setting that names a server; empty: none does.
+
+    Args:
+        given: Options of the command; it may have a configuration file as ``config`` or ``file``.
+    """
+    if os.environ.get(variables.URL.name, "").strip():
+        return variables.URL.name
+    named = given.get("config") or given.get("file")
+    try:
+        file = locate.find(Path(named) if named else None)
+        url = locate.server_url(file) if file is not None else ""
+    except ConfigurationError:  # a command that needs the file says so itself
+        return ""
+    return f"[server] url of {file}" if url else ""
+
+
+def add_workspace(command: Any, *path: str) -> None:
+    """Give a command, and those below it, the option --workspace if it works in one."""
+    for place, found in _commands(command, path):
+        if place not in WITHOUT_DATA and (place[0] not in WHOLE or place in PLACED):
+            found.params.append(_shared()["workspace"])
+
+
+def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    yield path, command
+    if isinstance(command, TyperGroup):
+        for name, child in command.commands.items():
+            yield from _commands(child, (*path, name))

@@ -1,0 +1,108 @@
+"""Targets of deliveries, as options name them. No Django."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+import typer
+
+from heartbit_site.cli.terminal.errors import CommandError, UsageError
+from heartbit_site.cli.terminal.output import NAME_WIDTH, listed, one_line
+from heartbit_site.contract.webhooks import LIST_WEBHOOKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from heartbit_site.cli.backend.protocol import Backend
+
+SHOWN: Final = 10  # names in a sentence
+LONGEST_NUMBER: Final = 19  # digits of a row's id
+
+
+@dataclass(frozen=True, slots=True)
+class TargetOptions:
+    """Options that name where results are delivered."""
+
+    email: list[str] = typer.Option(
+        [],
+        "--deliver-email",
+        metavar="ADDRESS",
+        help="Mail each result to this address; may be repeated.",
+    )
+    webhook: list[str] = typer.Option(
+        [],
+        "--deliver-webhook",
+        metavar="WEBHOOK",
+        help="Send each result to this webhook (its name or number); may be repeated.",
+    )
+    artifact: list[str] = typer.Option(
+        [],
+        "--deliver-artifact",
+        metavar="NAME",
+        help="Keep each result as this artifact of its run; may be repeated.",
+    )
+
+    def given(self, backend: Backend) -> list[dict[str, Any]]:
+        """Return the targets as the REST API takes them: webhooks by their numbers.
+
+        Raises:
+            CommandError: There is no webhook of a name, or there are several.
+        """
+        return [
+            *([{"kind": "email", "to": self.email}] if self.email else []),
+            *({"kind": "webhook", "endpoint": _webhook(backend, one)} for one in self.webhook),
+            *({"kind": "artifact", "name": name} for name in self.artifact),
+        ]
+
+
+def no_such(noun: str, name: str, names: Iterable[str]) -> CommandError:
+    """Return the error for a name that no row has; it lists the first names that there are."""
+    known = ", ".join([one_line(one, NAME_WIDTH) for one in names][:SHOWN]) or "none yet"
+    return UsageError(f"There is no {noun} {one_line(name, NAME_WIDTH)!r}: there are {known}.")
+
+
+class Named(Protocol):
+    """A row with a name and a number."""
+
+    @property
+    def id(self) -> int:
+        """Its number."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+
+N = TypeVar("N", bound=Named)
+
+
+def named(noun: str, name: str, rows: Sequence[N]) -> list[N]:
+    """Return the rows with a name, else the one with that number.
+
+    Raises:
+        UsageError: There is none; the sentence names those there are.
+    """
+    by_name = [row for row in rows if row.name == name]
+    found = by_name or [row for row in rows if str(row.id) == name]
+    if not found:
+        raise no_such(noun, name, (row.name for row in rows))
+    return found
+
+
+def _webhook(backend: Backend, text: str) -> int:
+    """Return the number of a webhook; a number is taken as it is."""
+    if text.isascii() and text.isdecimal() and len(text) < LONGEST_NUMBER:
+        return int(text)
+    found = backend.every(LIST_WEBHOOKS).webhooks
+    fitting = [row.id for row in found if row.name == text]
+    if not fitting:
+        raise no_such("webhook", text, (row.name for row in found))
+    if len(fitting) > 1:
+        raise UsageError(
+            f"Several webhooks are called {one_line(text, NAME_WIDTH)}: give the number, one of "
+            f"{listed([str(number) for number in fitting])}."
+        )
+    return fitting[0]

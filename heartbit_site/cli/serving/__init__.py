@@ -1,0 +1,1 @@
+"""The processes of `heartbit up`, and workers."""

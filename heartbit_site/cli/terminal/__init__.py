@@ -1,0 +1,1 @@
+"""Output, tables, times, keys and errors of the terminal. No Django."""

@@ -1,0 +1,109 @@
+"""Results of commands: a view as JSON, as a sentence, as a table, or as a list of facts.
+
+Usage::
+
+    KEYS = Table[KeyOut]({"KEY": lambda key: key.prefix, "STATE": lambda key: key.state}, STYLES)
+    print_list(everything, KEYS, everything.keys, none="No keys yet.")
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from heartbit_site.cli.terminal.errors import OK
+from heartbit_site.cli.terminal.invocation import as_json
+from heartbit_site.cli.terminal.output import one_line, write, write_view
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from pydantic import BaseModel
+
+Row = TypeVar("Row")
+
+GAP: Final = 2  # spaces between two columns
+INDENT: Final = 4  # spaces before what does not fit beside a row's first columns
+
+
+@dataclass(frozen=True)
+class Table(Generic[Row]):
+    """The columns of a kind of row, and the styles of texts in them.
+
+    Attributes:
+        columns: The value that a row has below each title.
+        styles: How a cell with exactly this text is drawn.
+    """
+
+    columns: Mapping[str, Callable[[Row], object]]
+    styles: Mapping[str, str] = field(default_factory=dict)
+
+    def print(self, rows: Iterable[Row]) -> None:
+        """Print rows below the titles."""
+        console = Console(highlight=False)
+        for line in self.lines(rows, console):
+            console.print(line, soft_wrap=True)
+
+    def lines(self, rows: Iterable[Row], console: Console) -> list[Text]:
+        """Return aligned columns; on a narrow terminal the last ones go on below their row."""
+        cells = [[one_line(str(of(row))) for of in self.columns.values()] for row in rows]
+        lines = [list(self.columns), *cells]
+        widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+        fitting = len(widths)
+        if console.is_terminal:
+            ends = itertools.accumulate(width + GAP for width in widths)
+            fitting = max(1, sum(end - GAP <= console.width for end in ends))
+        found = []
+        for number, cells_of in enumerate(lines):
+            line = Text(style="" if number else "dim")
+            for cell, width in zip(cells_of[:fitting], widths, strict=False):
+                line.append(cell, style=self.styles.get(cell, "") if number else "")
+                line.append(" " * (width - cell_len(cell) + GAP))
+            line.rstrip()
+            found.append(line)
+            rest = Text((" " * GAP).join(filter(None, cells_of[fitting:])), style=line.style)
+            if rest:
+                for part in rest.wrap(console, max(1, console.width - INDENT), overflow="fold"):
+                    part.rstrip()
+                    found.append(Text(" " * INDENT) + part)
+        return found
+
+
+def print_list(view: BaseModel, table: Table[Row], rows: Sequence[Row], *, none: str = "") -> int:
+    """Print a list as JSON or as a table; return the exit code.
+
+    Args:
+        view: The list as an operation answers it.
+        table: The columns.
+        rows: The list's rows.
+        none: The sentence for a list without rows; empty: the titles alone.
+    """
+    text = "" if rows else none
+    return print_view(view, lambda: write(text) if text else table.print(rows))
+
+
+def print_done(view: BaseModel, sentence: str) -> int:
+    """Print what a command has done as JSON or as a sentence; return the exit code."""
+    return print_view(view, lambda: write(sentence))
+
+
+def print_view(view: BaseModel, print_text: Callable[[], object], **more: Any) -> int:
+    """Print a view as JSON with further values, or as text; return the exit code."""
+    if as_json():
+        write_view(view, **more)
+    else:
+        print_text()
+    return OK
+
+
+def print_facts(title: str, facts: Iterable[tuple[str, object]], *, width: int = 12) -> None:
+    """Print a title and, below it, each fact that is not empty, on a line with its name."""
+    write(one_line(title))
+    for name, fact in facts:
+        if fact:
+            write(f"  {name:<{width}} {one_line(str(fact))}")

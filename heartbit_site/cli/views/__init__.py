@@ -1,0 +1,1 @@
+"""Runs as text: trees, tables, outcomes. No Django."""

@@ -1,0 +1,49 @@
+"""The rows of a team's agents, found again without looking at each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from heartbit_site.base.query import fetch_one
+from tools.registry import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agents.models import Agent
+    from heartbit_site.base.toolspec import ToolSpec
+
+_VERSIONS: Final = """
+    SELECT ARRAY(SELECT a.current_version_id FROM agents_agent a
+                 JOIN base_workspace w ON w.id = a.workspace_id
+                 WHERE w.id = %s AND w.slug = %s AND a.origin = %s ORDER BY a.id)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadyTeam:
+    """A team's rows in a workspace, as they were last found.
+
+    Attributes:
+        agent: The agent that gets the task, with its workspace.
+        versions: Current version of each agent, by the agents' ids.
+        tools: What the registry had under the names of their tools.
+    """
+
+    agent: Agent
+    versions: list[int]
+    tools: Mapping[str, ToolSpec | None]
+
+    def has_its_tools(self) -> bool:
+        """Return True if the tools are as they were."""
+        return all(registry.get(name) is spec for name, spec in self.tools.items())
+
+    def still_holds(self) -> bool:
+        """Return True if the rows and the tools are as they were."""
+        if not self.has_its_tools():
+            return False
+        workspace = self.agent.workspace
+        values = [workspace.pk, workspace.slug, self.agent.origin]
+        row = fetch_one(_VERSIONS, values, prepare=True)
+        return bool(row[0] == self.versions)
