@@ -27,8 +27,8 @@ def load_settings() -> None:
         _import(name)
     if not hasattr(settings, "ENVIRONMENT"):
         raise ConfigurationError(
-            f"{VARIABLE} is {name!r}, which are not Heartbit's settings: unset it, or import them "
-            f"there from {OURS}."
+            f"{VARIABLE} is {name!r}, which are not Heartbit's settings: unset it (pytest takes "
+            f"--ds={OURS}), or import them there from {OURS}."
         )
 
 

@@ -182,4 +182,4 @@ def test_settings_that_are_not_heartbits_are_refused() -> None:
         "from heartbit_site.library import Heartbit; Heartbit().run('Hello.')"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert "not Heartbit's settings: unset it, or import them there" in ended.stderr
+    assert "not Heartbit's settings: unset it (pytest takes" in ended.stderr

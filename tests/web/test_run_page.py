@@ -156,8 +156,10 @@ def test_given_a_queue_without_a_worker_then_the_page_names_the_command_that_ser
     Agent.objects.filter(workspace=workspace, name="writer").update(queue="nobodys")
     run = start_run(workspace, "Wait.", agent="writer")
     signed_in.go(f"runs/{run}/")
-    said = "No worker serves the queue nobodys: `heartbit serve --queues nobodys` starts one."
+    said = "No worker serves the queue nobodys: heartbit serve --queues nobodys starts one."
     expect(signed_in.page.get_by_text(said)).to_be_visible()
+    shown = signed_in.page.locator("code", has_text="heartbit serve --queues nobodys")
+    expect(shown).to_be_visible()
 
 
 def test_given_a_tree_when_a_sub_agent_is_chosen_then_it_has_an_address(

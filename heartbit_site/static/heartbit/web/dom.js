@@ -39,6 +39,11 @@ export function icon(name) {
   return el("span.icon", { "aria-hidden": "true" }, name);
 }
 
+/** A sentence of Heartbit's as nodes: what it has in backticks, such as a command, is code. */
+export function sentence(text) {
+  return text.split("`").map((part, place) => (place % 2 ? el("code", {}, part) : part));
+}
+
 const TONES = {
   running: "info", waiting: "primary", succeeded: "success", failed: "danger",
   cancelled: "warning", quarantined: "danger", ok: "success", error: "danger",

@@ -1,7 +1,7 @@
 // A run's page: what is known from the lines of its socket, drawn once a frame.
 
 import { WORKSPACE, Refusal, api } from "./api.js";
-import { el, fill, pill } from "./dom.js";
+import { el, fill, pill, sentence } from "./dom.js";
 import { onPulse } from "./pulse.js";
 import { Actions } from "./run/actions.js";
 import { Answer } from "./run/answer.js";
@@ -159,7 +159,7 @@ function describe(run) {
   showPayload(run.id, rows.get(run.id)?.payload ?? null);
   const why = run.status === "queued" ? (rows.get(run.id)?.blocked_reason ?? "") : "";
   hint.hidden = !why;
-  if (hint.textContent !== why) hint.textContent = why;
+  if (hint.dataset.of !== why) fill(hint, sentence(why)).dataset.of = why;
 }
 
 /** The task in its long form, if it was given so. */

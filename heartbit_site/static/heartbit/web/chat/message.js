@@ -1,7 +1,7 @@
 // A message and what answers it: the run's steps as they come, the answer, and what it took.
 
 import { USER, api, may } from "../api.js";
-import { el, fill, icon, note } from "../dom.js";
+import { el, fill, icon, note, sentence } from "../dom.js";
 import { cost, duration, moment, tokens } from "../words.js";
 import { follow } from "./live.js";
 import { runAddress } from "./places.js";
@@ -91,7 +91,7 @@ export function messageView(first, { ended }) {
 
   async function whyNot(run) {
     const found = await api(`/runs/${run}`).catch(() => null);
-    if (found?.blocked_reason) fill(doing, icon("hourglass_empty"), found.blocked_reason);
+    if (found?.blocked_reason) fill(doing, icon("hourglass_empty"), el("span", {}, sentence(found.blocked_reason)));
   }
 
   function over(message) {
