@@ -88,6 +88,12 @@ class StateDirectory:
         except OSError:
             return ""
 
+    def keep_page_url(self, url: str) -> None:
+        """Store that address in one step, so that no reader finds half of it."""
+        unfinished = self.page_file.with_suffix(".new")
+        unfinished.write_text(url, encoding="utf-8")
+        unfinished.replace(self.page_file)
+
     def model_url(self) -> str | None:
         """Return the base URL of the local model's HTTP server, or None while it is not ready."""
         record = self.model_record()

@@ -35,6 +35,7 @@ Out = TypeVar("Out")
 T = TypeVar("T")
 #: Statuses from here on mean: it was well asked, but cannot be done now.
 LATER: Final = 429
+LONGEST_NAME: Final = 200  # of who started a run
 #: A row's number is a text in an address.
 _AS_IN_ADDRESSES: Final = ConfigDict(coerce_numbers_to_str=True)
 
@@ -64,7 +65,7 @@ class LocalBackend(Backend):
                 f"The workspace {workspace.slug} has no member {one_line(username)}: "
                 "`heartbit users list` shows them all."
             )
-        name = f"{username}, by {self.access.name}"
+        name = f"{username}, by {self.access.name}"[:LONGEST_NAME]
         self.access = replace(self.access, name=name, user_id=user.pk)
 
     async def in_thread(self, work: Callable[[], T]) -> T:

@@ -42,7 +42,7 @@ def up(*, port: int, bind: str, concurrency: int, queues: str, admin: Admin | No
     connections.close_all()
     console = Console(highlight=False)
     if environment.embedded:  # for the links that other commands print meanwhile
-        environment.state.page_file.write_text(settings.HEARTBIT_PUBLIC_URL, encoding="utf-8")
+        environment.state.keep_page_url(settings.HEARTBIT_PUBLIC_URL)
     settle()
     wanted = parts(port=port, bind=bind, concurrency=concurrency, queues=queues)
     try:
