@@ -18,7 +18,7 @@ from agents.actions.poll_mailboxes import poll_mailboxes as poll
 from agents.actions.send_quota_notices import send_quota_notices as tell
 from agents.housekeeping.run_housekeeping import run_housekeeping
 from agents.live.changes import notify
-from agents.runtime import worker
+from agents.runtime.execution import worker
 from heartbit_site.base import queues
 from heartbit_site.base.database_faults import is_away
 from heartbit_site.base.loop_task import on_loop

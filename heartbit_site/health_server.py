@@ -11,8 +11,8 @@ import time
 from http import HTTPStatus
 from typing import Final
 
-from agents.runtime import worker
-from agents.runtime.readiness import OK
+from agents.runtime.execution import worker
+from agents.runtime.execution.readiness import OK
 from heartbit_site.base import aio
 
 HEAD_BYTES: Final = 8192

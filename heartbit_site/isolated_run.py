@@ -16,14 +16,14 @@ from heartbit_site.bootstrap import attach
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agents.runtime.run_executor import RunExecutor
+    from agents.runtime.execution.run_executor import RunExecutor
 
 
 def main(run_ids: Sequence[UUID]) -> None:
     """Execute one slice of each run, then exit; SIGTERM requeues the runs."""
     log_to_stderr(logging.INFO, "%(asctime)s %(levelname)-7s apart: %(message)s", force=True)
     attach()  # the worker that starts this one has prepared the installation
-    from agents.runtime import worker  # noqa: PLC0415  needs Django set up
+    from agents.runtime.execution import worker  # noqa: PLC0415  needs Django set up
 
     worker.start(queues=(), slots=len(run_ids))
     signal.signal(signal.SIGTERM, lambda *_: worker.drain())

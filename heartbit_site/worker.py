@@ -12,7 +12,7 @@ from celery import bootsteps
 from celery.signals import worker_shutting_down
 
 from agents.housekeeping.scheduler_thread import SchedulerThread
-from agents.runtime import worker
+from agents.runtime.execution import worker
 from heartbit_site.base.garbage import collect_seldom
 from heartbit_site.base.process_memory import settle
 from heartbit_site.base.queues import SYSTEM

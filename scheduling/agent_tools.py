@@ -26,8 +26,9 @@ from scheduling.actions.set_schedule import put
 from scheduling.choices import TaskType
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
+from scheduling.occurrences import build_recurrence
 from scheduling.querysets import database_now
-from scheduling.recurrence import build_recurrence, format_time, time_zone
+from scheduling.recurrence import format_time, time_zone
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

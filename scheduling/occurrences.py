@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from scheduling.choices import CatchUp
-from scheduling.recurrence import build_recurrence
+from scheduling.errors import ScheduleError
+from scheduling.recurrence import SHORTEST_INTERVAL, Interval, Once, cron_of, time_zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +39,29 @@ class DueOccurrences:
     fire: tuple[datetime, ...]
     skip: tuple[datetime, ...]
     next_occurrence: datetime | None
+
+
+def build_recurrence(schedule: Schedule) -> Recurrence:
+    """Return the recurrence of a schedule.
+
+    Raises:
+        ScheduleError: The time zone, the cron expression or the interval is not valid.
+    """
+    zone = time_zone(schedule.time_zone)
+    match schedule.kind:
+        case "cron":
+            return cron_of(schedule.cron, zone)
+        case "interval":
+            seconds = schedule.every_seconds
+            if seconds is None or seconds < SHORTEST_INTERVAL:
+                raise ScheduleError(
+                    f"The interval is too short: give at least {SHORTEST_INTERVAL} seconds."
+                )
+            return Interval(seconds, schedule.begins_at)
+        case _:
+            if schedule.at is None:
+                raise ScheduleError("A one-off schedule needs its time: give it in `at`.")
+            return Once(schedule.at, zone)
 
 
 def due(schedule: Schedule, now: datetime) -> DueOccurrences:

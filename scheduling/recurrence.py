@@ -28,8 +28,6 @@ from scheduling.errors import ScheduleError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from scheduling.models import Schedule
-
 SHORTEST_INTERVAL = 10  # seconds
 _FIELDS = 5
 _LONGEST_LEAP = timedelta(hours=3)
@@ -159,29 +157,6 @@ class Once:
     def words(self) -> str:
         """See ``Recurrence``."""
         return f"Once, {format_time(self.at, self.zone)}"
-
-
-def build_recurrence(schedule: Schedule) -> Recurrence:
-    """Return the recurrence of a schedule.
-
-    Raises:
-        ScheduleError: The time zone, the cron expression or the interval is not valid.
-    """
-    zone = time_zone(schedule.time_zone)
-    match schedule.kind:
-        case "cron":
-            return cron_of(schedule.cron, zone)
-        case "interval":
-            seconds = schedule.every_seconds
-            if seconds is None or seconds < SHORTEST_INTERVAL:
-                raise ScheduleError(
-                    f"The interval is too short: give at least {SHORTEST_INTERVAL} seconds."
-                )
-            return Interval(seconds, schedule.begins_at)
-        case _:
-            if schedule.at is None:
-                raise ScheduleError("A one-off schedule needs its time: give it in `at`.")
-            return Once(schedule.at, zone)
 
 
 def time_zone(name: str) -> ZoneInfo:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import redis
 from django.conf import settings
 
-from agents.runtime.accounts import account_name
-from agents.runtime.circuit_scripts import breaker_key
+from agents.runtime.providers.accounts import account_name
+from agents.runtime.providers.circuit_scripts import breaker_key
 from heartbit_site.base.models import ProviderAccount
 
 if TYPE_CHECKING:

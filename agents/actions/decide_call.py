@@ -24,7 +24,7 @@ from agents.reads.pinned_tools import in_tool_order
 from agents.reads.versions import definition_of
 from agents.runs.run_audit import record_of_call
 from agents.runs.sql_functions import call_function
-from agents.runtime.offer import offered_tools
+from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.untrusted import clean_text
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from agents.models import Run, ToolCall
-    from agents.runtime.offer import OfferedTools
+    from agents.runtime.toolset.offer import OfferedTools
 
 #: Names of the verdicts in requests and in the audit.
 VERDICTS: Final[dict[str, Verdict]] = {

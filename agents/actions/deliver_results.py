@@ -34,8 +34,8 @@ from agents.errors import ArtifactNotFoundError, InvalidTargetsError
 from agents.models import Delivery, Run, WebhookDelivery, WebhookEndpoint
 from agents.reads.artifacts import find_artifact
 from agents.reads.versions import definition_of
-from agents.runtime.data_flow import ENDINGS
-from agents.runtime.mixed_data import reason_to_hold
+from agents.runtime.rights.data_flow import ENDINGS
+from agents.runtime.rights.mixed_data import reason_to_hold
 from tools.catalogue import catalogue
 from tools.mail.errors import MailServerError
 from tools.registry import resolve

@@ -17,8 +17,8 @@ from agents.querysets import calls_waiting, shown_tool
 from agents.reads.versions import definition_of
 from agents.runs.acting_person import acts_for
 from agents.runs.run_audit import record_of_call
-from agents.runtime.call_context import context_factory
-from agents.runtime.offer import offered_tools
+from agents.runtime.toolset.call_context import context_factory
+from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base.query import fetch_one
 from heartbit_site.base.toolspec import Effect
 from tools import pipeline

@@ -28,8 +28,8 @@ from agents.reads.versions import definition_of, find_version
 from agents.runs.history import load_history
 from agents.runs.idempotency_keys import stored_key
 from agents.runs.run_audit import record_of_run
-from agents.runtime.offer import offered_tools
-from agents.runtime.preflight import has_obstacle, raise_if_not_ready
+from agents.runtime.providers.preflight import has_obstacle, raise_if_not_ready
+from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.ids import new_id

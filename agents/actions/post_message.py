@@ -19,7 +19,7 @@ from agents.models import Conversation, Run, RunEvent
 from agents.reads.agents import find_agent
 from agents.runs.idempotency_keys import stored_key
 from agents.runs.run_audit import record_of_run
-from agents.runtime.preflight import has_obstacle, raise_if_not_ready
+from agents.runtime.providers.preflight import has_obstacle, raise_if_not_ready
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.query import fetch_one

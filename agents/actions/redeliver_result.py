@@ -11,7 +11,7 @@ from agents.actions.redeliver_webhook import redeliver_webhook
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.errors import DeliveryStateError
 from agents.models import Delivery, WebhookDelivery
-from agents.runtime.decision_rights import DECIDE
+from agents.runtime.rights.decision_rights import DECIDE
 from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.errors import ForbiddenError
 

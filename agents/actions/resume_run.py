@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agents.choices import TERMINAL, Placement
 from agents.errors import RunStateError
-from agents.runtime.executor import executor_of
+from agents.runtime.execution.executor import executor_of
 
 if TYPE_CHECKING:
     from uuid import UUID

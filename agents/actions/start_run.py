@@ -18,8 +18,8 @@ from agents.live.changes import notify_on_commit
 from agents.output.payload import render
 from agents.reads.agents import find_agent
 from agents.runs.idempotency_keys import stored_key
-from agents.runtime.folder import Folder
-from agents.runtime.preflight import has_obstacle, raise_if_not_ready
+from agents.runtime.files.folder import Folder
+from agents.runtime.providers.preflight import has_obstacle, raise_if_not_ready
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.query import fetch_one

@@ -19,8 +19,8 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminSelectWidget
 from agents.actions.check_account import check_account
 from agents.actions.save_provider_account import HOSTED, save_provider_account
 from agents.admin import formatting
-from agents.runtime.accounts import account_name
-from agents.runtime.open_circuits import close_circuit, open_circuits
+from agents.runtime.providers.accounts import account_name
+from agents.runtime.providers.open_circuits import close_circuit, open_circuits
 from heartbit_site.base import amounts
 from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
-    from agents.runtime.open_circuits import OpenCircuit
+    from agents.runtime.providers.open_circuits import OpenCircuit
 
 HEALTH = ("health", "finding", "checked", "calls")
 USAGE = ("today", "month")

@@ -19,7 +19,7 @@ from agents.errors import SkillNotFoundError
 from agents.models import Agent, Skill, SkillVersion
 from agents.reads.skills import users_by_skill
 from agents.reads.versions import VersionNotFoundError, find_version
-from agents.runtime.skill_files import file_of
+from agents.runtime.files.skill_files import file_of
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.columns import Column, format_datetime, link, pill, two_lines
 from heartbit_site.base.admin.permissions import permissions_for

@@ -15,7 +15,7 @@ from agents.admin.skill_upload import report_republished
 from agents.admin.version import diff_lines, setting_row
 from agents.models import Skill, SkillVersion
 from agents.reads.versions import VersionNotFoundError, pair
-from agents.runtime.skill_files import content_of
+from agents.runtime.files.skill_files import content_of
 from agents.skills.snapshot import compare
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.columns import Column, format_datetime, link, pill

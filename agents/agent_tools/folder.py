@@ -13,9 +13,9 @@ import whatthepatch
 from pydantic import Field
 
 from agents.errors import FolderError
-from agents.runtime.folder import Folder
-from agents.runtime.folder_limits import MAX_BYTES, MAX_FILE_BYTES, MAX_FILES
-from agents.runtime.path_pattern import fits, parts_of
+from agents.runtime.files.folder import Folder
+from agents.runtime.files.folder_limits import MAX_BYTES, MAX_FILE_BYTES, MAX_FILES
+from agents.runtime.files.path_pattern import fits, parts_of
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.builtin.code import artifact_content, describe, skill_files

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from agents.runtime.skill_files import file_of, skill_of_run
+from agents.runtime.files.skill_files import file_of, skill_of_run
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
 
 _TAGS = ("skills",)

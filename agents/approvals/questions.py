@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from agents.reads.pinned_tools import pinned_tool
 from agents.reads.versions import definition_of
-from agents.runtime.offer import offered_tools
+from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base.errors import ConfigurationError
 from tools import questions
 from tools.catalogue import catalogue

@@ -12,7 +12,7 @@ from agents.choices import ALLOWING_VERDICTS, CallStatus, Placement, RunStatus, 
 from agents.journal.waits import OUTCOME
 from agents.models import Decision, ToolCall, Wait
 from agents.querysets import uncertain_calls
-from agents.runtime.executor import executor_of
+from agents.runtime.execution.executor import executor_of
 from heartbit_site.base.toolspec import Effect
 
 if TYPE_CHECKING:

@@ -212,7 +212,7 @@ def target_of(value: object) -> Target:
 
 
 def ending_of(target: Target) -> str:
-    """Return the name of a target in the table of ways out (``agents.runtime.data_flow``)."""
+    """Return a target's name in the table of ways out (``agents.runtime.rights.data_flow``)."""
     external = isinstance(target, EmailTarget) and target.external
     return f"{target.kind}, external" if external else target.kind
 

@@ -14,7 +14,7 @@ from agents.dry_runs import transaction_diff
 from agents.dry_runs.changes_view import DryRunOut
 from agents.dry_runs.limits import Limits
 from agents.errors import DryRunStoppedError
-from agents.runtime.transactional import execute_transactional
+from agents.runtime.toolset.transactional import execute_transactional
 from tools.result import truncate
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ class RunCreated:
     """The run was accepted. Written by the database function that inserts its row.
 
     Attributes:
-        kind: Name of the engine that executes the run (``agents.runtime.engines``).
+        kind: Name of the engine that executes the run (``agents.runtime.execution.engines``).
         call: The call that a run of the kind ``tool_call`` executes; its id in the journal is
             ``0.0``.
     """

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from agents.live.view import RunView
+    from agents.live.live_run import LiveRun
     from agents.runs.live_entries import DeltaKind
 
 
 def activity(
-    run: RunView,
+    run: LiveRun,
     writing: DeltaKind | None = None,
     time: Callable[[datetime], str] | None = None,
 ) -> str:
@@ -48,12 +48,7 @@ def activity(
     return "asks the model"
 
 
-def heading(text: str) -> str:
-    """Return a predicate with a capital letter."""
-    return text[:1].upper() + text[1:]
-
-
-def _waiting_for(run: RunView, time: Callable[[datetime], str] | None) -> str:
+def _waiting_for(run: LiveRun, time: Callable[[datetime], str] | None) -> str:
     asked = [call.tool for call in run.calls.values() if call.asked]
     if asked:
         return f"waits until a person decides about {', '.join(asked)}"

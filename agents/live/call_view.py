@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.journal.waits import decision
-from agents.live.activity import heading
+from agents.live.words import heading
 
 if TYPE_CHECKING:
     from agents.live.timeline import Parts

@@ -37,6 +37,11 @@ def say(event: events.Event, name_of: Namer) -> Phrase:
     return _say_run(event) or _say_end(event) or _say_model(event) or _say_call(event, name_of)
 
 
+def heading(text: str) -> str:
+    """Return a predicate with a capital letter."""
+    return text[:1].upper() + text[1:]
+
+
 def _say_run(event: events.Event) -> Phrase | None:
     match event:
         case events.RunCreated(task=task, agent=agent):

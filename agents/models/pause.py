@@ -24,7 +24,7 @@ class Pause(models.Model):
 
     A paused queue: no run is claimed, running runs continue. A halted workspace or fleet: running
     runs are requeued as well, and new runs are refused (``sql/fleet.sql``). A disabled tool: its
-    calls are refused, runs continue (``runtime/stopped_tools.py``).
+    calls are refused, runs continue (``runtime/toolset/stopped_tools.py``).
 
     Attributes:
         queue: Name of the queue; empty for other kinds.

@@ -26,7 +26,7 @@ class Run(models.Model):
     """One execution. Its columns are a projection of its journal, kept by ``agents.runs`` alone.
 
     Attributes:
-        kind: Kind of engine that executes the run (``agents.runtime.engines``).
+        kind: Kind of engine that executes the run (``agents.runtime.execution.engines``).
         version: Pinned version; its snapshot is read by the engine of its kind.
         agent: Name of the agent at the start of the run; later renames do not change it.
         model: ``provider:model``, set at the first claim; empty for kinds without a model.

@@ -9,7 +9,7 @@ from agents.choices import RunKind
 from agents.journal.events import RecordedEvent, encode
 from agents.journal.memory_texts import MemoryTexts, TreeTexts, hidden_memories
 from agents.models import RecalledMemory, Run
-from agents.runtime.known_memories import block_of_rows
+from agents.runtime.execution.known_memories import block_of_rows
 from memory.visibility import sees_memories_of
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ class ClaimedRun:
     """A run leased by this process.
 
     Attributes:
-        kind: Kind of engine (``agents.runtime.engines``).
+        kind: Kind of engine (``agents.runtime.execution.engines``).
         token: Fencing token; writes are refused once a later claim has raised it.
         last_seq: End of the journal: the event of this claim.
         approve: True if every tool call needs an approval.

@@ -18,8 +18,8 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as LostError
 from redis.retry import Retry
 
-from agents.runtime.limiter import RESERVE
-from agents.runtime.valkey_guard import ValkeyGuard
+from agents.runtime.providers.limiter import RESERVE
+from agents.runtime.providers.valkey_guard import ValkeyGuard
 from heartbit_site.api.errors import TooManyRequestsError
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue, model_validator
 
 from agents.output.results import MetricsOut, ResultOut
-from agents.runtime.folder_limits import LIMITS
+from agents.runtime.files.folder_limits import LIMITS
 from heartbit_site.base.view import Id, Money, Time, View
 from heartbit_site.contract.model import Body, Name, Page, Priority, Reference, Targets, Text, Word
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation

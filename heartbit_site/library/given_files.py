@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agents.runtime.given_files import read_path
+from agents.runtime.files.given_files import read_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

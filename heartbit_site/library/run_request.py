@@ -16,7 +16,7 @@ from agents.choices import Placement
 from agents.errors import AgentsChangedError
 from agents.models import Agent, BlackboardEntry
 from agents.models import Conversation as Thread
-from agents.runtime.folder import Folder
+from agents.runtime.files.folder import Folder
 from heartbit_site.base import variables
 from heartbit_site.base.access import NoWorkspaceError
 from heartbit_site.base.audit import Actor

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
     from concurrent.futures import Future
 
-    from agents.runtime.host import LocalHost
+    from agents.runtime.execution.host import LocalHost
     from heartbit_site.first_start import Admin
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ class SharedHost:
     """A started host; other threads reach it through ``submit``."""
 
     def __init__(self) -> None:
-        from agents.runtime.host import LocalHost  # noqa: PLC0415  needs Django set up
+        from agents.runtime.execution.host import LocalHost  # noqa: PLC0415  needs Django set up
 
         self.pid = os.getpid()
         self._loop = asyncio.new_event_loop()

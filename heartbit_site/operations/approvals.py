@@ -25,7 +25,7 @@ from agents.models import Decision, ToolCall, Vote, Wait
 from agents.querysets import approval_of, calls_waiting, find_run, shown_tool
 from agents.reads.pinned_tools import in_tool_order
 from agents.reads.versions import definition_of
-from agents.runtime.offer import offered_tools
+from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.effect_text import UNCERTAIN_CALL

@@ -22,8 +22,8 @@ from agents.errors import ConversationBusyError
 from agents.models import Run
 from agents.output.payload import parse
 from agents.querysets import find_run
-from agents.runtime.folder import Folder
-from agents.runtime.given_files import decode
+from agents.runtime.files.folder import Folder
+from agents.runtime.files.given_files import decode
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, starter_of
 from heartbit_site.contract.model import Word

@@ -40,10 +40,10 @@ from scheduling.actions.set_schedule import create_schedule as create
 from scheduling.actions.set_schedule import put
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
-from scheduling.occurrences import upcoming_occurrences
+from scheduling.occurrences import build_recurrence, upcoming_occurrences
 from scheduling.outcomes import with_outcomes
 from scheduling.querysets import database_now, find_schedule
-from scheduling.recurrence import build_recurrence, format_time, time_zone
+from scheduling.recurrence import format_time, time_zone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,7 +14,7 @@ from agents.actions import save_skill as saving
 from agents.models import Skill, SkillVersion
 from agents.reads.skills import find_skill, skills_in, users_by_name
 from agents.reads.versions import pair
-from agents.runtime.skill_files import content_of, file_of
+from agents.runtime.files.skill_files import content_of, file_of
 from agents.skills.archive import unpack
 from agents.skills.faults import InvalidSkillError
 from agents.skills.folder import read_folder

@@ -16,10 +16,10 @@ from agents.reads.hidden_memories import history_for, known_block, texts_of_run
 from agents.reads.pinned_tools import pinned_tools
 from agents.reads.versions import definition_of
 from agents.runs.history import load_history
-from agents.runtime.conversation_history import to_messages
-from agents.runtime.extraction_source import words_of
-from agents.runtime.offer import OfferedTools, offered_tools
-from agents.runtime.unread import with_unread_then
+from agents.runtime.execution.conversation_history import to_messages
+from agents.runtime.memories.extraction_source import words_of
+from agents.runtime.toolset.offer import OfferedTools, offered_tools
+from agents.runtime.toolset.unread import with_unread_then
 from heartbit_site.base.preview import preview
 from heartbit_site.contract.turns import (
     AssistantMessageOut,

@@ -242,7 +242,7 @@ HEARTBIT_CELERY_APP = "heartbit_site.celery.app"
 FILE_UPLOAD_MAX_MEMORY_SIZE = DATA_UPLOAD_MAX_MEMORY_SIZE = 14_000_000
 
 #: The embedding model of a provider account, for the memory app, which is below accounts.
-HEARTBIT_ACCOUNT_EMBEDDER = "agents.runtime.account_embedder.AccountEmbedder"
+HEARTBIT_ACCOUNT_EMBEDDER = "agents.runtime.providers.account_embedder.AccountEmbedder"
 #: A callable that returns the weights by which a run recalls, likewise.
 HEARTBIT_MEMORY_WEIGHTS = "agents.reads.memory_weights.weights_of_run"
 #: Dotted path of the class of another memory provider; empty: Heartbit's own memory.

@@ -23,9 +23,8 @@ from scheduling.beat_sync import sync_to_beat
 from scheduling.choices import Kind, TaskType
 from scheduling.errors import ScheduleConflictError, ScheduleError
 from scheduling.models import Schedule
-from scheduling.occurrences import fires_at, first_slot, upcoming_occurrences
+from scheduling.occurrences import build_recurrence, fires_at, first_slot, upcoming_occurrences
 from scheduling.querysets import database_now
-from scheduling.recurrence import build_recurrence
 from scheduling.rescheduling import changes_next_occurrence, skip_unprocessed
 from scheduling.rules import UnusableError
 from scheduling.spec import KINDS, SETTINGS, CheckedSpec

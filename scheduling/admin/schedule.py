@@ -31,8 +31,9 @@ from scheduling.admin.firing import FiringInline, outcome_pills
 from scheduling.admin.forms import RHYTHM_FIELDS, ScheduleForm, SpanForm, conditions
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
+from scheduling.occurrences import build_recurrence
 from scheduling.outcomes import with_outcomes
-from scheduling.recurrence import build_recurrence, time_zone
+from scheduling.recurrence import time_zone
 
 if TYPE_CHECKING:
     from datetime import datetime

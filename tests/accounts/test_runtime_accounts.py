@@ -10,8 +10,8 @@ from django.conf import settings
 
 from agents.actions.save_provider_account import save_provider_account
 from agents.runs.pool import open_pool
-from agents.runtime.accounts import Account, Accounts
-from agents.runtime.ttl_cache import KEEP, KEEP_SECONDS
+from agents.runtime.providers.accounts import Account, Accounts
+from agents.runtime.providers.ttl_cache import KEEP, KEEP_SECONDS
 from heartbit_site.base import orm
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import ProviderAccount

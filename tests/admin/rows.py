@@ -28,7 +28,7 @@ from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Run
 from agents.models import ToolCall as Call
 from agents.runs.claims import GENERATION
-from agents.runtime.control_session import LOCK_CLASS
+from agents.runtime.recovery.control_session import LOCK_CLASS
 from heartbit_site.base.ids import new_id
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from django.conf import settings
 from django.urls import reverse
 
 from agents.models import Agent, Budget
-from agents.runtime.accounts import account_name
-from agents.runtime.circuit_scripts import breaker_key
-from agents.runtime.open_circuits import open_circuits
+from agents.runtime.providers.accounts import account_name
+from agents.runtime.providers.circuit_scripts import breaker_key
+from agents.runtime.providers.open_circuits import open_circuits
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import ProviderAccount, UsageEntry, Workspace
 from tests.admin.forms import filled_undrawn

@@ -15,7 +15,7 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.models import Agent, Run
-from agents.runtime.preflight import has_obstacle
+from agents.runtime.providers.preflight import has_obstacle
 from heartbit_site.api.programs import ProgramRequests
 from heartbit_site.base import orm
 from heartbit_site.base.audit import NOBODY

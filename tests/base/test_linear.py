@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agents.output.fences import fenced
-from agents.runtime.path_pattern import fits, parts_of
+from agents.runtime.files.path_pattern import fits, parts_of
 from heartbit_site.base.json_values import ValueCount, has_too_many
 from heartbit_site.base.jsonschema import check_schema, validate
 from heartbit_site.base.line_diff import MOST_COMPARED, line_diff

@@ -13,8 +13,8 @@ from redis.exceptions import RedisError
 from agents.live.pubsub import START
 from agents.live.valkey import PATIENCE_SECONDS, ValkeyPublisher, ValkeySubscriber, connect
 from agents.runs.live_entries import RunEnded
-from agents.runtime.limiter import ValkeyLimiter
-from agents.runtime.valkey_guard import TIMEOUT_SECONDS
+from agents.runtime.providers.limiter import ValkeyLimiter
+from agents.runtime.providers.valkey_guard import TIMEOUT_SECONDS
 from tests.chaos.valkey_server import ValkeyServer
 from tests.pace import in_time
 

@@ -18,7 +18,7 @@ from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.live.follow import wait_for_end
 from agents.models import Agent, ToolBinding, ToolCall
-from agents.runtime.host import LocalHost
+from agents.runtime.execution.host import LocalHost
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM
 from tests.bench.said import say

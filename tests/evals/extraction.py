@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agents.actions.publish_agent import publish_agent
 from agents.models import Agent, ToolBinding
-from agents.runtime.host import LocalHost
+from agents.runtime.execution.host import LocalHost
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Workspace

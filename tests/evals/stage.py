@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from agents.models import Conversation
-    from agents.runtime.host import LocalHost
+    from agents.runtime.execution.host import LocalHost
     from heartbit_site.base.models import Workspace
     from tests.evals.scripted import Scripted, Session
 

@@ -16,8 +16,8 @@ from agents.llm.errors import BudgetSpentError, OverloadedError
 from agents.llm.messages import Usage
 from agents.llm.wrappers.budget import Amount, BudgetedModel
 from agents.llm.wrappers.estimate import estimate_tokens
-from agents.runtime import valkey_guard
-from agents.runtime.reservations import LocalReservations, ValkeyReservations, budget_key
+from agents.runtime.providers import valkey_guard
+from agents.runtime.providers.reservations import LocalReservations, ValkeyReservations, budget_key
 
 from .support import HELLO, collect, complete
 

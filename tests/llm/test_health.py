@@ -167,7 +167,7 @@ async def test_where_nobody_listens_the_sentence_says_so(client: httpx.AsyncClie
     ("subject", "said"),
     [
         (HealthTarget("openay", key=KEY), "No provider is named openay"),
-        (HealthTarget("openai"), "The account has no key"),
+        (HealthTarget("openai"), "No key is set"),
         (HealthTarget("compatible", key=KEY), "The account has no base URL"),
         (HealthTarget("compatible", base_url="http://[::1"), "base URL"),
         (HealthTarget("compatible", base_url="http://127.0.0.1:99999"), "base URL"),

@@ -12,11 +12,11 @@ from agents.llm.adapters.scripted import Reply, ScriptedModel
 from agents.llm.errors import CircuitOpenError, OverloadedError
 from agents.llm.messages import Completion
 from agents.llm.wrappers.breaker import BreakerModel
-from agents.runtime import breaker as module
-from agents.runtime import valkey_guard
-from agents.runtime.breaker import ValkeyBreaker
-from agents.runtime.circuit_scripts import breaker_key
-from agents.runtime.open_circuits import close_circuit, open_circuits
+from agents.runtime.providers import breaker as module
+from agents.runtime.providers import valkey_guard
+from agents.runtime.providers.breaker import ValkeyBreaker
+from agents.runtime.providers.circuit_scripts import breaker_key
+from agents.runtime.providers.open_circuits import close_circuit, open_circuits
 
 from .support import Clock, collect, complete
 

@@ -14,8 +14,8 @@ from agents.live.valkey import connect
 from agents.llm.adapters.scripted import ScriptedModel
 from agents.llm.errors import RateLimitedError, ThrottledError
 from agents.llm.wrappers.limit import LimitedModel, Limits
-from agents.runtime import valkey_guard
-from agents.runtime.limiter import ValkeyLimiter, limit_key
+from agents.runtime.providers import valkey_guard
+from agents.runtime.providers.limiter import ValkeyLimiter, limit_key
 from tests.pace import in_time
 
 from .support import Clock, collect, complete

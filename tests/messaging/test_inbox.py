@@ -24,8 +24,8 @@ from agents.messaging.addresses import sender_of_person
 from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_AN_ENTRY
 from agents.models import Agent, Message, Run, RunEvent, ToolCall
 from agents.reads.versions import definition_of
-from agents.runtime.offer import offered_tools
-from agents.runtime.unread import with_unread_count
+from agents.runtime.toolset.offer import offered_tools
+from agents.runtime.toolset.unread import with_unread_count
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 from heartbit_site.operations.turn_views import describe_turn

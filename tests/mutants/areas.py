@@ -68,7 +68,7 @@ AREAS: Final = {
         (
             "agents/actions/decide_call.py",
             "agents/approvals/links.py",
-            "agents/runtime/decision_rights.py",
+            "agents/runtime/rights/decision_rights.py",
         ),
         (
             *("tests/runs/test_decisions.py", "tests/runtime/test_approvals.py"),
@@ -92,7 +92,11 @@ AREAS: Final = {
         ),
     ),
     "quotas": Area(
-        ("agents/limits/quotas.py", "agents/limits/pauses.py", "agents/runtime/budgets.py"),
+        (
+            "agents/limits/quotas.py",
+            "agents/limits/pauses.py",
+            "agents/runtime/providers/budgets.py",
+        ),
         (
             *("tests/quotas", "tests/runtime/test_budgets.py", "tests/operation/test_pauses.py"),
             *("tests/operation/test_own_pauses.py", "tests/operation/test_tool_pause.py"),
@@ -130,8 +134,8 @@ AREAS: Final = {
     ),
     "memory": Area(
         (
-            *("agents/loop/extraction.py", "agents/runtime/extraction_source.py"),
-            *("agents/runtime/store_extracted.py", "memory/*.py", "memory/actions/*.py"),
+            *("agents/loop/extraction.py", "agents/runtime/memories/extraction_source.py"),
+            *("agents/runtime/memories/store_extracted.py", "memory/*.py", "memory/actions/*.py"),
         ),
         (
             *("tests/memory", "tests/runtime/test_extraction.py", "tests/cli/test_memory.py"),

@@ -12,7 +12,7 @@ from django.conf import settings
 from agents.choices import Placement
 from agents.models import Run, WorkerHeartbeat
 from agents.runs.claims import Claimant
-from agents.runtime.control_session import LOCK_CLASS
+from agents.runtime.recovery.control_session import LOCK_CLASS
 from tests.quotas.limited import new_workspace, park
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ from agents.loop.journaled import JournaledState
 from agents.loop.state import RunState
 from agents.loop.tool_calls import ToolCallRunner
 from agents.models import AgentVersion
-from agents.runtime.big_results import BigResults
-from agents.runtime.call_context import context_factory
-from agents.runtime.lookups import CallLookups
-from agents.runtime.offer import OfferedTools
-from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
-from agents.runtime.toolbox import RunToolbox
+from agents.runtime.rights.lookups import CallLookups
+from agents.runtime.toolset.big_results import BigResults
+from agents.runtime.toolset.call_context import context_factory
+from agents.runtime.toolset.offer import OfferedTools
+from agents.runtime.toolset.stopped_tools import StoppedTools, WorkspaceStoppedTools
+from agents.runtime.toolset.toolbox import RunToolbox
 from heartbit_site.base import orm
 from tests.runs.holding import accept, answer, hold
 from tools.registry import definition_hash

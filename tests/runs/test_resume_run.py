@@ -15,7 +15,7 @@ from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.errors import RunStateError
 from agents.models import Run, WorkerHeartbeat
-from agents.runtime.control_session import LOCK_CLASS
+from agents.runtime.recovery.control_session import LOCK_CLASS
 from heartbit_site.base import orm
 from tests.runs.holding import accept, claimant, hold, pool, suspended_on
 

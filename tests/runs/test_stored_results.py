@@ -9,7 +9,7 @@ from django.db import DatabaseError
 
 from agents.errors import JournalAwayError
 from agents.models import Artifact, RunEvent
-from agents.runtime import big_results
+from agents.runtime.toolset import big_results
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import Effect, spec_of
 from tests.runs.holding import claimant, pool

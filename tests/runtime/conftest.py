@@ -12,7 +12,7 @@ from agents.actions.start_run import start_run
 from agents.choices import Placement, RunKind
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, RunEvent, ToolBinding
-from agents.runtime.host import LocalHost
+from agents.runtime.execution.host import LocalHost
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:

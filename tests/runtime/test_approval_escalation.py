@@ -28,7 +28,7 @@ from agents.llm.messages import ToolCall as Asked
 from agents.loop.ports import Committed
 from agents.models import Agent, Decision, RunEvent, ToolBinding, ToolCall, Vote, Wait
 from agents.runs.overdue_waits import escalate_approvals, expire_waits
-from agents.runtime.sweeper import Sweeper, SweeperConfig
+from agents.runtime.recovery.sweeper import Sweeper, SweeperConfig
 from heartbit_site.base import audit, orm
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import AuditEntry

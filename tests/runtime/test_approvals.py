@@ -20,8 +20,8 @@ from agents.definitions.definition import AgentDefinition, BoundTool
 from agents.errors import CallClosedError, InvalidEditError
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Decision, Grant, Run, ToolBinding
-from agents.runtime.approval_policy import approval_policy
-from agents.runtime.offer import OfferedTools
+from agents.runtime.toolset.approval_policy import approval_policy
+from agents.runtime.toolset.offer import OfferedTools
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.jsonschema import fits

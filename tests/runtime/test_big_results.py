@@ -14,9 +14,9 @@ from agents.choices import RunStatus
 from agents.models import Agent, Artifact, Run, ToolCall
 from agents.reads.artifacts import find_artifact, produced_below
 from agents.runs.archive import tree_lines
-from agents.runtime import big_results
-from agents.runtime.big_results import READER, BigResults
-from agents.runtime.toolbox import RunToolbox
+from agents.runtime.toolset import big_results
+from agents.runtime.toolset.big_results import READER, BigResults
+from agents.runtime.toolset.toolbox import RunToolbox
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import ToolContext
 from tools.result import answer

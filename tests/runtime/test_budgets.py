@@ -22,9 +22,9 @@ from agents.llm.errors import BudgetSpentError, ThrottledError
 from agents.llm.wrappers.budget import Amount
 from agents.models import Agent, Budget, Run
 from agents.runs.pool import open_pool
-from agents.runtime import budgets as module
-from agents.runtime.budgets import Budgets
-from agents.runtime.reservations import ValkeyReservations
+from agents.runtime.providers import budgets as module
+from agents.runtime.providers.budgets import Budgets
+from agents.runtime.providers.reservations import ValkeyReservations
 from heartbit_site.base import orm
 from heartbit_site.base.models import UsageEntry
 

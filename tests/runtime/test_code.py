@@ -14,7 +14,7 @@ from agents.choices import RunStatus
 from agents.journal.events import ModelAnswered
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Artifact, Run, RunEvent, ToolCall
-from agents.runtime.big_results import MAX_BYTES
+from agents.runtime.toolset.big_results import MAX_BYTES
 from heartbit_site.base import orm
 from tests.api.server import Caller, key_for
 from tests.pace import Patience, in_time

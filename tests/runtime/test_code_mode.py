@@ -15,7 +15,7 @@ from agents.choices import Placement, RunStatus
 from agents.journal.events import ScriptCalled, encode
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, RunEvent, ToolCall
-from agents.runtime.host import LocalHost
+from agents.runtime.execution.host import LocalHost
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import Effect, spec_of
 from tests.runtime.conftest import Studio

@@ -18,8 +18,8 @@ from agents.delivery.targets import Target, ending_of, target_of
 from agents.live.follow import wait_for_end
 from agents.loop import delegation, script_tools
 from agents.models import Agent, Delivery
-from agents.runtime.data_flow import ENDINGS, FOLDER_READERS, SOURCES, TextSource, labels_of
-from agents.runtime.known_memories import block_of
+from agents.runtime.execution.known_memories import block_of
+from agents.runtime.rights.data_flow import ENDINGS, FOLDER_READERS, SOURCES, TextSource, labels_of
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import BY_CHANNEL, SYSTEM, Actor, actor_of

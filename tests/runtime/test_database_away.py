@@ -108,7 +108,7 @@ async def test_a_run_whose_worker_cannot_open_a_file_goes_on(
         if len(tries) == 1:
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), "prices.py")
 
-    monkeypatch.setattr("agents.runtime.models.load_price_book", load)
+    monkeypatch.setattr("agents.runtime.providers.models.load_price_book", load)
 
     def made() -> UUID:
         agent()

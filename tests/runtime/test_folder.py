@@ -16,9 +16,9 @@ from agents.choices import Placement, RunStatus
 from agents.errors import FolderError
 from agents.models import Agent, Run, WorkFile
 from agents.runs.archive import tree_lines
-from agents.runtime import folder as module
-from agents.runtime.folder import Folder
-from agents.runtime.folder_limits import MAX_FILE_BYTES
+from agents.runtime.files import folder as module
+from agents.runtime.files.folder import Folder
+from agents.runtime.files.folder_limits import MAX_FILE_BYTES
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import ToolContext
 from tests.runtime.test_conversations import Voice

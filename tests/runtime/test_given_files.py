@@ -18,8 +18,8 @@ from agents.choices import Placement, RunStatus
 from agents.errors import FolderError
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Artifact, Run
-from agents.runtime.call_context import context_factory
-from agents.runtime.folder import Folder
+from agents.runtime.files.folder import Folder
+from agents.runtime.toolset.call_context import context_factory
 from heartbit_site.base import orm
 from heartbit_site.base.audit import NOBODY
 

@@ -9,8 +9,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from agents.runtime import isolated_runs
-from agents.runtime.isolated_runs import MOST_CHILDREN, IsolatedRunner, Suspect
+from agents.runtime.recovery import isolated_runs
+from agents.runtime.recovery.isolated_runs import MOST_CHILDREN, IsolatedRunner, Suspect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

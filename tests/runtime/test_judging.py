@@ -15,8 +15,8 @@ from django.conf import settings
 from psycopg.rows import dict_row
 
 from agents.choices import Placement
-from agents.runtime.control_session import LOCK_CLASS, ControlSession
-from agents.runtime.sweeper import SECOND_LOOK_SECONDS, Sweeper, SweeperConfig
+from agents.runtime.recovery.control_session import LOCK_CLASS, ControlSession
+from agents.runtime.recovery.sweeper import SECOND_LOOK_SECONDS, Sweeper, SweeperConfig
 from heartbit_site.base import orm
 from heartbit_site.base.ids import new_id
 

@@ -15,7 +15,7 @@ from agents.actions.steer_run import steer_run
 from agents.choices import RunStatus
 from agents.live.follow import DeltaUpdate, ProgressUpdate, follow, wait_for_end
 from agents.models import Agent, Run, ToolCall, Wait
-from agents.runtime.toolbox import RunToolbox
+from agents.runtime.toolset.toolbox import RunToolbox
 from heartbit_site.base import orm
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.base.toolspec import Effect, ToolContext, spec_of

@@ -15,7 +15,7 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.choices import RunStatus
 from agents.models import Agent, Run, RunEvent, ToolBinding
-from agents.runtime.loop_watchdog import LoopWatchdog
+from agents.runtime.recovery.loop_watchdog import LoopWatchdog
 from tests.fleet import Worker, frozen, wait_until
 from tests.runtime import stuck
 from tests.runtime.stuck import agent_tools

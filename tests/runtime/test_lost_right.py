@@ -18,7 +18,7 @@ from agents.journal.events import ApprovalLapsed, OutcomeRequested
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Decision, Grant, Run, RunEvent, ToolBinding
 from agents.querysets import uncertain_calls
-from agents.runtime.host import LocalHost
+from agents.runtime.execution.host import LocalHost
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Membership

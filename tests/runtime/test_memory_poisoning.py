@@ -17,7 +17,7 @@ from agents.live.follow import wait_for_end
 from agents.loop import known
 from agents.loop.extraction import PROMPT, Line, Neighbour, block, read_proposals
 from agents.models import Message, MessageKind, Run
-from agents.runtime.extraction_source import load_source
+from agents.runtime.memories.extraction_source import load_source
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor
 from memory.actions.remember import remember
@@ -31,7 +31,7 @@ from tools.registry import marked, registry, resolve
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agents.runtime.extraction_source import Source
+    from agents.runtime.memories.extraction_source import Source
     from memory.models import MemoryItem
     from tests.runtime.conftest import Studio
 

@@ -14,7 +14,7 @@ from agents.actions.start_run import start_run
 from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Agent, RecalledMemory, Run
-from agents.runtime.mixed_data import labels_read
+from agents.runtime.rights.mixed_data import labels_read
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.toolspec import Label

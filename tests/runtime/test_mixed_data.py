@@ -21,7 +21,7 @@ from agents.definitions.spec import AgentSpec
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Message, MessageKind, Run, ToolBinding, ToolCall
 from agents.querysets import calls_waiting
-from agents.runtime.mixed_data import labels_read
+from agents.runtime.rights.mixed_data import labels_read
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.toolspec import Label

@@ -28,10 +28,10 @@ from agents.llm.wrappers.limit import Limits as AccountLimits
 from agents.llm.wrappers.retry import RetryPolicy
 from agents.models import Agent, Run, RunEvent
 from agents.runs.live_entries import Delta
-from agents.runtime import host as host_module
-from agents.runtime.accounts import Account
-from agents.runtime.host import LocalHost
-from agents.runtime.models import Models
+from agents.runtime.execution import host as host_module
+from agents.runtime.execution.host import LocalHost
+from agents.runtime.providers.accounts import Account
+from agents.runtime.providers.models import Models
 from heartbit_site.base import orm
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import ProviderAccount, UsageEntry
@@ -351,7 +351,9 @@ async def test_prices_are_there_before_a_priced_model_is_asked(
     model: str, loads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded: list[str] = []
-    monkeypatch.setattr("agents.runtime.models.load_price_book", lambda: loaded.append("book"))
+    monkeypatch.setattr(
+        "agents.runtime.providers.models.load_price_book", lambda: loaded.append("book")
+    )
     account = Account(1, model.partition(":")[0], "sk-of-the-workspace", "", None, None)
 
     async def account_of(_provider: str) -> Account | None:

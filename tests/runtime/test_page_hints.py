@@ -13,7 +13,7 @@ from agents.choices import RunStatus
 from agents.live.changes import notify
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run
-from agents.runtime import run_executor
+from agents.runtime.execution import run_executor
 from heartbit_site.base import orm
 from tests.runtime.deciding import ANNA, waiting
 from tests.runtime.test_outcomes import asked

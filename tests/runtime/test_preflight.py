@@ -15,7 +15,7 @@ from agents.actions.start_tool_call import start_tool_call
 from agents.choices import BusyPolicy, Placement
 from agents.errors import ModelUnreachableError, NoSandboxError
 from agents.models import Agent, Run, RunEvent, WorkerHeartbeat
-from agents.runtime import preflight
+from agents.runtime.providers import preflight
 from heartbit_site.base.audit import NOBODY
 from tests.api.server import Caller, key_for
 from tests.fleet import wait_until

@@ -6,8 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from agents.models import WorkerHeartbeat
-from agents.runtime import sandbox_watch
-from agents.runtime.sandbox_watch import SandboxWatch
+from agents.runtime.recovery import sandbox_watch
+from agents.runtime.recovery.sandbox_watch import SandboxWatch
 from tests.pace import Patience
 from tools.sandbox.bubblewrap import Bubblewrap
 from tools.sandbox.probed import Probed

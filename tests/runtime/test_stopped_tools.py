@@ -15,8 +15,8 @@ from agents.choices import Placement, RunStatus
 from agents.limits.pauses import of_tool
 from agents.live.follow import wait_for_end
 from agents.models.pause import Pause, PauseKind
-from agents.runtime.host import LocalHost
-from agents.runtime.stopped_tools import StoppedTools
+from agents.runtime.execution.host import LocalHost
+from agents.runtime.toolset.stopped_tools import StoppedTools
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Workspace

@@ -7,7 +7,7 @@ import contextlib
 from typing import Any, cast
 
 from agents.loop.effect_gate import EffectGate
-from agents.runtime.active_run import ActiveRun
+from agents.runtime.execution.active_run import ActiveRun
 
 
 async def test_a_stop_that_was_swallowed_is_repeated() -> None:

@@ -12,8 +12,15 @@ import pytest
 from scheduling.choices import CatchUp, Kind
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
-from scheduling.occurrences import MOST, due, fires_at, slots_between, upcoming_occurrences
-from scheduling.recurrence import Cron, Interval, Once, build_recurrence, time_zone
+from scheduling.occurrences import (
+    MOST,
+    build_recurrence,
+    due,
+    fires_at,
+    slots_between,
+    upcoming_occurrences,
+)
+from scheduling.recurrence import Cron, Interval, Once, time_zone
 from tests.scheduling.conftest import utc
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import httpx
 import httpx2
 import pytest
 
-from agents.runtime.folder_limits import LIMITS
+from agents.runtime.files.folder_limits import LIMITS
 from heartbit_site.base.archives import RefusedFilesError, unpack
 from heartbit_site.base.credentials import CredentialType
 from heartbit_site.base.errors import HeartbitError

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from agents.runtime.path_pattern import fits, parts_of
+from agents.runtime.files.path_pattern import fits, parts_of
 from agents.skills import front_matter
 from agents.skills.faults import InvalidSkillError
 from heartbit_site.base.jsonschema import validate

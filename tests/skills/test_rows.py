@@ -21,7 +21,7 @@ from agents.errors import ShippedSkillError, SkillInUseError
 from agents.models import Agent, Skill, SkillFile, SkillVersion, ToolBinding
 from agents.reads.skills import find_skill, skills_in
 from agents.reads.versions import VersionNotFoundError
-from agents.runtime.skill_files import content_of, files_of
+from agents.runtime.files.skill_files import content_of, files_of
 from agents.skills import shipped_skills, snapshot
 from heartbit_site.base import audit
 from heartbit_site.base.audit import SYSTEM

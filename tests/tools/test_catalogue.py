@@ -10,7 +10,7 @@ import pytest
 from django.db import DatabaseError, transaction
 
 from agents.definitions.definition import AgentDefinition, BoundTool
-from agents.runtime.offer import OfferedTools, offered_tools
+from agents.runtime.toolset.offer import OfferedTools, offered_tools
 from heartbit_site.base.credentials import BearerCredential  # noqa: TC001  a signature names it
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import Effect, Origin, ToolSpec, spec_of

@@ -17,11 +17,11 @@ from agents.errors import CallClosedError
 from agents.llm.messages import ToolCall as Asked
 from agents.loop.ports import ApprovedCall, ReadyCall
 from agents.models import Decision, ToolCall
-from agents.runtime.call_context import context_factory
-from agents.runtime.lookups import CallLookups
-from agents.runtime.offer import offered_tools
-from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
-from agents.runtime.toolbox import RunToolbox
+from agents.runtime.rights.lookups import CallLookups
+from agents.runtime.toolset.call_context import context_factory
+from agents.runtime.toolset.offer import offered_tools
+from agents.runtime.toolset.stopped_tools import StoppedTools, WorkspaceStoppedTools
+from agents.runtime.toolset.toolbox import RunToolbox
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.orm import OrmExecutor
 from heartbit_site.base.toolspec import Effect, ToolSpec, spec_of

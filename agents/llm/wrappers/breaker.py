@@ -1,7 +1,7 @@
 """Circuit breaker: no calls to an account whose provider fails, until a probe succeeds.
 
 The state belongs to a ``Breaker``: ``LocalBreaker`` for one process, or the fleet's in
-``agents.runtime.breaker``; ``agents.llm.wrappers.circuit`` has the rules.
+``agents.runtime.providers.breaker``; ``agents.llm.wrappers.circuit`` has the rules.
 """
 
 from __future__ import annotations

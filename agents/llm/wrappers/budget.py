@@ -1,6 +1,7 @@
 """Budget limit: reserve before a call, release once its usage is journaled.
 
-The state belongs to an ``Allowance``, one a run; ``agents.runtime.budgets`` has the runtime's.
+The state belongs to an ``Allowance``, one a run; the runtime's is in
+``agents.runtime.providers.budgets``.
 """
 
 from __future__ import annotations

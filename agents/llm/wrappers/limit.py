@@ -1,7 +1,7 @@
 """Rate limits of a provider account: requests and tokens a minute, and pauses after HTTP 429.
 
 The state belongs to a ``Limiter``: ``LocalLimiter`` for one process, or the fleet's in
-``agents.runtime.limiter``.
+``agents.runtime.providers.limiter``.
 """
 
 from __future__ import annotations

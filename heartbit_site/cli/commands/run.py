@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from agents.runtime.given_files import read_paths
+from agents.runtime.files.given_files import read_paths
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common as options
 from heartbit_site.config.locate import find

@@ -7,7 +7,7 @@ from pathlib import Path  # noqa: TC003  typer reads the annotations
 
 import typer
 
-from agents.runtime.given_files import read_paths
+from agents.runtime.files.given_files import read_paths
 from heartbit_site.base.archives import pack
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend

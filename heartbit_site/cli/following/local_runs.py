@@ -10,7 +10,7 @@ from agents.approvals.uncertain_calls import unasked
 from agents.choices import Placement, RunStatus
 from agents.models import Run, Wait
 from agents.querysets import find_run
-from agents.runtime.executor import executor_of
+from agents.runtime.execution.executor import executor_of
 from heartbit_site.cli.backend.local import LocalBackend
 from heartbit_site.cli.following.approval_watcher import ApprovalWatcher
 from heartbit_site.cli.terminal.output import note

@@ -12,7 +12,7 @@ from django.db import connections
 from agents.actions.cancel_run import cancel_run
 from agents.live.follow import follow
 from agents.models import Run
-from agents.runtime.host import LocalHost
+from agents.runtime.execution.host import LocalHost
 from heartbit_site.base import orm
 from heartbit_site.base.os_user import terminal_user
 from heartbit_site.cli.following.local_runs import attendant_of, short_id

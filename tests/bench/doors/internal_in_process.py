@@ -9,7 +9,7 @@ import psutil
 
 from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_result
-from agents.runtime.host import LocalHost
+from agents.runtime.execution.host import LocalHost
 from heartbit_site.base import aio
 from tests.bench.checks import check
 from tests.bench.doors import Door

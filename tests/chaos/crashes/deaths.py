@@ -19,8 +19,8 @@ from agents.loop.model_calls import ModelCaller
 from agents.loop.ports import Committed
 from agents.runs.claims import ClaimedRun
 from agents.runs.lease import Lease
-from agents.runtime import run_executor
-from agents.runtime.toolbox import RunToolbox
+from agents.runtime.execution import run_executor
+from agents.runtime.toolset.toolbox import RunToolbox
 from tests.chaos.crashes.boundary import Boundary, read_plan
 from tests.chaos.crashes.wrapping import wrap, wrap_plain
 from tools import pipeline

@@ -11,7 +11,7 @@ from django.db import connection
 from agents.journal.events import Event, ToolStarted
 from agents.loop.journaled import JournaledState
 from agents.runs import install as functions
-from agents.runtime.sweeper import Sweeper
+from agents.runtime.recovery.sweeper import Sweeper
 from tests.chaos.crashes.wrapping import wrap, wrap_plain
 
 if TYPE_CHECKING:

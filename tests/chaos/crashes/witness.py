@@ -17,8 +17,8 @@ from agents.errors import LeaseLostError
 from agents.runs import lease
 from agents.runs.claims import ClaimedRun
 from agents.runs.lease import Lease
-from agents.runtime import run_executor
-from agents.runtime.control_session import ControlSession
+from agents.runtime.execution import run_executor
+from agents.runtime.recovery.control_session import ControlSession
 from tests.chaos.crashes.wrapping import wrap, wrap_plain
 
 if TYPE_CHECKING:

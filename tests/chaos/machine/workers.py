@@ -13,7 +13,7 @@ from agents.choices import Placement
 from agents.journal.events import decode_row, encode
 from agents.loop.state import RunState
 from agents.models import WorkerHeartbeat
-from agents.runtime.control_session import LOCK_CLASS
+from agents.runtime.recovery.control_session import LOCK_CLASS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

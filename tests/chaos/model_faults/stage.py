@@ -18,7 +18,7 @@ from agents.actions.start_run import start_run
 from agents.choices import TERMINAL, Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, ToolBinding
-from agents.runtime.host import LocalHost
+from agents.runtime.execution.host import LocalHost
 from heartbit_site.base import orm
 from heartbit_site.base.models import ProviderAccount, Workspace
 from tests.chaos.model_faults.observed import Case, Ledgers, Observed, observe

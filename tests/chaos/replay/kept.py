@@ -13,8 +13,8 @@ from agents.definitions import snapshot
 from agents.journal.events import decode_row
 from agents.loop import delegation
 from agents.loop.state import RunState
-from agents.runtime.conversation_history import to_messages
-from agents.runtime.offer import OfferedTools
+from agents.runtime.execution.conversation_history import to_messages
+from agents.runtime.toolset.offer import OfferedTools
 from heartbit_site.base.toolspec import Effect, ToolSpec
 from tests.chaos.replay.probe import Subject
 

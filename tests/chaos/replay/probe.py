@@ -17,9 +17,9 @@ from agents.loop.agent_engine import AgentEngine
 from agents.loop.effect_gate import EffectGate
 from agents.loop.journaled import JournaledState
 from agents.loop.ports import Committed, PendingSuspension, Ports
-from agents.runtime.lookups import CallLookups
-from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
-from agents.runtime.toolbox import RunToolbox
+from agents.runtime.rights.lookups import CallLookups
+from agents.runtime.toolset.stopped_tools import StoppedTools, WorkspaceStoppedTools
+from agents.runtime.toolset.toolbox import RunToolbox
 from heartbit_site.base.toolspec import ToolContext
 from tests.runs.serving import no_credentials, no_permissions, no_person, nothing_mixed
 from tools.result import ToolResult
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from agents.llm.messages import ChatRequest, StreamEvent, Usage
     from agents.loop.ports import Pending, ReadyCall
     from agents.loop.state import RunState
-    from agents.runtime.offer import OfferedTools
+    from agents.runtime.toolset.offer import OfferedTools
     from tools.pipeline import CallJournal, SuspendedCall
 
 #: What a clock says, not the loop.

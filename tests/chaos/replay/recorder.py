@@ -18,8 +18,8 @@ from agents.journal.events import encode
 from agents.live.follow import wait_for_end
 from agents.models import Run
 from agents.runs.history import load_history
-from agents.runtime.host import LocalHost
-from agents.runtime.offer import offered_tools
+from agents.runtime.execution.host import LocalHost
+from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base import orm
 from heartbit_site.base.models import Workspace
 from tests.chaos.replay import people

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents.journal.events import ModelDelayed, RunSucceeded
-from agents.runtime.definitions import Definitions
-from agents.runtime.engines import ENGINES
+from agents.runtime.execution.definitions import Definitions
+from agents.runtime.execution.engines import ENGINES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agents.loop.journaled import JournaledState
     from agents.loop.protocol import Outcome
-    from agents.runtime.active_run import ActiveRun
-    from agents.runtime.engines import EngineDependencies
+    from agents.runtime.execution.active_run import ActiveRun
+    from agents.runtime.execution.engines import EngineDependencies
 
 KIND = "echo"
 

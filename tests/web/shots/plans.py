@@ -9,8 +9,8 @@ from agents.models import Agent, Run
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus, Kind, Overlap, TaskType
 from scheduling.models import Firing, Schedule
+from scheduling.occurrences import build_recurrence
 from scheduling.querysets import database_now
-from scheduling.recurrence import build_recurrence
 
 if TYPE_CHECKING:
     from heartbit_site.base.audit import Actor

@@ -1,0 +1,39 @@
+"""Process that executes a local run tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.choices import Placement
+from agents.journal.events import RunStarted
+from agents.models import RunEvent, WorkerHeartbeat
+from agents.runtime.recovery.control_session import LOCK_CLASS
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+
+def executor_of(root_id: UUID) -> str | None:
+    """Return the live process, as ``host:pid``, that last executed a local tree.
+
+    None: the process has ended.
+    """
+    last = (
+        RunEvent.objects.filter(run__root_id=root_id, type=RunStarted.type)
+        .order_by("-at")
+        .values_list("payload__worker", flat=True)
+        .first()
+    )
+    if last is None:
+        return None
+    there = WorkerHeartbeat.objects.alive().filter(name=last, home=Placement.LOCAL)
+    holding = there.extra(
+        where=[
+            # Just after a kill the row is still fresh, but the kernel has freed the lock.
+            "EXISTS (SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
+            " WHERE l.locktype = 'advisory' AND l.granted AND d.datname = current_database()"
+            " AND l.classid = %s::oid AND l.objid = agents_workerheartbeat.id::oid)",
+        ],
+        params=[LOCK_CLASS],
+    )
+    return last if holding.exists() else None

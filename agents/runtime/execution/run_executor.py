@@ -1,0 +1,418 @@
+"""Claiming and execution of runs in one process: its pools, its claimed runs and their slices.
+
+Everything here lives on the process's one loop. ``execute`` is the only entry point: a wake-up
+names a run, the claim decides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, LiteralString
+
+import psycopg
+from pydantic import ValidationError
+
+from agents.choices import TERMINAL, Placement
+from agents.errors import LeaseLostError
+from agents.live.changes import EVERYWHERE, notify
+from agents.live.pubsub import RunPublisher
+from agents.loop.effect_gate import EffectGate
+from agents.loop.journaled import JournaledState
+from agents.loop.state import RunState
+from agents.runs.claims import Claimant, ClaimedRun, NextClaim, SuspectRun, claim
+from agents.runs.lease import Child, Lease
+from agents.runs.pool import Pool, open_pool
+from agents.runtime.execution.active_run import ActiveRun
+from agents.runtime.execution.conversation_history import to_messages
+from agents.runtime.execution.slice_runner import SliceRunner
+from agents.runtime.recovery import run_tasks
+from agents.runtime.recovery.control_session import ControlSession
+from agents.runtime.recovery.isolated_runs import Suspect
+from agents.runtime.toolset.stopped_tools import QUERY as STOPPED_TOOLS
+from agents.runtime.toolset.stopped_tools import StoppedTools
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from uuid import UUID
+
+    from psycopg.rows import DictRow
+
+    from agents.runtime.execution.dependencies import RuntimeDependencies
+
+logger = logging.getLogger(__name__)
+
+SLICE_SECONDS = 60.0  # then a run goes to the end of the queue, and its journal is checkpointed
+_SPARE_SECONDS = 2
+STOP_AGAIN_SECONDS = 1.0  # between the stops of a slice that has to leave
+
+_HELD = """
+    SELECT id, lease_token, cancel_requested, queue FROM agents_run
+    WHERE worker_id = %s AND status = 'running'
+"""
+_SUSPECTS = "SELECT id, crashes FROM agents_run WHERE id = ANY (%s) AND status = 'queued'"
+_UNWANTED = "SELECT * FROM heartbit_unwanted(%s)"
+_SPARE = """
+    SELECT heartbit_release(t.id, t.lease_token, 'worker lost', 0) FROM agents_run t
+    WHERE t.worker_id = %(worker)s AND t.status = 'running' AND t.id <> %(run)s
+          AND EXISTS (SELECT 1 FROM agents_run r WHERE r.id = %(run)s AND r.worker_id = %(worker)s
+                      AND r.status = 'running')
+"""
+_FORGET = "DELETE FROM agents_checkpoint WHERE run_id = %s RETURNING run_id"
+_NEXT = "SELECT ring, ring_queue FROM heartbit_ring_next(%s, %s)"
+_QUEUED = """
+    SELECT id FROM agents_run
+    WHERE root_id = ANY (%s) AND home = 'local' AND status = 'queued'
+          AND available_at <= clock_timestamp()
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorConfig:
+    """Configuration of a run executor.
+
+    Attributes:
+        database_url: Connection of the journal's pool.
+        direct_url: Connection of the control session; never through a transaction pooler.
+        slots: Largest number of runs held at once.
+        lease_seconds: Time without a heartbeat after which the process counts as lost.
+        default_model: ``provider:model`` for runs without a model of their own or their
+            workspace's.
+        explicit_model: ``provider:model`` from the environment, which overrides the workspace's.
+        drain_seconds: Longest wait of a shutdown for running effects.
+    """
+
+    database_url: str
+    direct_url: str
+    home: Placement
+    queues: tuple[str, ...]
+    slots: int
+    lease_seconds: float
+    default_model: str
+    explicit_model: str = ""
+    drain_seconds: float = 25.0
+
+
+class RunExecutor:
+    """Executor of runs, until it is stopped."""
+
+    def __init__(self, configuration: ExecutorConfig, dependencies: RuntimeDependencies) -> None:
+        self.configuration = configuration
+        self._dependencies = dependencies
+        self._pool: Pool = open_pool(configuration.database_url)
+        self._stopped_tools = StoppedTools()
+        self._slices = SliceRunner(self._pool, dependencies, self._stopped_tools)
+        self._active: dict[tuple[UUID, int], ActiveRun] = {}
+        self._orphans: set[tuple[UUID, int]] = set()
+        self._roots: set[UUID] = set()
+        self._draining = asyncio.Event()
+        self.control = ControlSession(
+            configuration.direct_url,
+            home=configuration.home,
+            queues=configuration.queues,
+            slots=configuration.slots,
+            lease_seconds=configuration.lease_seconds,
+            on_notice=self._notice,
+            on_lease_lost=self._lose_all,
+            on_beat=self._reconcile,
+        )
+
+    def adopt(self, root_id: UUID) -> None:
+        """Take care of a local run and its tree, which no other process does."""
+        self._roots.add(root_id)
+
+    @property
+    def in_flight(self) -> int:
+        """Number of runs held now."""
+        return len(self._active)
+
+    @property
+    def is_draining(self) -> bool:
+        """True once the process claims no more runs."""
+        return self._draining.is_set()
+
+    async def ping(self) -> None:
+        """Query the database.
+
+        Raises:
+            psycopg.Error: The database did not answer.
+        """
+        await self._rows("SELECT 1", ())
+
+    async def start(self) -> None:
+        """Open the pool and register; claims are possible from here on."""
+        await self._pool.open(wait=True)
+        await self._look_for_stopped_tools()
+        await self.control.start()
+        notify(EVERYWHERE, "fleet")
+
+    async def stop(self) -> None:
+        """Release all runs, then sign off."""
+        await self.drain()
+        await self.control.stop()
+        notify(EVERYWHERE, "fleet")
+        await self._pool.close()
+        self._dependencies.executor.shutdown(wait=False, cancel_futures=True)
+
+    async def drain(self) -> None:
+        """Claim no more runs and release every run to the queue.
+
+        Runs without a running effect are released at once; effects have ``drain_seconds`` to
+        finish.
+        """
+        self._draining.set()
+        self._dependencies.run_isolated.leave()
+        active = list(self._active.values())
+        for run in active:
+            run.stop("drain")
+        # What does not end in time is requeued by a sweeper, once this process has left.
+        until = time.monotonic() + self.configuration.drain_seconds
+        while active and (left := until - time.monotonic()) > 0:
+            await asyncio.wait([run.task for run in active], timeout=min(left, STOP_AGAIN_SECONDS))
+            active = [run for run in active if not run.task.done()]
+            for run in active:
+                run.stop("drain")  # again: a library below may have swallowed the first stop
+
+    def spare(self, culprit: UUID) -> None:
+        """Release all runs but the one that holds up the process, which is about to be killed.
+
+        They are not to blame, and the one that is left dies alone. Called in a thread; nothing here
+        waits for the loop, or long for the database.
+        """
+        try:
+            with psycopg.connect(
+                self.configuration.direct_url,
+                autocommit=True,
+                connect_timeout=_SPARE_SECONDS,
+                options=f"-c statement_timeout={1_000 * _SPARE_SECONDS}",
+            ) as connection:
+                connection.execute(_SPARE, {"worker": self.control.worker_id, "run": culprit})
+        except psycopg.Error as error:
+            logger.warning("the other runs of this worker count as crashed, too (%s)", error)
+
+    async def execute(self, run_id: UUID, task_id: str, *, alone: bool = False) -> str:
+        """Handle a wake-up: claim the run, or another one, and run one slice of it.
+
+        The last sub-agent to end wakes the run that delegated to it. That one is claimed at once,
+        with the end if the workspace has no limit: its slot is free, and a message would only take
+        time.
+
+        Args:
+            run_id: Run that the wake-up names.
+            task_id: Id of the Celery task, for the journal.
+            alone: True if this process executes only runs that it was started for, which may be
+                suspects.
+
+        Returns:
+            Outcome of the last slice, for the task's log.
+        """
+        run_tasks.work_for(run_id)
+        if self._draining.is_set() or not self.control.worker_id:
+            return "not now"  # the run is still queued; a sweep rings again
+        if any(active.claimed.id == run_id for active in self._active.values()):
+            return "at work"  # of a chord's body and its last part one comes too late
+        try:
+            claimed = await claim(self._pool, self._claimant(alone=alone), run_id, task_id=task_id)
+        except psycopg.Error as error:
+            # Whether it was claimed is unknown: ``_reconcile`` hands back what nobody works on.
+            logger.warning("no claim: the database is away (%s)", error)
+            return "database away"
+        return await self._serve(claimed, task_id, alone=alone)
+
+    async def _serve(
+        self, claimed: ClaimedRun | SuspectRun | None, task_id: str, *, alone: bool
+    ) -> str:
+        """Run a slice of a claimed run, then of the run that its end wakes; see ``execute``."""
+        if claimed is None:
+            return "nothing to do"
+        if isinstance(claimed, SuspectRun):
+            return await self._try_apart(claimed.id)
+        outcome, lease = await self._work_on(claimed, task_id, alone=alone)
+        if lease is None:
+            return outcome
+        if lease.next is not None:
+            return await self._serve(lease.next, task_id, alone=alone)
+        if lease.ring is not None:
+            if claimed.parent_id is not None and not alone and self._serves(lease.ring):
+                return await self.execute(lease.ring.id, task_id)
+            self._dependencies.waker.wake(lease.ring)
+        return outcome
+
+    async def _work_on(
+        self, claimed: ClaimedRun, task_id: str, *, alone: bool
+    ) -> tuple[str, Lease | None]:
+        """Run one slice of a claimed run; return its outcome, and its lease unless it was lost."""
+        run_tasks.work_for(claimed.id)
+        try:
+            active = self._hold(claimed, task_id, alone=alone)
+        except ValidationError:
+            return await self._forget_checkpoint(claimed), None
+        if self._draining.is_set():
+            # It began while the claim was on its way, so it did not see this run.
+            active.stop("drain")
+        loop = asyncio.get_running_loop()
+        long = loop.call_later(SLICE_SECONDS, active.gate.request_yield, "slice was long enough")
+        try:
+            outcome = await self._slices.run(active)
+        except LeaseLostError as lost:
+            logger.info("%s", lost)
+            return "lease lost", None
+        finally:
+            long.cancel()
+            del self._active[claimed.id, claimed.token]
+        self._committed(active, outcome)
+        if claimed.limited:
+            await self._ring_next(claimed.workspace_id)
+        return outcome, active.lease
+
+    def _serves(self, run: Child) -> bool:
+        """Return True if this process may claim the run."""
+        configuration = self.configuration
+        is_here = configuration.home is Placement.LOCAL or run.queue in configuration.queues
+        return is_here and not self._draining.is_set()
+
+    def _claimant(self, *, alone: bool) -> Claimant:
+        configuration = self.configuration
+        return Claimant(
+            worker_id=self.control.worker_id,
+            worker_name=self.control.worker_name,
+            home=configuration.home,
+            queues=configuration.queues,
+            default_model=configuration.default_model,
+            explicit_model=configuration.explicit_model,
+            # A local process harms nobody else's runs.
+            alone=alone or configuration.home is Placement.LOCAL,
+        )
+
+    async def _forget_checkpoint(self, claimed: ClaimedRun) -> str:
+        """Release a run without its checkpoint, which cannot be decoded; the journal can."""
+        logger.exception("the checkpoint of run %s cannot be read: it is forgotten", claimed.id)
+        await self._rows(_FORGET, (claimed.id,))
+        await self._rows(
+            "SELECT heartbit_release(%s, %s, 'no checkpoint', 0)", (claimed.id, claimed.token)
+        )
+        self._dependencies.waker.wake(Child(claimed.id, claimed.queue))
+        return "handed over"
+
+    def _next_claim(self, claimed: ClaimedRun, task_id: str, *, alone: bool) -> NextClaim | None:
+        """Return the claimant of the run that a sub-agent's end wakes; None: none with it.
+
+        In a workspace with a limit claims wait for each other, which must not happen under the
+        locks of the finish.
+        """
+        if claimed.parent_id is None or claimed.limited or alone:
+            return None
+        if self._draining.is_set() or not self.control.worker_id:
+            return None
+        return NextClaim(self._claimant(alone=alone), task_id)
+
+    def _hold(self, claimed: ClaimedRun, task_id: str, *, alone: bool) -> ActiveRun:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("execute() runs in a task")
+        publisher = RunPublisher(self._dependencies.publisher, claimed.id, claimed.token)
+        lease = Lease(
+            self._pool,
+            claimed,
+            executor=self._dependencies.executor,
+            on_commit=publisher.advanced,
+            next_claim=partial(self._next_claim, claimed, task_id, alone=alone),
+        )
+        state = claimed.restored() or RunState(conversation=to_messages(claimed.thread))
+        gate = EffectGate(self.control.wait_until_alive, task.cancel)
+        active = ActiveRun(claimed, task, lease, publisher, JournaledState(state, lease), gate)
+        self._active[claimed.id, claimed.token] = active
+        publisher.advanced(lease.last_seq)
+        notify(claimed.workspace_id, "runs")
+        return active
+
+    async def _reconcile(self) -> None:
+        """Compare the runs that the database says this process holds with its slices.
+
+        A claim whose answer was lost, or a slice that ended unexpectedly, leaves a run in the name
+        of a live process. It is released when two checks in a row find it. A cancel whose notice
+        was missed is found here as well.
+        """
+        await self._look_for_stopped_tools()
+        rows = await self._rows(_HELD, (self.control.worker_id,))
+        mine = {run.key: run for run in self._active.values()}
+        orphans: set[tuple[UUID, int]] = set()
+        for row in rows:
+            key = (row["id"], row["lease_token"])
+            if key not in mine:
+                orphans.add(key)
+                if key in self._orphans:
+                    await self._disown(row)
+            elif row["cancel_requested"]:
+                mine[key].stop("cancel")
+        self._orphans = orphans
+        for row in await self._rows(_UNWANTED, (self.control.worker_id,)):
+            unwanted = mine.get((row["run_id"], row["lease_token"]))
+            if unwanted is not None:
+                unwanted.gate.request_yield(row["reason"])
+                unwanted.stop("drain")
+        if self._roots:
+            for row in await self._rows(_QUEUED, (list(self._roots),)):
+                self._dependencies.waker.wake(Child(row["id"], ""))
+
+    async def _look_for_stopped_tools(self) -> None:
+        self._stopped_tools.update(await self._rows(STOPPED_TOOLS, ()))
+
+    async def _try_apart(self, run_id: UUID) -> str:
+        try:
+            await self._dependencies.run_isolated(run_id, self._find_suspects)
+        except psycopg.Error as error:
+            logger.warning("the database is away (%s): a sweep rings", error)
+            return "database away"
+        return "tried apart"
+
+    async def _find_suspects(self, run_ids: Collection[UUID]) -> list[Suspect]:
+        rows = await self._rows(_SUSPECTS, (list(run_ids),))
+        return [Suspect(row["id"], row["crashes"]) for row in rows]
+
+    async def _ring_next(self, workspace_id: int) -> None:
+        """Wake a run of a limited workspace, whose own wake-up may have come while it was full."""
+        try:
+            parameters = (workspace_id, list(self.configuration.queues))
+            for row in await self._rows(_NEXT, parameters):
+                self._dependencies.waker.wake(Child(row["ring"], row["ring_queue"]))
+        except psycopg.Error as error:
+            logger.warning("the database is away (%s): a sweep rings", error)
+
+    async def _disown(self, row: DictRow) -> None:
+        logger.warning("run %s was held by nobody: queued again", row["id"])
+        parameters = (row["id"], row["lease_token"], "held by nobody")
+        await self._rows("SELECT heartbit_release(%s, %s, %s, 0)", parameters)
+        self._dependencies.waker.wake(Child(row["id"], row["queue"]))
+
+    async def _rows(self, query: LiteralString, parameters: tuple[object, ...]) -> list[DictRow]:
+        async with self._pool.connection() as connection:
+            return await (await connection.execute(query, parameters)).fetchall()
+
+    def _committed(self, active: ActiveRun, outcome: str) -> None:
+        """Publish what may be known only once the slice's last transaction is durable."""
+        lease, claimed = active.lease, active.claimed
+        notify(claimed.workspace_id, "runs")
+        # A run that a worker holds has no open wait, so the end of a slice never closes one.
+        if lease.asks_people:
+            notify(claimed.workspace_id, "calls")
+        if outcome in TERMINAL:
+            active.publisher.ended(outcome, lease.end)
+            self._roots.discard(claimed.id)
+        if lease.children:
+            self._dependencies.waker.fan_out(lease.children, Child(claimed.id, claimed.queue))
+
+    def _notice(self, verb: str, run_id: UUID, root_id: UUID | None) -> None:
+        if verb == "cancel":
+            for active in self._active.values():
+                if active.claimed.id == run_id:
+                    active.stop("cancel")
+        elif verb == "ring" and root_id in self._roots:
+            self._dependencies.waker.wake(Child(run_id, ""))
+
+    def _lose_all(self) -> None:
+        for active in self._active.values():
+            active.stop("lease lost")

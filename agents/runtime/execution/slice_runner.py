@@ -1,0 +1,204 @@
+"""Execution of one slice of a claimed run, including its failures."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+from typing import TYPE_CHECKING
+
+import psycopg
+from pydantic import ValidationError
+
+from agents.errors import JournalAwayError, LeaseLostError
+from agents.journal.events import RunFailed
+from agents.loop import checkpoint
+from agents.runs.lease import ABOUT_THE_DATA, Child
+from agents.runtime.execution.engines import ENGINES, EngineDependencies
+from heartbit_site.base.database_faults import is_away
+from heartbit_site.base.errors import HeartbitError
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from agents.loop.protocol import Engine
+    from agents.runs.pool import Pool
+    from agents.runtime.execution.active_run import ActiveRun
+    from agents.runtime.execution.dependencies import RuntimeDependencies
+    from agents.runtime.toolset.stopped_tools import StoppedTools
+
+logger = logging.getLogger(__name__)
+
+DATABASE_RETRY_SECONDS = 0.5
+TOO_OLD_DELAY_SECONDS = 5.0
+MOST_DELAY_SECONDS = 30.0  # until a run is claimed again whose slices meet fault after fault
+MOST_FAULTS = 1_000
+CHECKPOINT_EVENTS = 200  # so many events since the last checkpoint are worth another one
+
+
+class SliceRunner:
+    """Runner of slices."""
+
+    def __init__(
+        self, pool: Pool, dependencies: RuntimeDependencies, stopped: StoppedTools
+    ) -> None:
+        self._pool = pool
+        self._dependencies = dependencies
+        self._sources = EngineDependencies(pool, dependencies, stopped)
+        self._faults: dict[UUID, int] = {}  # slices in a row that the database ended
+
+    async def run(self, active: ActiveRun) -> str:
+        """Run until the slice is over and return its outcome.
+
+        Raises:
+            LeaseLostError: Another worker has claimed the run.
+            asyncio.CancelledError: Celery stopped the task; the run is queued again.
+        """
+        try:
+            outcome = await self._work(active)
+        except LeaseLostError:
+            raise
+        except Exception as error:
+            if not _may_pass(error):
+                raise
+            reason = "no file left" if _lacks_files(error) else "database was away"
+            logger.warning("run %s: %s (%s)", active.claimed.id, reason, error)
+            return await self._outlast(active, reason)
+        self._faults.pop(active.claimed.id, None)
+        return outcome
+
+    async def _work(self, active: ActiveRun) -> str:
+        unreadable = await self._fold(active)
+        if unreadable:
+            return unreadable
+        build = ENGINES.get(active.claimed.kind)
+        if build is None:
+            return await self._leave_to_newer(active, f"is of the kind {active.claimed.kind}")
+        engine: Engine | None = None
+        try:
+            engine = await build(active, self._sources)
+            outcome = await engine.run()
+        except asyncio.CancelledError:
+            return await self._stopped(active, engine)
+        except LeaseLostError:
+            raise
+        except Exception as error:
+            if _may_pass(error):
+                raise
+            if isinstance(error, HeartbitError):
+                # The definition cannot be executed as it is: no further attempt will mend that.
+                return await self._failed(active, "definition", str(error))
+            logger.exception("run %s failed inside Heartbit", active.claimed.id)
+            message = f"An internal error ({type(error).__name__}) ended the run: see the log."
+            return await self._failed(active, "internal", message)
+        if outcome == "yielded":
+            return await self._hand_over(active, active.gate.yield_reason)
+        if outcome == "suspended":
+            self._dependencies.waker.suspended(Child(active.claimed.id, active.claimed.queue))
+            await self._checkpoint(active)
+        return outcome
+
+    async def _fold(self, active: ActiveRun) -> str:
+        """Fold the journal; return the slice's outcome if that fails, else an empty string."""
+        state = active.journaled.state
+        try:
+            history = active.claimed.history()
+        except (KeyError, ValidationError) as error:
+            return await self._leave_to_newer(active, f"has news from a newer Heartbit ({error})")
+        try:
+            for recorded in history:
+                state.fold(recorded)
+        except (KeyError, ValueError) as error:
+            logger.exception("the journal of run %s contradicts itself", active.claimed.id)
+            # Not through the fold, which is what failed; no worker can continue from here.
+            message = f"The run's journal contradicts itself ({error}): it cannot go on."
+            await active.lease.finish(RunFailed("internal", message))
+            return "failed"
+        return ""
+
+    async def _leave_to_newer(self, active: ActiveRun, why: str) -> str:
+        """Release a run that the newer workers of a rolling deploy can execute."""
+        logger.warning("run %s %s", active.claimed.id, why)
+        await active.lease.release("worker too old", delay_seconds=TOO_OLD_DELAY_SECONDS)
+        return "handed over"
+
+    async def _failed(self, active: ActiveRun, kind: str, message: str) -> str:
+        await active.journaled.fail(
+            RunFailed(kind, message, partial=active.journaled.state.partial)
+        )
+        return "failed"
+
+    async def _stopped(self, active: ActiveRun, engine: Engine | None) -> str:
+        if (
+            active.stop_reason is None
+        ):  # Celery's time limit, revoke or shutdown: another worker continues
+            await asyncio.shield(self._cut_off(active, engine, "stopped by Celery"))
+            raise asyncio.CancelledError
+        while active.task.uncancel():
+            pass  # a cancel may have overtaken a drain
+        if active.stop_reason == "cancel":
+            if engine is not None:
+                await engine.record_interrupted()
+            await active.journaled.cancel()
+            return "cancelled"
+        if active.stop_reason == "drain":
+            return await self._cut_off(active, engine, active.gate.yield_reason or "worker drains")
+        return "lease lost"
+
+    async def _cut_off(self, active: ActiveRun, engine: Engine | None, reason: str) -> str:
+        """Release a run whose model call may have been in flight."""
+        if engine is not None:
+            await engine.record_interrupted()
+        return await self._hand_over(active, reason)
+
+    async def _hand_over(self, active: ActiveRun, reason: str, *, delay_seconds: float = 0) -> str:
+        if not await active.lease.release(reason, delay_seconds=delay_seconds):
+            return "lease lost"
+        await self._checkpoint(active)
+        if not delay_seconds:  # else a sweep wakes it
+            self._dependencies.waker.wake(Child(active.claimed.id, active.claimed.queue))
+        return "handed over"
+
+    async def _checkpoint(self, active: ActiveRun) -> None:
+        """Store the fold of a long journal. The run is released, so the state is final."""
+        state = active.journaled.state
+        if state.folded_seq - active.claimed.checkpoint_seq < CHECKPOINT_EVENTS:
+            return
+        try:
+            encoded = checkpoint.encode(state)
+            await active.lease.checkpoint(state.folded_seq, checkpoint.FORMAT, encoded)
+        except psycopg.Error as error:
+            logger.warning("no checkpoint of run %s (%s)", active.claimed.id, error)
+
+    async def _outlast(self, active: ActiveRun, reason: str) -> str:
+        """Wait until the run can be released; its last write is unknown.
+
+        The first time it may be claimed again at once, because most often one connection was cut.
+        A fault that comes back, such as a disk that is full for one table, is given more time.
+        """
+        run_id = active.claimed.id
+        if len(self._faults) >= MOST_FAULTS:
+            self._faults.clear()  # of runs that others finished
+        times = self._faults[run_id] = self._faults.get(run_id, 0) + 1
+        delay = min(MOST_DELAY_SECONDS, 2.0 ** (times - 2)) if times > 1 else 0.0
+        while active.stop_reason not in ("lease lost", "drain") and not self._pool.closed:
+            try:
+                return await self._hand_over(active, reason, delay_seconds=delay)
+            except JournalAwayError:
+                await asyncio.sleep(DATABASE_RETRY_SECONDS)
+        return "lease lost"  # a sweeper requeues it, once this process has left
+
+
+def _may_pass(error: Exception) -> bool:
+    """Return True if the error says nothing of the run, and another slice may go on.
+
+    Statements of the runtime itself are never wrong: what PostgreSQL refuses of them, but for data
+    that it cannot hold, comes of tables of another version, as in a rolling deploy.
+    """
+    own = isinstance(error, psycopg.Error) and not isinstance(error, ABOUT_THE_DATA)
+    return isinstance(error, JournalAwayError) or own or is_away(error) or _lacks_files(error)
+
+
+def _lacks_files(error: Exception) -> bool:
+    """Return True if the process, or the machine, has opened as many files as it may."""
+    return isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)

@@ -1,0 +1,1 @@
+"""Files of a run: its folder, given files, and files of skills."""

@@ -1,0 +1,1 @@
+"""Memories that a run is given, and those that are extracted from it."""

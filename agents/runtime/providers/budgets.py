@@ -1,0 +1,264 @@
+"""Budgets of workspaces and agents: spent amounts in Postgres, reservations of calls in flight.
+
+A call first reserves and then reads the spent amounts: an amount that another call books in between
+counts twice for that moment, rather than not at all. The journal books usage in the transaction of
+the answer (``agents/runs/sql/budgets.sql``); only then is the reservation dropped.
+
+A workspace without budgets costs one query every ten seconds and process, as its accounts do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import psycopg
+
+from agents.llm.errors import BudgetSpentError, ThrottledError
+from agents.llm.wrappers.budget import Amount
+from agents.runtime.providers.ttl_cache import TTLCache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from psycopg.rows import DictRow
+
+    from agents.runs.pool import Pool
+    from agents.runtime.providers.reservations import Reservations
+
+logger = logging.getLogger(__name__)
+
+RESERVE_SECONDS = 60.0  # a killed worker's reservation is gone after this
+RENEW_SECONDS = 20.0
+HOLD_SECONDS = 2.0  # how long a call waits here for what others have reserved
+WAIT_SECONDS = 5.0  # and how long without a worker after that, until it looks again
+_UNBOUNDED = Amount(2**62, Decimal(2**62))
+
+_IDS = "SELECT id, agent_id FROM agents_budget WHERE workspace_id = %s"
+_LEFT = """
+    SELECT b.id, b.period, b.max_tokens, b.max_usd, coalesce(a.name, '') AS agent,
+           w.slug AS workspace, CASE WHEN b.from_tier THEN t.name ELSE '' END AS tier,
+           heartbit_spent_tokens(b) AS tokens, heartbit_spent_usd(b) AS usd
+    FROM agents_budget b JOIN base_workspace w ON w.id = b.workspace_id
+         LEFT JOIN base_tier t ON t.id = w.tier_id
+         LEFT JOIN agents_agent a ON a.id = b.agent_id
+    WHERE b.workspace_id = %s AND (b.agent_id IS NULL OR b.agent_id = %s) ORDER BY b.id
+"""
+# The next look at quotas reports it (agents/actions/send_quota_notices.py).
+_REFUSED = """
+    UPDATE agents_budget SET exceeded_period = date_trunc(period, clock_timestamp(), 'UTC')
+    WHERE id = %s AND exceeded_period IS DISTINCT FROM date_trunc(period, clock_timestamp(), 'UTC')
+    RETURNING id
+"""
+
+
+_Ids = tuple[tuple[int, int | None], ...]  # of a workspace's budgets, each with its agent's
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """A budget with the amount spent in this period.
+
+    Attributes:
+        whose: Owner for people, such as ``workspace default``.
+        tier: Name of the tier that sets the limit; else empty.
+    """
+
+    id: int
+    whose: str
+    period: str
+    max_tokens: int | None
+    max_usd: Decimal | None
+    spent: Amount
+    tier: str = ""
+
+    def left(self, reserved: Amount) -> Amount:
+        """Return the amount left, given the amount reserved."""
+        tokens, usd = _UNBOUNDED.tokens, _UNBOUNDED.usd
+        if self.max_tokens is not None:
+            tokens = self.max_tokens - self.spent.tokens - reserved.tokens
+        if self.max_usd is not None:
+            usd = self.max_usd - self.spent.usd - reserved.usd
+        return Amount(tokens, usd)
+
+    def __str__(self) -> str:
+        limits = []
+        if self.max_tokens is not None:
+            limits.append(f"{self.spent.tokens:,} of {self.max_tokens:,} tokens")
+        if self.max_usd is not None:
+            limits.append(f"{self.spent.usd:.4f} of {self.max_usd:.4f} US dollars")
+        kind = f"quota of tier {self.tier}" if self.tier else "budget"
+        return f"the {self.period}'s {kind} of {self.whose} ({', '.join(limits)})"
+
+    @property
+    def remedy(self) -> str:
+        """Way to get more before the period ends."""
+        if self.tier:
+            return "ask an operator for another tier"
+        return "raise it under Budgets in the admin"
+
+
+class Budgets:
+    """Budgets of all workspaces, for one process."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        reservations: Reservations,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._pool = pool
+        self.reservations = reservations
+        self._ids = TTLCache(self._read, name="budgets", clock=clock)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def allowance(self, workspace_id: int, agent_id: int, holder: str) -> RunAllowance:
+        """Return the allowance of one run; ``holder`` is a name that is unique to the run."""
+        return RunAllowance(self, workspace_id, agent_id, holder)
+
+    async def ids(self, workspace_id: int, agent_id: int) -> tuple[int, ...]:
+        """Return the budgets that a run of the agent counts against, cached for ten seconds."""
+        return _of(await self._ids.get(workspace_id), agent_id)
+
+    def peek(self, workspace_id: int, agent_id: int) -> tuple[int, ...] | None:
+        """Return the cached budgets that a run counts against; None if they must be read."""
+        known = self._ids.peek(workspace_id)
+        return None if known is None else _of(known.value, agent_id)
+
+    async def _read(self, workspace_id: int) -> _Ids:
+        rows = await self._rows(_IDS, (workspace_id,))
+        return tuple((row["id"], row["agent_id"]) for row in rows)
+
+    async def balances(self, workspace_id: int, agent_id: int) -> list[Balance]:
+        """Return the current balances of the budgets that a run counts against."""
+        rows = await self._rows(_LEFT, (workspace_id, agent_id))
+        return [_balance(row) for row in rows]
+
+    async def refused(self, budget: int) -> None:
+        """Store that the budget has too little left for a call in its current period."""
+        try:
+            await self._rows(_REFUSED, (budget,))
+        except psycopg.Error as error:
+            logger.warning("the refusal by budget %s was not stored (%s)", budget, error)
+
+    def soon(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        """Run a coroutine in the background."""
+        task = asyncio.create_task(work, name="budget")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _rows(self, query: str, parameters: tuple[object, ...]) -> list[DictRow]:
+        async with self._pool.connection() as connection:
+            return await (await connection.execute(query, parameters)).fetchall()
+
+
+class RunAllowance:
+    """``Allowance`` of one run."""
+
+    def __init__(self, budgets: Budgets, workspace_id: int, agent_id: int, holder: str) -> None:
+        self._budgets = budgets
+        self._workspace_id = workspace_id
+        self._agent_id = agent_id
+        self._holder = holder
+        self._ids: tuple[int, ...] = ()
+        self._amount = Amount()
+        self._dropping: asyncio.Task[None] | None = None
+
+    def is_known_unlimited(self) -> bool:
+        """See ``Allowance.is_free``."""
+        return self._budgets.peek(self._workspace_id, self._agent_id) == ()
+
+    async def has_budget(self) -> bool:
+        """See ``Allowance.is_bounded``."""
+        return bool(await self._budgets.ids(self._workspace_id, self._agent_id))
+
+    async def reserve(self, least: Amount, most: Amount) -> Amount:
+        """See ``Allowance.reserve``; waits briefly for others' reservations."""
+        if self._dropping is not None:
+            await asyncio.wait([self._dropping])  # it would take along what is reserved now
+            self._dropping = None
+        loop = asyncio.get_running_loop()
+        patience = loop.time() + HOLD_SECONDS
+        self._ids = await self._budgets.ids(self._workspace_id, self._agent_id)
+        granted: Amount | None = None
+        try:
+            while (granted := await self._try(least, most)) is None:
+                if loop.time() >= patience:
+                    raise ThrottledError(
+                        "The calls under way have reserved what is left of a budget; this one "
+                        f"waits {WAIT_SECONDS:g} seconds, or raise the budget.",
+                        retry_after=WAIT_SECONDS,
+                    )
+                await asyncio.sleep(random.uniform(0.05, 0.25))  # noqa: S311  no secret
+        finally:
+            if granted is None:
+                self.release()
+        return granted
+
+    async def _try(self, least: Amount, most: Amount) -> Amount | None:
+        """Reserve the amount available; None: others have reserved it, and nothing is reserved.
+
+        Raises:
+            BudgetSpentError: Too little is left even without others' reservations.
+        """
+        others = await self._put(most)
+        balances = await self._budgets.balances(self._workspace_id, self._agent_id)
+        left = most
+        for balance in balances:
+            left = left.at_most(balance.left(others.get(balance.id, Amount())))
+        if left.covers(most):
+            return most
+        if left.covers(least):
+            await self._put(left)
+            return left
+        await self._budgets.reservations.drop(self._ids, self._holder)
+        for balance in balances:
+            if not balance.left(Amount()).covers(least):
+                await self._budgets.refused(balance.id)
+                raise BudgetSpentError(
+                    f"Stopped because {balance} has too little left for another model call: "
+                    f"{balance.remedy}, or wait for the next {balance.period}."
+                )
+        return None
+
+    async def keep(self) -> None:
+        """See ``Allowance.keep``."""
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            await self._put(self._amount)
+
+    async def _put(self, amount: Amount) -> dict[int, Amount]:
+        self._amount = amount
+        return await self._budgets.reservations.put(
+            self._ids, self._holder, amount, seconds=RESERVE_SECONDS
+        )
+
+    def release(self) -> None:
+        """See ``Allowance.release``."""
+        if self._ids:
+            dropping = self._budgets.reservations.drop(self._ids, self._holder)
+            self._dropping = self._budgets.soon(dropping)
+            self._ids = ()
+
+
+def _of(ids: _Ids, agent_id: int) -> tuple[int, ...]:
+    return tuple(budget for budget, agent in ids if agent in (None, agent_id))
+
+
+def _balance(row: DictRow) -> Balance:
+    return Balance(
+        id=row["id"],
+        whose=f"agent {row['agent']}" if row["agent"] else f"workspace {row['workspace']}",
+        period=row["period"],
+        max_tokens=row["max_tokens"],
+        max_usd=row["max_usd"],
+        spent=Amount(row["tokens"], row["usd"]),
+        tier=row["tier"],
+    )

@@ -1,0 +1,1 @@
+"""Recovery from lost workers and silent loops: heartbeats, watches and isolated runs."""

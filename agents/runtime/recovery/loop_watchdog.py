@@ -1,0 +1,122 @@
+"""A watchdog that ends the process once its loop is silent.
+
+One coroutine that computes or blocks for ever holds up every run of the process, its heartbeats
+too, and no supervisor notices. The process is ended by SIGKILL, so that its runs are recovered
+like those of any killed worker, and a run that does it again ends in quarantine.
+
+Silence counts only while the process gets its share of a machine that runs: a thread counts its own
+ticks, which a stopped process, a suspended machine or one without a free processor does not make.
+Code that keeps the interpreter's lock stops that thread as well. Then a timer over the process's
+own processor time ends it, in the kernel and in C, without the lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from agents.runtime.recovery import run_tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from uuid import UUID
+
+logger = logging.getLogger(__name__)
+
+_TICKS: Final = 10  # within the time that the loop may be silent
+_LONGEST_TICK: Final = 1.0
+#: For the last words of the process, which may wait for a lock that the loop holds.
+_PARTING_SECONDS: Final = 5.0
+_STDERR: Final = 2
+_NANOSECONDS: Final = 1e9
+
+
+class LoopWatchdog:
+    """Watchdog over the loop that starts it.
+
+    Args:
+        seconds: Silence of the loop that ends the process; 0: it is not watched.
+        spare: Called with the run that holds the loop up, in a thread, before the process ends.
+    """
+
+    def __init__(self, seconds: float, spare: Callable[[UUID], None]) -> None:
+        self._seconds = seconds
+        self._tick = min(_LONGEST_TICK, seconds / _TICKS)
+        self._spare = spare
+        self._signs = 0  # of life
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Watch the running loop."""
+        if not self._seconds:
+            return
+        self._loop = asyncio.get_running_loop()
+        self._loop_thread = threading.get_ident()
+        self._schedule = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat")
+        run_tasks.watch(self._loop)
+        faulthandler.register(signal.SIGPROF, file=_STDERR, all_threads=True, chain=True)
+        self._give_sign()
+        self._thread = threading.Thread(target=self._watch, name="loop-watchdog", daemon=True)
+        self._thread.start()
+
+    async def stop(self) -> None:
+        """Watch no more."""
+        self._over.set()
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join)
+            self._thread = None
+            signal.setitimer(signal.ITIMER_PROF, 0)
+
+    def _give_sign(self) -> None:
+        self._signs += 1
+        if not self._over.is_set():
+            self._loop.call_later(self._tick, self._give_sign)
+
+    def _watch(self) -> None:
+        # In the time of all processors: other threads may compute beside the one with the lock.
+        allowance = self._seconds * len(os.sched_getaffinity(0))
+        silent, signs, waited, at = 0.0, 0, 0.0, time.monotonic()
+        while not self._over.wait(self._tick):
+            signal.setitimer(signal.ITIMER_PROF, allowance)
+            elapsed, at = time.monotonic() - at, time.monotonic()
+            starved, waited = max(0.0, self._waited() - waited), self._waited()
+            if self._signs != signs:
+                silent, signs = 0.0, self._signs
+                continue
+            silent += max(0.0, min(elapsed, 2 * self._tick) - starved)
+            if silent >= self._seconds:
+                self._end()
+
+    def _waited(self) -> float:
+        """Return the seconds that the loop's thread has waited for a processor in all."""
+        try:
+            return int(self._schedule.read_text().split()[1]) / _NANOSECONDS
+        except (OSError, IndexError):  # a kernel that does not count it
+            return 0.0
+
+    def _end(self) -> None:
+        """Say why, spare the other runs, and end the process."""
+        faulthandler.dump_traceback_later(_PARTING_SECONDS, exit=True, file=_STDERR)
+        run_id = run_tasks.running(self._loop)
+        frame = sys._current_frames().get(self._loop_thread)
+        logger.critical(
+            "The event loop has been silent for %g s, held up by %s: this worker ends itself.\n%s",
+            self._seconds,
+            "no run" if run_id is None else f"run {run_id}",
+            "".join(traceback.format_stack(frame)) if frame is not None else "",
+        )
+        try:
+            if run_id is not None:
+                self._spare(run_id)
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)

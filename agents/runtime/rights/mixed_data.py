@@ -1,0 +1,204 @@
+"""The rule on mixed data: after private data and text by outsiders, nothing is sent out unasked.
+
+What a tree of runs has read is in its journals, so the rule holds for the first call of a new turn,
+for sub-agents, and after a crash. Forks and later runs of a conversation continue what was read
+before them. Texts carry it further: a run has read what the writer of its agents' messages, or the
+run that planned it, had read, a channel's run its outsider's text, and a run that recalled memories
+what lies in them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from agents.choices import CallStatus, MixedData
+from agents.loop import delegation
+from agents.output import respond
+from agents.runs.pool import call
+from agents.runtime.files.folder import GIVEN
+from agents.runtime.rights.data_flow import FOLDER_READERS, TextSource, labels_of
+from heartbit_site.base.audit import BY_CHANNEL, BY_SCHEDULE
+from heartbit_site.base.query import fetch_named
+from heartbit_site.base.toolspec import UNDECLARED, Label, Origin
+from tools.http_messages import PRIVATE_HOST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from agents.runs.pool import Pool
+    from agents.runtime.rights.lookups import MixedDataRule
+    from heartbit_site.base.toolspec import ToolSpec
+
+# Calls that never reached their tool have read nothing.
+_READ = [CallStatus.OK, CallStatus.ERROR, CallStatus.TIMEOUT, CallStatus.UNCERTAIN]
+_OWN = frozenset({delegation.NAME, respond.NAME})  # what sub-agents have read is in their own calls
+_UNKNOWN: Final = UUID(int=0)
+# Roots of the trees whose texts a tree has read. A writer's run may be deleted: then its own id. A
+# scheduled run with hops was planned by an agent; its schedule may be deleted: then no run's id.
+_QUERY: Final = """
+    WITH RECURSIVE tree (id) AS (
+        SELECT %(root)s::uuid
+        UNION
+        SELECT found.id FROM tree t CROSS JOIN LATERAL (
+            SELECT e.root_id AS id
+            FROM agents_run r
+            JOIN agents_run e ON e.id = r.forked_from_id OR e.conversation_id = r.conversation_id
+            WHERE r.id = t.id
+            UNION ALL
+            SELECT coalesce(w.root_id, m.source_run_id)
+            FROM agents_run r
+            JOIN agents_inboxentry i ON i.run_id = r.id
+            JOIN agents_message m ON m.id = i.message_id
+            LEFT JOIN agents_run w ON w.id = m.source_run_id
+            WHERE r.root_id = t.id AND m.source_run_id IS NOT NULL
+            UNION ALL
+            SELECT coalesce(w.root_id, m.source_run_id)
+            FROM agents_message m LEFT JOIN agents_run w ON w.id = m.source_run_id
+            WHERE m.run_id = t.id AND m.source_run_id IS NOT NULL
+            UNION ALL
+            SELECT coalesce(w.root_id, s.created_by_run_id, %(unknown)s::uuid)
+            FROM agents_run r
+            LEFT JOIN scheduling_firing f ON f.run_id = r.id
+            LEFT JOIN scheduling_schedule s ON s.id = f.schedule_id
+            LEFT JOIN agents_run w ON w.id = s.created_by_run_id
+            WHERE r.id = t.id AND r.hops > 0 AND r.started_by LIKE %(schedule)s) found),
+    runs AS (SELECT r.* FROM tree t JOIN agents_run r ON r.root_id = t.id),
+    calls AS (
+        SELECT c.tool, r.workspace_id, r.agent, r.created_at
+        FROM runs r JOIN agents_toolcall c ON c.run_id = r.id WHERE c.status = ANY (%(read)s)
+        UNION ALL
+        SELECT %(recall)s, r.workspace_id, r.agent, r.created_at
+        FROM runs r
+        JOIN agents_runevent e ON e.run_id = r.id AND e.type = 'memories.recalled')
+    SELECT ARRAY(SELECT DISTINCT tool FROM calls) AS tools,
+           EXISTS (SELECT 1 FROM agents_workfile f WHERE f.call IN (%(given)s, '')
+                   AND f.root_id IN (SELECT id FROM tree)) AS given_files,
+           EXISTS (SELECT 1 FROM runs r JOIN agents_toolcall c ON c.run_id = r.id
+                   WHERE c.result LIKE %(private_host)s
+                   ) AS private_host,
+           EXISTS (SELECT 1 FROM runs r JOIN agents_agentversion v ON v.id = r.version_id
+                   CROSS JOIN LATERAL jsonb_array_elements(v.snapshot -> 'tools') g
+                   JOIN tools_cataloguetool k ON k.workspace_id = r.workspace_id
+                        AND k.name = g ->> 'name' AND k.server_id IS NOT NULL
+                   WHERE r.started_at IS NOT NULL) AS described,
+           EXISTS (SELECT 1 FROM runs WHERE started_by LIKE %(channel)s) AS from_channel,
+           EXISTS (SELECT 1 FROM tree t
+                   WHERE NOT EXISTS (SELECT 1 FROM agents_run r WHERE r.id = t.id)) AS is_partial,
+           EXISTS (SELECT 1 FROM calls c JOIN memory_memoryitem m ON m.workspace_id = c.workspace_id
+                   WHERE c.tool = %(recall)s AND m.from_outsiders AND m.agent IN ('', c.agent)
+                         AND (m.forgotten_at IS NULL OR m.forgotten_at > c.created_at))
+           OR EXISTS (SELECT 1 FROM runs r JOIN agents_runevent e ON e.run_id = r.id
+                      WHERE e.type = 'memories.recalled'
+                            AND (e.payload ->> 'from_outsiders')::boolean) AS recalled
+"""
+
+
+class ReadData:
+    """Sources of what a tree of runs has read.
+
+    Attributes:
+        private: Sources of private data, for people.
+        untrusted: Sources of text by outsiders, for people.
+    """
+
+    def __init__(self, row: Mapping[str, Any], find: Callable[[str], ToolSpec | None]) -> None:
+        names = sorted(set(row["tools"]) - _OWN)
+        # A tool that this process does not know may have read anything, and so may a deleted run.
+        labels = {name: _labels_of(find(name), row) for name in names}
+        facts = {
+            TextSource.DELETED_RUN: row["is_partial"],
+            TextSource.PRIVATE_HOST: row["private_host"],
+            TextSource.CHANNEL: row["from_channel"],
+            TextSource.MARKED_MEMORIES: row["recalled"],
+        }
+        labels |= {source.value: labels_of(source) for source, found in facts.items() if found}
+        self.private = [name for name, found in labels.items() if Label.PRIVATE in found]
+        self.untrusted = [name for name, found in labels.items() if Label.UNTRUSTED in found]
+        self._described = bool(row["described"])
+
+    @property
+    def is_mixed(self) -> bool:
+        """True if a text by outsiders could send private data out."""
+        return bool(self.private and (self.untrusted or self._described))
+
+    @property
+    def sources(self) -> str:
+        """Both sources, for people; descriptions of tools are named if there is nothing else."""
+        outsiders = self.untrusted or [TextSource.DESCRIPTIONS.value]
+        return (
+            f"private data ({_listed(self.private)}) and text by outsiders ({_listed(outsiders)})"
+        )
+
+    @property
+    def labels(self) -> frozenset[Label]:
+        """Labels of all that was read.
+
+        Descriptions of tools are not part of it: a manager has consented to them, and they are in
+        every run of their agents, all of whose memories would be marked.
+        """
+        sources = {Label.PRIVATE: self.private, Label.UNTRUSTED: self.untrusted}
+        return frozenset(label for label, names in sources.items() if names)
+
+
+def mixed_data_rule(
+    pool: Pool, root_id: UUID, *, setting: str, find: Callable[[str], ToolSpec | None]
+) -> MixedDataRule:
+    """Return the rule for the calls of one run; it reads the journals only if a call sends data.
+
+    Args:
+        pool: Connections to the journals.
+        root_id: Root of the run tree.
+        setting: The agent's ``mixed_data``.
+        find: Returns a tool of the run or of this process by the name that a model wrote.
+    """
+
+    async def reason(spec: ToolSpec) -> str | None:
+        if Label.OUTBOUND not in spec.labels or setting == MixedData.ALLOW:
+            return None
+        row = await call(pool, _QUERY, _parameters(root_id))
+        read = None if row is None else ReadData(row, find)
+        if read is None or not read.is_mixed:
+            return None
+        return f"{spec.name} sends data out, after {read.sources} were read."
+
+    return reason
+
+
+def labels_read(root_id: UUID, find: Callable[[str], ToolSpec | None]) -> frozenset[Label]:
+    """Return the labels of what a run tree has read so far, from a tool's thread."""
+    [row] = fetch_named(_QUERY, _parameters(root_id))
+    return ReadData(row, find).labels
+
+
+def reason_to_hold(root_id: UUID, find: Callable[[str], ToolSpec | None]) -> str:
+    """Return why an answer needs a person's consent to leave for an outsider; empty: none."""
+    [row] = fetch_named(_QUERY, _parameters(root_id))
+    read = ReadData(row, find)
+    return f"the run had read {read.sources}" if read.is_mixed else ""
+
+
+def _labels_of(spec: ToolSpec | None, row: Mapping[str, Any]) -> frozenset[Label]:
+    if spec is None:
+        return UNDECLARED
+    if spec.name in FOLDER_READERS and spec.origin is Origin.CODE and not row["given_files"]:
+        return frozenset()  # all files are the tree's own, and what it had read is known
+    return spec.labels
+
+
+def _parameters(root_id: UUID) -> dict[str, Any]:
+    return {
+        "root": root_id,
+        "read": _READ,
+        "channel": f"{BY_CHANNEL}%",
+        "schedule": f"{BY_SCHEDULE}%",
+        "unknown": _UNKNOWN,
+        "given": GIVEN,
+        "recall": TextSource.MEMORIES.value,
+        "private_host": f"%{PRIVATE_HOST}%",
+    }
+
+
+def _listed(names: Sequence[str], most: int = 5) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

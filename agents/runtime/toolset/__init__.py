@@ -1,0 +1,1 @@
+"""Tools of a run: those offered, the checks of each call, and its results."""
