@@ -66,6 +66,7 @@ class LoopWatchdog:
         run_tasks.watch(self._loop)
         faulthandler.register(signal.SIGPROF, file=_STDERR, all_threads=True, chain=True)
         self._give_sign()
+        self._wind_timer()  # here as well: a run may take the lock before the thread first ticks
         self._thread = threading.Thread(target=self._watch, name="loop-watchdog", daemon=True)
         self._thread.start()
 
@@ -82,12 +83,14 @@ class LoopWatchdog:
         if not self._over.is_set():
             self._loop.call_later(self._tick, self._give_sign)
 
-    def _watch(self) -> None:
+    def _wind_timer(self) -> None:
         # In the time of all processors: other threads may compute beside the one with the lock.
-        allowance = self._seconds * len(os.sched_getaffinity(0))
+        signal.setitimer(signal.ITIMER_PROF, self._seconds * len(os.sched_getaffinity(0)))
+
+    def _watch(self) -> None:
         silent, signs, waited, at = 0.0, 0, 0.0, time.monotonic()
         while not self._over.wait(self._tick):
-            signal.setitimer(signal.ITIMER_PROF, allowance)
+            self._wind_timer()
             elapsed, at = time.monotonic() - at, time.monotonic()
             starved, waited = max(0.0, self._waited() - waited), self._waited()
             if self._signs != signs:
