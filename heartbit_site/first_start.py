@@ -19,7 +19,7 @@ from heartbit_site.base.models import Workspace
 from heartbit_site.base.query import execute
 from heartbit_site.extra_apps import load_left_out_apps
 from heartbit_site.workspaces import find_workspace
-from tools import discovery
+from tools.definitions import discovery
 
 MIGRATION_LOCK = 7701  # one process migrates, the others wait
 DEFAULT_WORKSPACE = "default"
@@ -102,7 +102,7 @@ def _take_tools() -> None:
     # Slow to import, for the processes that know the tools.
     from agents.actions.record_shipped_skills import record_shipped_skills  # noqa: PLC0415
     from agents.actions.republish_agents import republish_agents  # noqa: PLC0415
-    from tools.catalogue import record_installed  # noqa: PLC0415
+    from tools.definitions.catalogue import record_installed  # noqa: PLC0415
 
     record_installed()
     record_shipped_skills()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heartbit_site.base.access import NoWorkspaceError
 from heartbit_site.base.models import Workspace
-from tools.near_names import hint
+from tools.texts.near_names import hint
 
 MOST_LISTED = 10
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tools.catalogue import record_installed
-from tools.registry import registry
+from tools.definitions.catalogue import record_installed
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     import pytest

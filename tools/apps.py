@@ -12,7 +12,7 @@ class ToolsConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the tools of the installation, unless that was postponed."""
-        from tools import discovery
+        from tools.definitions import discovery
 
         if not discovery.is_postponed():
             discovery.discover()

@@ -16,7 +16,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from heartbit_site.base.errors import ConfigurationError
-from tools.near_names import hint
+from tools.texts.near_names import hint
 
 if TYPE_CHECKING:
     from typing import TypeAlias

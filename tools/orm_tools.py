@@ -32,8 +32,8 @@ from heartbit_site.base.errors import (
     NotFoundError,
 )
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, ToolSpec
+from tools.calls.permissions import permitted, refusal
 from tools.model_fields import field_of, schema_of, value_of, writable
-from tools.permissions import permitted, refusal
 
 if TYPE_CHECKING:
     from tools.model_fields import ModelField

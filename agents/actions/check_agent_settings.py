@@ -18,7 +18,7 @@ from agents.definitions.spec import GROUPS, AgentSpec
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.reads.agent_settings import table_of
 from agents.reads.grantable_tools import grantable
-from tools.catalogue import catalogue
+from tools.definitions.catalogue import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

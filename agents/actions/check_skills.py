@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from agents.definitions.server_grants import expand, names_in
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.reads.skills import current_versions, skills_in
-from tools.catalogue import catalogue
 from tools.credentials.choice import unmet_need
-from tools.near_names import hint
+from tools.definitions.catalogue import catalogue
+from tools.texts.near_names import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

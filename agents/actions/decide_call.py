@@ -28,10 +28,10 @@ from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.untrusted import clean_text
-from tools import call_parsing, questions
-from tools.approval import digest as digest_of
-from tools.catalogue import catalogue
-from tools.result import ToolResult
+from tools.calls import call_parsing, questions
+from tools.calls.approval import digest as digest_of
+from tools.calls.result import ToolResult
+from tools.definitions.catalogue import catalogue
 
 if TYPE_CHECKING:
     from datetime import datetime

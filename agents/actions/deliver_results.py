@@ -36,9 +36,9 @@ from agents.reads.artifacts import find_artifact
 from agents.reads.versions import definition_of
 from agents.runtime.rights.data_flow import ENDINGS
 from agents.runtime.rights.mixed_data import reason_to_hold
-from tools.catalogue import catalogue
+from tools.definitions.catalogue import catalogue
+from tools.definitions.registry import resolve
 from tools.mail.errors import MailServerError
-from tools.registry import resolve
 
 if TYPE_CHECKING:
     from agents.delivery.mail import ResultEmail

@@ -21,12 +21,12 @@ from agents.runtime.toolset.call_context import context_factory
 from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base.query import fetch_one
 from heartbit_site.base.toolspec import Effect
-from tools import pipeline
-from tools.approval import digest as digest_of
+from tools.calls import pipeline
+from tools.calls.approval import digest as digest_of
+from tools.calls.pipeline import PreparedCall
+from tools.calls.result import ToolResult
 from tools.credentials.choice import choose
-from tools.pipeline import PreparedCall
-from tools.registry import registry
-from tools.result import ToolResult
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from agents.dry_runs.changes_view import DryRunOut

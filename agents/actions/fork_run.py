@@ -35,9 +35,9 @@ from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.query import fetch_one
 from heartbit_site.base.untrusted import clean_text
-from tools import call_parsing
-from tools.catalogue import catalogue
-from tools.result import ToolResult
+from tools.calls import call_parsing
+from tools.calls.result import ToolResult
+from tools.definitions.catalogue import catalogue
 
 if TYPE_CHECKING:
     from uuid import UUID

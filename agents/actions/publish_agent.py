@@ -15,9 +15,9 @@ from agents.models import Agent, AgentVersion
 from agents.reads.agent_settings import spec_of
 from agents.reads.skills import current_versions, pinned
 from heartbit_site.base.audit import SYSTEM, Actor, record_on
-from tools import definitions
-from tools.catalogue import catalogue
-from tools.registry import definition_hash
+from tools.definitions import stored as definitions
+from tools.definitions.catalogue import catalogue
+from tools.definitions.registry import definition_hash
 
 
 @dataclass(frozen=True, slots=True)

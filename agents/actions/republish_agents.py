@@ -15,8 +15,8 @@ from agents.models import Agent
 from agents.reads.skills import skills_in
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.errors import ConfigurationError
-from tools.catalogue import catalogue
-from tools.registry import definition_hash
+from tools.definitions.catalogue import catalogue
+from tools.definitions.registry import definition_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,7 +24,7 @@ from agents.reads.skills import current_versions
 from agents.reads.versions import find_version
 from heartbit_site.base import audit
 from heartbit_site.base.errors import ConflictError
-from tools.catalogue import catalogue
+from tools.definitions.catalogue import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

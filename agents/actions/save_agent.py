@@ -29,7 +29,7 @@ from agents.reads.versions import find_editable
 from heartbit_site.base import audit
 from heartbit_site.base.errors import ConflictError, Remedy
 from heartbit_site.base.models import AuditEntry, Workspace
-from tools.catalogue import catalogue
+from tools.definitions.catalogue import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -26,7 +26,7 @@ from heartbit_site.base.admin.actions import dialog, page_action
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.saved_by_verb import VerbAdmin
 from heartbit_site.base.admin.themed import tabs
-from tools.catalogue import catalogue
+from tools.definitions.catalogue import catalogue
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

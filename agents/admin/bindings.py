@@ -25,7 +25,7 @@ from agents.reads.agent_settings import grant_table_of
 from heartbit_site.base.admin.themed import StackedInline
 from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.toolspec import Effect
-from tools.catalogue import catalogue
+from tools.definitions.catalogue import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

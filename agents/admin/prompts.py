@@ -20,7 +20,7 @@ from heartbit_site.base.admin.columns import clock
 from heartbit_site.base.admin.permissions import permissions_for
 from heartbit_site.base.effect_text import UNCERTAIN_CALL
 from heartbit_site.base.visible_text import visible
-from tools.answer_form import without_form
+from tools.calls.answer_form import without_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

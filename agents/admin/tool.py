@@ -34,9 +34,9 @@ from heartbit_site.base.credentials import credential_types
 from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.toolspec import Effect, Label
+from tools.definitions.packages import broken_packages
+from tools.definitions.registry import registry
 from tools.models import CatalogueTool
-from tools.packages import broken_packages
-from tools.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,7 @@ from agents.errors import ArtifactNotFoundError
 from agents.models import Run
 from agents.querysets import stored_artifacts
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
-from tools.text_parts import describe_part
+from tools.texts.text_parts import describe_part
 
 _FRAME_BYTES = 120  # the line above the text
 

@@ -8,8 +8,8 @@ from agents.reads.pinned_tools import pinned_tool
 from agents.reads.versions import definition_of
 from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base.errors import ConfigurationError
-from tools import questions
-from tools.catalogue import catalogue
+from tools.calls import questions
+from tools.definitions.catalogue import catalogue
 
 if TYPE_CHECKING:
     from agents.models import ToolCall

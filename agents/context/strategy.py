@@ -16,7 +16,7 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, ClassVar
 
 from heartbit_site.base.errors import ConfigurationError
-from tools.near_names import closest
+from tools.texts.near_names import closest
 
 MAX_SIZE = 1_000_000_000
 

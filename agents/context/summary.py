@@ -20,7 +20,7 @@ from agents.context.tokens import BYTES_PER_TOKEN, MESSAGE_OVERHEAD, estimate_al
 from agents.context.transcript import quote, transcript
 from agents.llm.messages import Message, UserMessage
 from heartbit_site.base.untrusted import clean_text
-from tools.result import truncate
+from tools.calls.result import truncate
 
 if TYPE_CHECKING:
     from agents.context.strategy import Summarize

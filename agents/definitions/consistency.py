@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agents.definitions.spec import CODE_MODE_TOOLS, CODE_TOOL
 from agents.definitions.validators import unknown_tool
-from tools.near_names import hint
+from tools.texts.near_names import hint
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

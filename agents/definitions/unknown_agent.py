@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.errors import AgentNotFoundError
-from tools.near_names import hint
+from tools.texts.near_names import hint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

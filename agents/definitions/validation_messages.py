@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from agents.definitions.validators import KEYS_BELONG
 from heartbit_site.base.errors import ConfigurationError
-from tools.near_names import hint
+from tools.texts.near_names import hint
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

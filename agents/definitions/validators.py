@@ -25,7 +25,7 @@ from heartbit_site.base.untrusted import (
     parse_untrusted_json,
 )
 from memory.scoring import PARTS as MEMORY_PARTS
-from tools.near_names import closest, hint
+from tools.texts.near_names import closest, hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -15,12 +15,12 @@ from agents.dry_runs.changes_view import DryRunOut
 from agents.dry_runs.limits import Limits
 from agents.errors import DryRunStoppedError
 from agents.runtime.toolset.transactional import execute_transactional
-from tools.result import truncate
+from tools.calls.result import truncate
 
 if TYPE_CHECKING:
     from agents.dry_runs.changes_view import TableChangeOut
     from agents.dry_runs.transaction_diff import Start
-    from tools.pipeline import PreparedCall
+    from tools.calls.pipeline import PreparedCall
 
 TOOL_SECONDS = 5.0
 LOCK_SECONDS = 1.0

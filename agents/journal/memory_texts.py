@@ -22,7 +22,7 @@ from agents.journal.events import (
     ToolFinished,
     WaitResolved,
 )
-from tools.registry import same_name
+from tools.definitions.registry import same_name
 
 if TYPE_CHECKING:
     from agents.journal.events import Event

@@ -15,9 +15,9 @@ from agents.models.pause import Pause, PauseKind
 from agents.models.worker import WorkerHeartbeat
 from heartbit_site.base.errors import Remedy
 from heartbit_site.base.queues import serve_command
-from tools.catalogue import catalogue
+from tools.definitions.catalogue import catalogue
 from tools.models import CatalogueTool
-from tools.near_names import closest
+from tools.texts.near_names import closest
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

@@ -7,14 +7,14 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from agents.journal.events import ToolFinished, ToolStarted
-from tools.result import ToolResult
+from tools.calls.result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agents.journal.events import Event
     from agents.loop.journaled import JournaledState
-    from tools.pipeline import SuspendedCall
+    from tools.calls.pipeline import SuspendedCall
 
 ARRIVE_SECONDS: Final = 0.05  # until every call of a batch has its thread; they were free just now
 #: Age of the answer up to which a call begins on it; else a cancel may have come since.

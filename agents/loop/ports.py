@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from agents.llm.messages import Message, StreamEvent, ToolCall, ToolDefinition, Usage
     from agents.llm.protocol import ChatModel
     from heartbit_site.base.suspensions import QuestionReply, Suspension, WaitOutcome
-    from tools.pipeline import CallJournal, PreparedCall, SuspendedCall
-    from tools.result import ToolResult
+    from tools.calls.pipeline import CallJournal, PreparedCall, SuspendedCall
+    from tools.calls.result import ToolResult
     from tools.scripts.steps import EndedScript, PausedScript
 
 

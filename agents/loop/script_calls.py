@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from agents.journal.events import ScriptCalled, ToolFinished
 from agents.llm.messages import ToolCall
 from heartbit_site.base.toolspec import Effect
-from tools.result import answer
+from tools.calls.result import answer
 from tools.scripts.steps import PausedScript
 
 if TYPE_CHECKING:

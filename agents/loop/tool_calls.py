@@ -23,8 +23,8 @@ from heartbit_site.base import aio
 from heartbit_site.base.database_faults import is_away
 from heartbit_site.base.suspensions import QuestionReply
 from heartbit_site.base.toolspec import Effect
-from tools.pipeline import SuspendedCall
-from tools.result import ToolResult
+from tools.calls.pipeline import SuspendedCall
+from tools.calls.result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

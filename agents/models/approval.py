@@ -79,7 +79,7 @@ class Decision(models.Model):
     Attributes:
         wait_key: Key of the resolved wait: ``approval:CALL``, or ``outcome:CALL:N`` for the
             resolution of an uncertain call.
-        digest: SHA-256 of the call as displayed (``tools.approval``).
+        digest: SHA-256 of the call as displayed (``tools.calls.approval``).
         executed_digest: SHA-256 of the call as it runs; differs from ``digest`` if a person edited
             the arguments, empty if nothing runs.
         arguments: Arguments edited by a person, or those of a question with its answer, as JSON

@@ -16,8 +16,8 @@ from agents.models import Run
 from agents.reads.agent_view import AgentQueueOut, AgentStatusOut, AgentToolsOut, WorkingRunOut
 from agents.reads.metrics import AgentOverview, agents_with_metrics
 from agents.reads.versions import find_editable
-from tools.catalogue import catalogue
-from tools.registry import definition_hash
+from tools.definitions.catalogue import catalogue
+from tools.definitions.registry import definition_hash
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

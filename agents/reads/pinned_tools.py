@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agents.querysets import shown_tool
 from heartbit_site.base.argument_order import in_schema_order
-from tools import definitions
+from tools.definitions import stored as definitions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ from agents.definitions.definition import PinnedSkill
 from agents.errors import SkillNotFoundError
 from agents.models import Agent, Skill
 from heartbit_site.base.errors import Remedy
-from tools.near_names import closest
+from tools.texts.near_names import closest
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -16,7 +16,7 @@ from heartbit_site.config.sections import (
     RetrySection,
     ServerSection,
 )
-from tools.mcp.server_spec import McpServerSpec
+from tools.server_spec import McpServerSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -17,9 +17,9 @@ from agents.definitions.validators import PROVIDER_NAMES, unknown_tool
 from agents.llm.providers import PROVIDERS
 from heartbit_site.config.sections import OrchestratorSection
 from scheduling.spec import KINDS
-from tools.mcp.server_spec import ADDRESS, address_fault, program_fault, tool_prefix
-from tools.near_names import hint
-from tools.registry import registry
+from tools.definitions.registry import registry
+from tools.server_spec import ADDRESS, address_fault, program_fault, tool_prefix
+from tools.texts.near_names import hint
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from agents.definitions.spec import AgentSpec
     from scheduling.spec import ScheduleSpec
-    from tools.mcp.server_spec import McpServerSpec
+    from tools.server_spec import McpServerSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

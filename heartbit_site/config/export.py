@@ -16,8 +16,8 @@ from heartbit_site.config.build import INHERITED
 from scheduling.models import Schedule
 from scheduling.spec import SETTINGS as SCHEDULE_SETTINGS
 from scheduling.spec import ScheduleSpec
-from tools.mcp.server_spec import McpServerSpec
 from tools.models import McpServer
+from tools.server_spec import McpServerSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Set

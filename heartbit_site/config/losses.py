@@ -12,8 +12,8 @@ from agents.reads.agent_settings import table_of
 from scheduling.models import Schedule
 from scheduling.spec import KINDS, ScheduleSpec
 from scheduling.spec import SETTINGS as SCHEDULE_SETTINGS
-from tools.mcp.server_spec import McpServerSpec
 from tools.models import McpServer
+from tools.server_spec import McpServerSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

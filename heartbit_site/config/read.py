@@ -29,8 +29,8 @@ from heartbit_site.config.sections import (
     ProviderSection,
     ServerSection,
 )
-from tools.catalogue import catalogue
-from tools.mcp.server_spec import McpServerSpec
+from tools.definitions.catalogue import catalogue
+from tools.server_spec import McpServerSpec
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -9,7 +9,7 @@ from pydantic import AliasPath, ConfigDict, Field
 from heartbit_site.base.view import Time, View
 from heartbit_site.contract.model import Body, Name, Page, Word, without_defaults
 from heartbit_site.contract.operation import MANAGE, READ_AGENTS, Operation
-from tools.mcp.server_spec import McpServerSettings, McpServerSpec
+from tools.server_spec import McpServerSettings, McpServerSpec
 
 State = Literal[
     "not read yet", "refreshing", "interrupted", "failed", "changed", "to be refreshed", "read"

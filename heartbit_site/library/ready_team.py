@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from heartbit_site.base.query import fetch_one
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

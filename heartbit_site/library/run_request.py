@@ -27,7 +27,7 @@ from heartbit_site.library import team as teams
 from heartbit_site.library.ready_team import ReadyTeam
 from heartbit_site.library.tool_sources import ResolvedTool, register
 from heartbit_site.workspaces import find_workspace
-from tools.registry import definition_hash, registry
+from tools.definitions.registry import definition_hash, registry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,7 +12,7 @@ from agents.definitions.spec import ToolGrant
 from agents.definitions.validation_messages import sentence_of
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import Origin, ToolSpec, spec_of
-from tools.registry import marked, registry
+from tools.definitions.registry import marked, registry
 
 Tool = str | ToolSpec | Callable[..., Any]
 

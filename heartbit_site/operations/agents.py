@@ -26,7 +26,7 @@ from heartbit_site.contract.agents import (
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
 from heartbit_site.contract.operation import Answered
 from heartbit_site.operations.paging import page
-from tools.near_names import closest
+from tools.texts.near_names import closest
 
 
 def list_agents(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> AgentsOut:

@@ -55,7 +55,7 @@ from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.contract.operation import PendingAnswer
 from heartbit_site.operations.calls import find_call
 from heartbit_site.operations.paging import list_page, page
-from tools.catalogue import catalogue
+from tools.definitions.catalogue import catalogue
 
 #: What is stored and answered, by what a request says.
 RESOLUTIONS = {

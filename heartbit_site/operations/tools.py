@@ -17,9 +17,9 @@ from heartbit_site.contract.runs import RunDetailOut
 from heartbit_site.contract.tools import ToolDetailOut, ToolOut, ToolsOut, ToolTrialIn
 from heartbit_site.operations.paging import page_of
 from heartbit_site.operations.run_views import detail_of_new
-from tools.catalogue import catalogue
-from tools.near_names import hint
-from tools.registry import definition_hash, registry, resolve
+from tools.definitions.catalogue import catalogue
+from tools.definitions.registry import definition_hash, registry, resolve
+from tools.texts.near_names import hint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

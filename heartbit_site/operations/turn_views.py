@@ -32,8 +32,8 @@ from heartbit_site.contract.turns import (
     TurnRowOut,
     UserMessageOut,
 )
-from tools.catalogue import catalogue
-from tools.registry import definition_hash, resolve
+from tools.definitions.catalogue import catalogue
+from tools.definitions.registry import definition_hash, resolve
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -20,8 +20,8 @@ from agents.reads.pinned_tools import in_tool_order
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.untrusted import UntrustedJSONError
 from heartbit_site.base.visible_text import visible
-from tools.answer_form import explained, without_form
-from tools.questions import read_answer
+from tools.calls.answer_form import explained, without_form
+from tools.calls.questions import read_answer
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse

@@ -28,7 +28,7 @@ from scheduling.querysets import database_now
 from scheduling.rescheduling import changes_next_occurrence, skip_unprocessed
 from scheduling.rules import UnusableError
 from scheduling.spec import KINDS, SETTINGS, CheckedSpec
-from tools.catalogue import catalogue
+from tools.definitions.catalogue import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

@@ -15,7 +15,7 @@ from tests.admin import rows
 from tests.admin.forms import filled
 from tests.installed import uninstall
 from tests.versions.conftest import keeper
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from django.test import Client

@@ -15,7 +15,7 @@ from agents.models import Agent
 from heartbit_site.base.models import Membership, Role, Workspace
 from tests.admin.forms import filled, filled_undrawn
 from tests.clients import Client
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 pytestmark = pytest.mark.django_db
 

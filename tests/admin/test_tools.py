@@ -15,8 +15,8 @@ from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Role, Workspace
 from tests.admin import rows
 from tests.clients import Client
-from tools import packages
-from tools.catalogue import record_installed
+from tools.definitions import packages
+from tools.definitions.catalogue import record_installed
 from tools.models import CatalogueTool
 
 if TYPE_CHECKING:

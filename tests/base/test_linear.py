@@ -19,10 +19,10 @@ from heartbit_site.base.visible_text import visible
 from heartbit_site.config.malformed import describe
 from memory.knowledge.readers.pdf import _place_of
 from tests.pace import within
+from tools.definitions.registry import resolve
 from tools.mail.headers import decode_words, split_header
 from tools.mail.parts import read_body
-from tools.near_names import closest
-from tools.registry import resolve
+from tools.texts.near_names import closest
 
 pytestmark = pytest.mark.paced
 

@@ -31,7 +31,7 @@ from tests.bench.workloads import SOLO, WORKLOADS
 from tests.clusters import durable
 from tests.fleet import wait_until
 from tests.server_process import ROOT
-from tools.registry import marked
+from tools.definitions.registry import marked
 
 if TYPE_CHECKING:
     from pathlib import Path

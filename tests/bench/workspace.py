@@ -13,7 +13,7 @@ from agents.models.agent import unlimited
 from heartbit_site.base.models import Workspace
 from tests.bench.toolbox import agent_tools
 from tests.bench.workloads import LEAD, MEMBERS, MODEL, SOLO, SYSTEM_PROMPT, TOOLS, WORKER
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -11,7 +11,7 @@ from agents.models import Agent, ToolBinding
 from heartbit_site.base.models import Workspace
 from tests.chaos.journals import CAREFUL
 from tests.chaos.toolbox import agent_tools
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

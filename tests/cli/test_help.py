@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HELP_CPU_SECONDS = 0.4
 SLOW = ("django", "celery", "psycopg", "rich", "httpx", "pydantic", "redis")
 SLOW_TO_LIST = (
-    *("httpx", "ninja", "mcp", "redis", "tools.pipeline", "tools.agent_tools"),
+    *("httpx", "ninja", "mcp", "redis", "tools.calls.pipeline", "tools.agent_tools"),
     *("agents.agent_tools", "agents.journal.events", "heartbit_site.operations.runs"),
     *("django.contrib.admin", "celery", "scheduling", "heartbit_site.base.toolspec"),
 )

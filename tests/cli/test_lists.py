@@ -26,7 +26,7 @@ from heartbit_site.cli.main import COMMANDS
 from heartbit_site.cli.terminal.errors import USAGE
 from heartbit_site.cli.terminal.invocation import INVOCATION
 from tests.command import HEARTBIT
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,13 @@ COMMANDS = (
     *("channels list", "keys list", "users list", "audit verify", "fleet status"),
 )
 #: Of what the other apps need, and of apps that are not loaded.
-LEFT_OUT = ("celery", "django_celery_beat", "django.contrib.admin", "scheduling", "tools.pipeline")
+LEFT_OUT = (
+    "celery",
+    "django_celery_beat",
+    "django.contrib.admin",
+    "scheduling",
+    "tools.calls.pipeline",
+)
 _RUN = f"""
 import sys
 from heartbit_site.cli.main import main

@@ -18,7 +18,7 @@ from heartbit_site.config.read import parse
 from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.sections import AgentSection
 from heartbit_site.config.toml_text import value
-from tools.mcp.server_spec import McpServerSpec
+from tools.server_spec import McpServerSpec
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs/howto/heartbit-toml.md").read_text()

@@ -30,7 +30,7 @@ from tests.evals.conversations import (
 from tests.evals.stage import AGENT, Stage
 from tests.runtime.desk import agent_tools
 from tests.server_process import ServerProcess
-from tools.registry import marked, registry
+from tools.definitions.registry import marked, registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from heartbit_site.library import Heartbit, shared_host
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -413,7 +413,7 @@ def test_an_edited_tool_is_published_anew(heartbit: Heartbit) -> None:
         edited_tool.__doc__ = text
         return tool(effect="pure")(edited_tool)
 
-    from tools.registry import registry  # noqa: PLC0415
+    from tools.definitions.registry import registry  # noqa: PLC0415
 
     task = '[[calls: edited_tool {"city": "Bonn"}]] [[text: Done.]]'
     results = []

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.toolspec import Effect
 from tests.fleet import wait_until
+from tools.definitions.registry import definition_hash
 from tools.mcp.connection import McpConnection
 from tools.mcp.endpoint import McpEndpoint, PinnedTool
 from tools.mcp.guarded_client import guarded_mcp_client
 from tools.mcp.listing import definition
-from tools.registry import definition_hash
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -28,9 +28,9 @@ from memory.place import MemoryPlace
 from memory.recall import recall
 from memory.scoring import Weights
 from tests.tools.calls import context
-from tools.pipeline import PreparedCall, execute_here, prepare
-from tools.registry import Registry
-from tools.result import ToolResult
+from tools.calls.pipeline import PreparedCall, execute_here, prepare
+from tools.calls.result import ToolResult
+from tools.definitions.registry import Registry
 
 if TYPE_CHECKING:
     from heartbit_site.base.toolspec import ToolContext

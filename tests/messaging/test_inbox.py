@@ -34,9 +34,9 @@ from tests.fleet import wait_until
 from tests.messaging.conftest import ALL, Writes, inbox
 from tests.runs.holding import pool
 from tests.runtime.deciding import ANNA, waiting
-from tools.pipeline import _as_text
-from tools.registry import registry
-from tools.result import answer
+from tools.calls.pipeline import _as_text
+from tools.calls.result import answer
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

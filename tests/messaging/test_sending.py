@@ -26,8 +26,8 @@ from agents.models import Agent, Message, Run
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import AuditEntry, Workspace
 from tests.messaging.conftest import ALL, Writes, context_of, inbox
-from tools import pipeline
-from tools.registry import registry
+from tools.calls import pipeline
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,7 +23,7 @@ from agents.runtime.toolset.stopped_tools import StoppedTools, WorkspaceStoppedT
 from agents.runtime.toolset.toolbox import RunToolbox
 from heartbit_site.base import orm
 from tests.runs.holding import accept, answer, hold
-from tools.registry import definition_hash
+from tools.definitions.registry import definition_hash
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -28,9 +28,9 @@ from heartbit_site.base.jsonschema import fits
 from heartbit_site.base.models import AuditEntry
 from heartbit_site.base.toolspec import Effect, spec_of
 from tests.runtime.deciding import ANNA, waiting
-from tools.approval import digest
-from tools.pipeline import RequireApproval
-from tools.registry import definition_hash, registry
+from tools.calls.approval import digest
+from tools.calls.pipeline import RequireApproval
+from tools.definitions.registry import definition_hash, registry
 
 if TYPE_CHECKING:
     from uuid import UUID

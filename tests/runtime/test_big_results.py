@@ -19,7 +19,7 @@ from agents.runtime.toolset.big_results import READER, BigResults
 from agents.runtime.toolset.toolbox import RunToolbox
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import ToolContext
-from tools.result import answer
+from tools.calls.result import answer
 
 if TYPE_CHECKING:
     import pytest

@@ -20,8 +20,8 @@ from heartbit_site.base.credentials import BearerCredential  # noqa: TC001  a si
 from heartbit_site.base.toolspec import Effect, ToolContext, spec_of
 from tests.runtime.deciding import ANNA, waiting
 from tools.actions.save_credential import save_credential
+from tools.definitions.registry import registry
 from tools.models import Credential
-from tools.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from agents.actions.publish_agent import publish_agent
 from agents.models import ToolBinding
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import Effect, spec_of
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.toolspec import Effect, spec_of
 from tests.runtime.conftest import Studio
 from tests.runtime.deciding import ANNA, waiting
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 Create = Callable[..., Agent]
 

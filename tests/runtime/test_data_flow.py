@@ -36,8 +36,8 @@ from tests.runtime.deciding import waiting
 from tests.runtime.desk import agent_tools
 from tools.actions.refresh_mcp_server import refresh_mcp_server
 from tools.actions.save_mcp_server import save_mcp_server
+from tools.definitions.registry import marked, registry
 from tools.models import McpServer
-from tools.registry import marked, registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

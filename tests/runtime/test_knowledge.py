@@ -27,7 +27,7 @@ from tests.fleet import Worker, wait_until
 from tests.memory.knowledge import documents
 from tests.runtime.deciding import waiting
 from tests.runtime.desk import agent_tools
-from tools.registry import marked, registry
+from tools.definitions.registry import marked, registry
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace

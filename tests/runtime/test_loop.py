@@ -20,7 +20,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.base.toolspec import Effect, ToolContext, spec_of
 from tests.pace import in_time
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from uuid import UUID

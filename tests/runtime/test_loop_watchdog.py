@@ -20,7 +20,7 @@ from tests.fleet import Worker, frozen, wait_until
 from tests.runtime import stuck
 from tests.runtime.stuck import agent_tools
 from tests.sizes import sized
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

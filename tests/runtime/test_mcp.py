@@ -28,7 +28,7 @@ from tools.actions.refresh_mcp_server import Refresh, refresh_mcp_server
 from tools.actions.remove_mcp_server import remove_mcp_server
 from tools.actions.save_credential import save_credential
 from tools.actions.save_mcp_server import save_mcp_server
-from tools.catalogue import catalogue
+from tools.definitions.catalogue import catalogue
 from tools.models import CatalogueTool, Credential, McpServer
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from memory.history import Author
 from memory.place import MemoryPlace
 from tests.runtime.desk import agent_tools
 from tests.runtime.extraction import Create, follow, items, person, proposal, say, saying, tell
-from tools.registry import marked, registry, resolve
+from tools.definitions.registry import marked, registry, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

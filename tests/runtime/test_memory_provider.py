@@ -27,7 +27,7 @@ from memory.providers.protocol import ProvidedText
 from tests.fleet import Worker, wait_until
 from tests.runtime.extraction import Create, follow, person, tell
 from tests.runtime.file_memories import DIE, FOLDER, MOOD, PRIVATE, FileMemories
-from tools.registry import registry, resolve
+from tools.definitions.registry import registry, resolve
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -41,7 +41,7 @@ from tests.runtime import desk
 from tests.runtime.deciding import ANNA, waiting
 from tests.runtime.desk import agent_tools
 from tests.runtime.desk.agent_tools import HOLD
-from tools.registry import marked, registry
+from tools.definitions.registry import marked, registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

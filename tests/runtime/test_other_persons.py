@@ -37,8 +37,8 @@ from memory.models import MemoryItem
 from memory.place import MemoryPlace
 from tests.runtime.deciding import waiting
 from tools.actions.save_credential import save_credential
+from tools.definitions.registry import registry
 from tools.models import Credential
-from tools.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

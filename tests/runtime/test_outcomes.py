@@ -25,7 +25,7 @@ from heartbit_site.base.suspensions import ChildTask, Suspension
 from heartbit_site.base.toolspec import Effect, spec_of
 from tests.runs.holding import answer
 from tests.runtime.deciding import ANNA, happened
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -24,9 +24,9 @@ from heartbit_site.base.toolspec import Effect
 from tests.runtime.conftest import Studio
 from tests.runtime.deciding import ANNA, waiting
 from tests.tools.calls import EXECUTOR, Journal, context, made
-from tools.pipeline import PreparedCall, execute, prepare
-from tools.registry import Registry
-from tools.result import ToolResult
+from tools.calls.pipeline import PreparedCall, execute, prepare
+from tools.calls.result import ToolResult
+from tools.definitions.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from scheduling.choices import Kind, TaskType
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
 from scheduling.spec import ScheduleSpec
-from tools.registry import marked, registry
+from tools.definitions.registry import marked, registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,9 +25,9 @@ from tests.pace import in_time
 from tools.credentials.token_response import OAuthError, read_token_response
 from tools.mail.headers import split_header
 from tools.mail.parts import read_body
-from tools.near_names import closest
 from tools.sandbox.languages import interpreter_for
 from tools.sandbox.program import Limits, Program
+from tools.texts.near_names import closest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, spec_of
-from tools.pipeline import PendingApprovalCall, PreparedCall, SuspendedCall, execute, prepare
-from tools.registry import Registry
+from tools.calls.pipeline import PendingApprovalCall, PreparedCall, SuspendedCall, execute, prepare
+from tools.definitions.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tools.pipeline import CallJournal
-    from tools.result import ToolResult
+    from tools.calls.pipeline import CallJournal
+    from tools.calls.result import ToolResult
 
 EXECUTOR = ThreadPoolExecutor(8)
 

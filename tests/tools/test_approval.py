@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.approval import digest
+from tools.calls.approval import digest
 
 RUN, OTHER_RUN = UUID(int=1), UUID(int=2)
 LEAVES = st.none() | st.booleans() | st.integers() | st.text(max_size=4)

@@ -13,8 +13,8 @@ from heartbit_site.base.http.client import GuardedClient
 from tests.base.loopback import Server, redirect, response, serving
 from tests.tools.calls import call
 from tools import agent_tools
-from tools.registry import Registry
-from tools.result import ToolResult
+from tools.calls.result import ToolResult
+from tools.definitions.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -161,6 +161,6 @@ async def test_a_url_that_cannot_be_read_is_refused_without_a_traceback(
         result = await done("http_get", url=url)
     assert result.status == "error"
     assert result.content.startswith("InvalidURLError: The URL cannot be read: ")
-    assert [record.exc_info for record in caplog.records if record.name == "tools.pipeline"] == [
-        None
-    ]
+    assert [
+        record.exc_info for record in caplog.records if record.name == "tools.calls.pipeline"
+    ] == [None]

@@ -15,10 +15,10 @@ from heartbit_site.base.credentials import BearerCredential  # noqa: TC001  a si
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import Effect, Origin, ToolSpec, spec_of
 from tests.installed import uninstall, without_tools
-from tools import definitions
-from tools.catalogue import catalogue, record_installed
+from tools.definitions import stored as definitions
+from tools.definitions.catalogue import catalogue, record_installed
+from tools.definitions.registry import Registry, definition_hash, registry
 from tools.models import CatalogueTool, ToolDefinition
-from tools.registry import Registry, definition_hash, registry
 
 if TYPE_CHECKING:
     from pytest_django import DjangoAssertNumQueries

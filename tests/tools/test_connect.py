@@ -9,8 +9,8 @@ import pytest
 
 from heartbit_site.base.toolspec import Effect, spec_of, tool
 from tests.tools.calls import context
-from tools.pipeline import PreparedCall, connect, execute, prepare
-from tools.result import ToolResult
+from tools.calls.pipeline import PreparedCall, connect, execute, prepare
+from tools.calls.result import ToolResult
 
 
 class Connecting:

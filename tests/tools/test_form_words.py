@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tools.answer_form import are_numbered, choices, draft, explained, without_form
-from tools.questions import TEXT, read_answer
+from tools.calls.answer_form import are_numbered, choices, draft, explained, without_form
+from tools.calls.questions import TEXT, read_answer
 
 TRIP = {
     "type": "object",

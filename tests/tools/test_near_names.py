@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.near_names import hint
+from tools.texts.near_names import hint
 
 NAMES = ("alpha", "beta", "gamma")
 

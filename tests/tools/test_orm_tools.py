@@ -17,11 +17,11 @@ from tests.tools.calls import context
 from tests.tools.shop.agent_tools import orders
 from tests.tools.shop.models import Order
 from tests.tools.shop.setting import ALL, Scene, person, scene, tables
+from tools.calls.pipeline import PreparedCall, execute_here, prepare
+from tools.calls.result import ToolResult
+from tools.definitions.registry import Registry, marked
 from tools.model_fields import schema_of
 from tools.orm_tools import orm_tool
-from tools.pipeline import PreparedCall, execute_here, prepare
-from tools.registry import Registry, marked
-from tools.result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable

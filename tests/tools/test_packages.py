@@ -10,7 +10,7 @@ from textwrap import dedent
 import pytest
 
 from heartbit_site.base.toolspec import Origin
-from tools.packages import broken_packages, packaged_tools
+from tools.definitions.packages import broken_packages, packaged_tools
 
 ROOT = Path(__file__).resolve().parents[2]
 START = """
@@ -22,10 +22,10 @@ settings.configure(INSTALLED_APPS=apps, LOGGING_CONFIG=None)
 django.setup()
 from django.apps import apps
 apps.get_app_config("tools").ready()  # a second time changes nothing
-from tools.registry import registry
+from tools.definitions.registry import registry
 for spec in registry.values():
     print(spec.name, spec.source, sep="|")
-from tools.packages import broken_packages
+from tools.definitions.packages import broken_packages
 for broken in broken_packages():
     print("broken", broken.name, broken.sentence, sep="|")
 """

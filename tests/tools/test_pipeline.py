@@ -30,9 +30,9 @@ from tests.tools.calls import (
     made,
     nothing,
 )
-from tools.pipeline import PreparedCall, SuspendedCall, execute, execute_here, prepare, resume
-from tools.registry import Registry
-from tools.result import ToolResult
+from tools.calls.pipeline import PreparedCall, SuspendedCall, execute, execute_here, prepare, resume
+from tools.calls.result import ToolResult
+from tools.definitions.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,7 +126,7 @@ async def test_an_async_tool_that_hangs_times_out() -> None:
 async def test_an_async_tool_that_ignores_cancellation_is_left_behind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tools.pipeline.CANCEL_GRACE_SECONDS", 0.05)
+    monkeypatch.setattr("tools.calls.pipeline.CANCEL_GRACE_SECONDS", 0.05)
     release = asyncio.Event()
 
     async def stubborn() -> None:

@@ -10,11 +10,11 @@ import pytest
 from heartbit_site.base.toolspec import Answer, Effect, spec_of
 from heartbit_site.base.untrusted import UntrustedJSONError
 from tests.tools.calls import context
-from tools import call_parsing, questions
 from tools.builtin.people import ask_human
-from tools.call_parsing import ParsedCall
-from tools.pipeline import PendingApprovalCall, PreparedCall, prepare
-from tools.result import ToolResult
+from tools.calls import call_parsing, questions
+from tools.calls.call_parsing import ParsedCall
+from tools.calls.pipeline import PendingApprovalCall, PreparedCall, prepare
+from tools.calls.result import ToolResult
 
 SPEC = spec_of(ask_human, effect=Effect.PURE)
 CHOICE = {"enum": ["red", "green", 3]}

@@ -11,9 +11,9 @@ import pytest
 from pydantic import Field
 
 from tests.tools.calls import add, add_on_loop, call, made, nothing
-from tools.pipeline import PendingApprovalCall, RequireApproval
-from tools.registry import Registry
-from tools.result import ToolResult
+from tools.calls.pipeline import PendingApprovalCall, RequireApproval
+from tools.calls.result import ToolResult
+from tools.definitions.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,8 +17,8 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import Effect, ToolSpec, tool
 from tests.tools.calls import made
 from tools import agent_tools
-from tools.near_names import closest
-from tools.registry import Registry, definition_hash, resolve
+from tools.definitions.registry import Registry, definition_hash, resolve
+from tools.texts.near_names import closest
 
 
 def act(a: int = 1) -> int:
@@ -83,7 +83,7 @@ def test_django_discovers_the_tools_of_every_app_at_start() -> None:
         "import django; from django.conf import settings; "
         "below = ['django.contrib.contenttypes', 'django.contrib.auth', 'heartbit_site.base']; "
         "settings.configure(INSTALLED_APPS=[*below, 'tools']); django.setup(); "
-        "from tools.registry import registry; assert 'calculate' in registry; "
+        "from tools.definitions.registry import registry; assert 'calculate' in registry; "
         "from django.apps import apps; apps.get_app_config('tools').ready()"
     )
     root = Path(__file__).resolve().parents[2]
@@ -95,8 +95,8 @@ def test_a_process_that_only_reads_postpones_the_discovery() -> None:
         "import django; from django.conf import settings; "
         "below = ['django.contrib.contenttypes', 'django.contrib.auth', 'heartbit_site.base']; "
         "settings.configure(INSTALLED_APPS=[*below, 'tools']); "
-        "from tools import discovery; discovery.postpone(); django.setup(); "
-        "from tools.registry import registry; assert not registry; "
+        "from tools.definitions import discovery; discovery.postpone(); django.setup(); "
+        "from tools.definitions.registry import registry; assert not registry; "
         "discovery.discover(); assert 'calculate' in registry; assert not discovery.is_postponed()"
     )
     root = Path(__file__).resolve().parents[2]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tools.calls import Opaque, add_on_loop, call, made, nothing
-from tools.result import ToolResult, truncate
+from tools.calls.result import ToolResult, truncate
 
 
 @dataclasses.dataclass

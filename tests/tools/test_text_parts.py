@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools.text_parts import describe_part
+from tools.texts.text_parts import describe_part
 
 TEXT = "aé€".encode()  # 1, 2 and 3 bytes
 

@@ -24,7 +24,7 @@ from agents.models import Agent, ToolBinding
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.toolspec import spec_of
 from tests.skills.folders import skill_folder
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace

@@ -27,7 +27,7 @@ from agents.reads.versions import (
 )
 from heartbit_site.base.audit import Actor
 from tests.installed import uninstall
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace

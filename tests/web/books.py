@@ -15,10 +15,10 @@ from agents.actions.publish_agent import publish_agent
 from agents.models import Agent, ToolBinding, ToolCall
 from heartbit_site.base.toolspec import Effect, ToolContext, spec_of
 from tests.web.waiting_calls import unserved
-from tools import call_parsing
-from tools.approval import digest
-from tools.call_parsing import ParsedCall
-from tools.registry import definition_hash, registry
+from tools.calls import call_parsing
+from tools.calls.approval import digest
+from tools.calls.call_parsing import ParsedCall
+from tools.definitions.registry import definition_hash, registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

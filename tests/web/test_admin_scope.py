@@ -58,9 +58,9 @@ from tests.inbound.posts import channel_of
 from tests.skills.folders import skill_folder
 from tools.actions.save_credential import save_credential
 from tools.actions.save_mcp_server import save_mcp_server
-from tools.definitions import store
+from tools.definitions.registry import definition_hash, registry
+from tools.definitions.stored import store
 from tools.models import CatalogueTool, Credential, McpServer
-from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

@@ -28,9 +28,9 @@ from heartbit_site.base.toolspec import Effect, ToolSpec, spec_of
 from tests.runs.serving import no_credentials, no_permissions, no_person, nothing_mixed
 from tests.sizes import sized
 from tests.web.waiting_calls import unserved
-from tools.approval import digest
-from tools.registry import Registry, definition_hash
-from tools.result import ToolResult
+from tools.calls.approval import digest
+from tools.calls.result import ToolResult
+from tools.definitions.registry import Registry, definition_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from agents.approvals.call_display import display_call
 from heartbit_site.base.effect_text import EFFECT_TEXT, describe_effect
 from heartbit_site.base.toolspec import Effect
 from tests.web.waiting_calls import unserved
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace

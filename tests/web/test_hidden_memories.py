@@ -28,7 +28,7 @@ from memory.place import MemoryPlace
 from tests.admin.rows import Held, answer
 from tests.mcp.sign_ins import browser
 from tests.web.people import member
-from tools.registry import marked
+from tools.definitions.registry import marked
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User

@@ -21,9 +21,9 @@ from tests.sizes import chosen
 from tests.web import matrix_table as table
 from tests.web.matrix_world import World, build
 from tests.web.people import member, person, session_of
-from tools.definitions import store
+from tools.definitions.registry import definition_hash, registry
+from tools.definitions.stored import store
 from tools.models import CatalogueTool
-from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,7 @@ from tests.fleet import Worker, wait_until
 from tests.mailbox import receiving_mail
 from tests.web.people import member
 from tests.web.signals import agent_tools
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

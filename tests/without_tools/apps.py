@@ -12,6 +12,6 @@ class WithoutToolsConfig(AppConfig):
 
     def ready(self) -> None:
         """Empty the registry."""
-        from tools.registry import registry
+        from tools.definitions.registry import registry
 
         registry._specs.clear()

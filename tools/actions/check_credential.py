@@ -11,7 +11,7 @@ from heartbit_site.base import aio
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient
-from tools.credentials.checks import check_credential as ask
+from tools.connectors.credential_checks import check_credential as ask
 from tools.credentials.values import reveal
 from tools.models import Credential
 

@@ -15,13 +15,13 @@ from heartbit_site.base import amounts
 from heartbit_site.base.audit import record_on
 from heartbit_site.base.toolspec import Origin
 from heartbit_site.base.visible_text import visible
-from tools import definitions
 from tools.actions.read_mcp_server import read_mcp_server
+from tools.definitions import stored as definitions
+from tools.definitions.registry import definition_hash, registry
 from tools.mcp.endpoints import needs_of
 from tools.mcp.labels import labels_of
 from tools.mcp.listing import definition, effect_of, local_names
 from tools.models import CatalogueTool, McpServer
-from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
     from collections.abc import Collection

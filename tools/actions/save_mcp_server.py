@@ -10,8 +10,8 @@ from django.db import transaction
 from heartbit_site.base import audit
 from heartbit_site.base.errors import ConfigurationError, ConflictError, about
 from tools.mcp.labels import labels_of
-from tools.mcp.server_spec import SETTINGS, first_fault, program_fault
 from tools.models import CatalogueTool, McpServer
+from tools.server_spec import SETTINGS, first_fault, program_fault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
-from tools.http_messages import (
+from tools.texts.http_messages import (
     Headers,
     JsonBody,
     TextBody,

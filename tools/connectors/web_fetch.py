@@ -15,9 +15,9 @@ from heartbit_site.base.http.transport import FROM_PRIVATE_HOST
 from heartbit_site.base.reader_process import ReaderError, ReaderLimits, read_on_loop
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.connectors import page_reader
-from tools.http_messages import PRIVATE_HOST, Url, is_text
 from tools.mail.headers import one_line
 from tools.mail.html_text import text_of_html
+from tools.texts.http_messages import PRIVATE_HOST, Url, is_text
 
 PAGE_CHARACTERS = 20_000
 _MOST_OF_HTML = 3_000_000  # bytes

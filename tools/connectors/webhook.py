@@ -17,7 +17,7 @@ from heartbit_site.base.webhook_signature import signature_headers
 from tools.credentials.hiding import hide_secrets
 from tools.credentials.http_auth import auth_headers
 from tools.credentials.oauth import forget_token
-from tools.http_messages import (
+from tools.texts.http_messages import (
     Headers,
     JsonBody,
     TextBody,

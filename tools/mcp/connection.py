@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.jsonschema import check_schema, validate
 from heartbit_site.base.suspensions import Question
+from tools.definitions.registry import definition_hash
 from tools.mcp import prompts, questions, resources
 from tools.mcp.errors import (
     McpConnectionError,
@@ -34,7 +35,6 @@ from tools.mcp.rendering import as_text
 from tools.mcp.resources import resource_tools
 from tools.mcp.stdio import stdio
 from tools.mcp.tool_screen import ToolScreen
-from tools.registry import definition_hash
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator

@@ -19,7 +19,7 @@ from heartbit_site.base.jsonschema import check_schema
 from heartbit_site.base.toolspec import Effect, Origin, ToolSpec
 from heartbit_site.base.untrusted import clean_text
 from tools.mcp.errors import McpListingError
-from tools.mcp.server_spec import tool_prefix
+from tools.server_spec import tool_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from heartbit_site.base.credentials import SignInCredential
 from heartbit_site.base.suspensions import QUESTION, Question, Suspension
 from heartbit_site.base.toolspec import Origin
-from tools import definitions
+from tools.definitions import stored as definitions
 from tools.mcp.endpoint import PinnedTool
 from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of
 from tools.mcp.errors import McpError, changed_error

@@ -9,8 +9,8 @@ from django.db.models.functions import Now
 class ToolDefinition(models.Model):
     """Pinned definition of a tool; the database refuses updates.
 
-    The columns are those covered by ``tools.registry.definition_hash``: equal definitions of two
-    packages or workspaces share a row.
+    The columns are those covered by ``definition_hash`` of ``tools.definitions.registry``: equal
+    definitions of two packages or workspaces share a row.
 
     Attributes:
         parameters: JSON Schema as text: ``jsonb`` would lose the order of the arguments.

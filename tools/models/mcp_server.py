@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.models.constraints import unique
-from tools.mcp.server_spec import SETTINGS, McpServerSpec
+from tools.server_spec import SETTINGS, McpServerSpec
 
 #: A refresh whose process gave no sign of life for so long has ended with it.
 _SILENT: Final = timedelta(seconds=15)

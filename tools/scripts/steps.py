@@ -21,7 +21,7 @@ class ScriptCall:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """Result of a script's call, as ``tools.result.ToolResult`` has it."""
+    """Result of a script's call, as ``tools.calls.result.ToolResult`` has it."""
 
     status: str
     content: str

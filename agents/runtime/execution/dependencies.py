@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from agents.runtime.providers.reservations import Reservations
     from agents.runtime.recovery.isolated_runs import IsolatedRunner
     from heartbit_site.base.orm import OrmExecutor
+    from tools.definitions.registry import Registry
     from tools.mcp.pool import McpPool
-    from tools.registry import Registry
     from tools.scripts.interpreter import ScriptInterpreter
 
 

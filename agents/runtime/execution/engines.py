@@ -43,8 +43,8 @@ from agents.runtime.toolset.toolbox import RunToolbox
 from agents.runtime.toolset.unread import with_unread_count
 from heartbit_site.base import orm
 from memory.providers.choice import provider_name
+from tools.definitions.registry import resolve
 from tools.mcp.specs import server_tools
-from tools.registry import resolve
 
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition

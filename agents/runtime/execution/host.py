@@ -38,8 +38,8 @@ from heartbit_site.base import variables
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient, guarded_model_client
 from heartbit_site.base.orm import OrmExecutor
+from tools.definitions.registry import registry
 from tools.mcp.pool import McpPool
-from tools.registry import registry
 from tools.scripts.interpreter import ScriptInterpreter
 
 if TYPE_CHECKING:

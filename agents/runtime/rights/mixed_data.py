@@ -21,7 +21,7 @@ from agents.runtime.rights.data_flow import FOLDER_READERS, TextSource, labels_o
 from heartbit_site.base.audit import BY_CHANNEL, BY_SCHEDULE
 from heartbit_site.base.query import fetch_named
 from heartbit_site.base.toolspec import UNDECLARED, Label, Origin
-from tools.http_messages import PRIVATE_HOST
+from tools.texts.http_messages import PRIVATE_HOST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

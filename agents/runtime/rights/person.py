@@ -9,8 +9,8 @@ from agents.runs.acting_person import ACTS_FOR
 from agents.runs.pool import Pool, call
 from heartbit_site.base import orm
 from heartbit_site.base.errors import HeartbitError
+from tools.calls.permissions import permitted
 from tools.credentials.choice import NoCredentialError, choose
-from tools.permissions import permitted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

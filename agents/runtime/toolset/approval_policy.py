@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from heartbit_site.base.jsonschema import fits
 from heartbit_site.base.toolspec import Effect, ToolSpec
-from tools.pipeline import Policy, RequireApproval
+from tools.calls.pipeline import Policy, RequireApproval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,7 @@ from agents.errors import ArtifactNotFoundError, ArtifactRefusedError, JournalAw
 from agents.models import Artifact
 from agents.querysets import stored_artifacts
 from heartbit_site.base.artifact_names import artifact_name
-from tools.result import ToolResult, truncate
+from tools.calls.result import ToolResult, truncate
 
 if TYPE_CHECKING:
     from uuid import UUID

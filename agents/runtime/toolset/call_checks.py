@@ -12,12 +12,12 @@ from agents.runtime.toolset.approval_policy import name_credentials, require_alw
 from agents.runtime.toolset.offer import UNBOUND, permissions_of
 from heartbit_site.base import orm
 from heartbit_site.base.errors import HeartbitError
-from tools import pipeline
-from tools.approval import digest
-from tools.permissions import refusal
-from tools.pipeline import PendingApprovalCall, Policy, PreparedCall
-from tools.registry import resolve
-from tools.result import ToolResult
+from tools.calls import pipeline
+from tools.calls.approval import digest
+from tools.calls.permissions import refusal
+from tools.calls.pipeline import PendingApprovalCall, Policy, PreparedCall
+from tools.calls.result import ToolResult
+from tools.definitions.registry import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

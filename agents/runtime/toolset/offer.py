@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from agents.definitions.definition import BoundTool
 from agents.llm.messages import ToolDefinition
 from agents.loop import delegation, script_tools, skills
-from tools.registry import definition_hash
+from tools.definitions.registry import definition_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -62,7 +62,7 @@ def offered_tools(
     Args:
         definition: Definition of the version.
         tools: Tools by name. A process that calls them passes its registry; one that only shows or
-            reads calls ``tools.catalogue.catalogue``.
+            reads calls ``tools.definitions.catalogue.catalogue``.
         is_child: True for a sub-agent's run.
         permissions: Those of the ``required_permissions`` that the person behind the run has:
             tools that require another one are left out. None: the tools are only shown or read.

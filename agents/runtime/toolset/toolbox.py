@@ -21,9 +21,9 @@ from agents.runtime.toolset.script_runs import ScriptRuns
 from agents.runtime.toolset.transactional import execute_transactional
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import Effect
-from tools import pipeline
-from tools.registry import resolve
-from tools.result import ToolResult
+from tools.calls import pipeline
+from tools.calls.result import ToolResult
+from tools.definitions.registry import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.orm import OrmExecutor
     from heartbit_site.base.suspensions import QuestionReply, WaitOutcome
     from heartbit_site.base.toolspec import ToolContext, ToolSpec
-    from tools.pipeline import CallJournal, PreparedCall, SuspendedCall
+    from tools.calls.pipeline import CallJournal, PreparedCall, SuspendedCall
     from tools.scripts.interpreter import ScriptInterpreter
     from tools.scripts.steps import EndedScript, PausedScript
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tools import pipeline
-from tools.pipeline import SuspendedCall
-from tools.result import ToolResult
+from tools.calls import pipeline
+from tools.calls.pipeline import SuspendedCall
+from tools.calls.result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from tools.pipeline import PreparedCall
+    from tools.calls.pipeline import PreparedCall
 
 
 def execute_transactional(

@@ -18,7 +18,7 @@ from heartbit_site.contract.approvals import (
     DecisionIn,
     OutcomeIn,
 )
-from tools.questions import read_answer
+from tools.calls.questions import read_answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

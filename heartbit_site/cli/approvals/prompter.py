@@ -29,7 +29,7 @@ from heartbit_site.cli.approvals.kinds import APPROVAL, OUTCOME, form_of, kind_o
 from heartbit_site.cli.approvals.question import question
 from heartbit_site.cli.terminal import editor, keyboard
 from heartbit_site.cli.terminal.output import note
-from tools import answer_form
+from tools.calls import answer_form
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from heartbit_site.cli.approvals.kinds import form_of, kind_of
 from heartbit_site.cli.terminal.escape import visible
 from heartbit_site.cli.terminal.margin import margined, wrap
 from heartbit_site.contract.approvals import ApprovalOut
-from tools.answer_form import are_numbered, explained, without_form
+from tools.calls.answer_form import are_numbered, explained, without_form
 
 if TYPE_CHECKING:
     from heartbit_site.cli.approvals.kinds import WaitingCall

@@ -215,8 +215,8 @@ def _load(path: Path, workspace: Workspace | None = None) -> Configuration | Non
 
 def _notes(configuration: Configuration) -> list[str]:
     """Return what a file in order says without effect, and what only an installation can tell."""
-    from tools.mcp.server_spec import tool_prefix
-    from tools.registry import registry
+    from tools.definitions.registry import registry
+    from tools.server_spec import tool_prefix
 
     notes = [
         *configuration.notes,

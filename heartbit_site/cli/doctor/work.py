@@ -18,8 +18,8 @@ from heartbit_site.cli.doctor.check import Check
 from heartbit_site.config.locate import find
 from heartbit_site.config.read import load
 from heartbit_site.first_start import default_workspace
-from tools.catalogue import catalogue
-from tools.registry import definition_hash
+from tools.definitions.catalogue import catalogue
+from tools.definitions.registry import definition_hash
 from tools.sandbox.choice import describe_sandbox
 
 if TYPE_CHECKING:

@@ -100,7 +100,7 @@ def set_up_django(
     with os_errors(environment.state.path):
         importlib.import_module("heartbit_site.settings_module").load_settings()
     if reads_only or not tools:
-        importlib.import_module("tools.discovery").postpone()
+        importlib.import_module("tools.definitions.discovery").postpone()
     loading = importlib.import_module("heartbit_site.extra_apps")
     if reads_only:
         # It would look through all packages for plugins of its own.

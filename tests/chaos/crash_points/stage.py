@@ -19,7 +19,7 @@ from tests.chaos.crash_points.table import Case, State
 from tests.chaos.crashes import agent_tools
 from tests.chaos.crashes.boundary import Boundary, planned
 from tests.chaos.records import Effect as Happened
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -23,7 +23,7 @@ from agents.runtime.execution import run_executor
 from agents.runtime.toolset.toolbox import RunToolbox
 from tests.chaos.crashes.boundary import Boundary, read_plan
 from tests.chaos.crashes.wrapping import wrap, wrap_plain
-from tools import pipeline
+from tools.calls import pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable

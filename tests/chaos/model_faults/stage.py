@@ -27,7 +27,7 @@ from tests.chaos.model_faults.wire import MODELS
 from tests.chaos.processes import EffectsServer
 from tests.chaos.toolbox import agent_tools
 from tests.server_process import ServerProcess
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence

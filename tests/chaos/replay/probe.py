@@ -22,7 +22,7 @@ from agents.runtime.toolset.stopped_tools import StoppedTools, WorkspaceStoppedT
 from agents.runtime.toolset.toolbox import RunToolbox
 from heartbit_site.base.toolspec import ToolContext
 from tests.runs.serving import no_credentials, no_permissions, no_person, nothing_mixed
-from tools.result import ToolResult
+from tools.calls.result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from agents.loop.ports import Pending, ReadyCall
     from agents.loop.state import RunState
     from agents.runtime.toolset.offer import OfferedTools
-    from tools.pipeline import CallJournal, SuspendedCall
+    from tools.calls.pipeline import CallJournal, SuspendedCall
 
 #: What a clock says, not the loop.
 _MEASURED = frozenset({"duration_ms"})

@@ -26,7 +26,7 @@ from tests.chaos.replay import people
 from tests.chaos.replay.kept import Kept, Tool
 from tests.chaos.replay.points import points_of
 from tests.chaos.replay.shapes import Shape, publish, shapes
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agents.actions.publish_agent import publish_agent
 from agents.models import Agent, ToolBinding
 from tests.chaos.toolbox import agent_tools
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

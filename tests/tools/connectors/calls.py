@@ -9,8 +9,8 @@ from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient
 from tests.tools.calls import call
 from tools import agent_tools
-from tools.registry import Registry
-from tools.result import ToolResult
+from tools.calls.result import ToolResult
+from tools.definitions.registry import Registry
 
 if TYPE_CHECKING:
     from heartbit_site.base.credentials import CredentialType

@@ -24,10 +24,11 @@ from tests.base.loopback import Server, response, serving
 from tests.inbound.imap_server import imap_server, talking
 from tests.tools.connectors.calls import CANARY
 from tests.tools.connectors.smtp_server import smtp_server
+from tools.connectors import credential_checks as checks
+from tools.connectors.credential_checks import check_credential
 from tools.connectors.resend import ResendCredential
 from tools.connectors.web_search import BraveCredential, SearxngCredential
-from tools.credentials import checks, oauth
-from tools.credentials.checks import check_credential
+from tools.credentials import oauth
 
 if TYPE_CHECKING:
     import socket

@@ -23,7 +23,7 @@ from tools.connectors.drive.bucket import check_s3
 from tools.connectors.drive.files import DriveError
 from tools.connectors.drive.folder import FolderDrive
 from tools.connectors.sigv4 import sign
-from tools.registry import registry
+from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pytest_django.fixtures import Settings
 
-    from tools.result import ToolResult
+    from tools.calls.result import ToolResult
 
 USER, PASSWORD = "support@example.org", f'{CANARY} "wörd\\'
 ADA = (

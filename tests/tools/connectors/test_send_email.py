@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pytest_django.fixtures import Settings
 
-    from tools.result import ToolResult
+    from tools.calls.result import ToolResult
 
 USER, PASSWORD = "robot@example.org", f'{CANARY} "wörd\\'
 SENDER = "Heartbit Röbot <robot@example.org>"

@@ -15,7 +15,7 @@ from tools.connectors import page_reader, web_fetch
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from tools.result import ToolResult
+    from tools.calls.result import ToolResult
 
 HTML = ("Content-Type: text/html",)
 PAGE = """<html><head><meta charset="{charset}"><title>Grüße &amp;

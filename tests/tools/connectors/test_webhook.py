@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from heartbit_site.base.credentials import CredentialType
-    from tools.result import ToolResult
+    from tools.calls.result import ToolResult
 
 SECRET = SecretStr(CANARY)
 SIGNING = "whsec_" + base64.b64encode(b"a signing secret of ours").decode()

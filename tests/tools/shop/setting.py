@@ -14,7 +14,7 @@ from django.db import connection
 
 from tests.tools.shop.agent_tools import orders
 from tests.tools.shop.models import Order, Shop
-from tools.registry import marked, registry
+from tools.definitions.registry import marked, registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from heartbit_site.base.charsets import decode_text
 from heartbit_site.base.credentials import S3Credential  # noqa: TC001  read by the decorator
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.connectors.drive.files import DriveError, FileEntry, checked_name
-from tools.text_parts import describe_part
+from tools.texts.text_parts import describe_part
 
 if TYPE_CHECKING:
     from tools.connectors.drive.files import Drive

@@ -12,7 +12,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.base.jsonschema import fits
-from tools.questions import FORM, TEXT, form_of
+from tools.calls.questions import FORM, TEXT, form_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,7 @@ _LONGEST_DRAFT: Final = 50  # names
 def choices(form: Mapping[str, Any]) -> list[str]:
     """Return the possible answers as a person types them; empty if the form is not a choice.
 
-    ``tools.questions.read_answer`` converts each back to its value.
+    ``tools.calls.questions.read_answer`` converts each back to its value.
     """
     if not form.keys() <= _CHOICE:
         return []

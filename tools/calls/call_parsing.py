@@ -15,11 +15,11 @@ from heartbit_site.base.coercion import coerce
 from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.toolspec import Answer
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
-from tools import questions
-from tools.isolation import Isolation
-from tools.near_names import closest
-from tools.registry import resolve
-from tools.result import MAX_OUTPUT_BYTES, ToolResult, answer
+from tools.calls import questions
+from tools.calls.result import MAX_OUTPUT_BYTES, ToolResult, answer
+from tools.definitions.isolation import Isolation
+from tools.definitions.registry import resolve
+from tools.texts.near_names import closest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

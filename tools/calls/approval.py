@@ -31,7 +31,7 @@ def digest(
     Args:
         run_id: Id of the run.
         call_id: Id of the call, ``turn.index``.
-        definition_hash: ``tools.registry.definition_hash`` of the tool.
+        definition_hash: ``tools.definitions.registry.definition_hash`` of the tool.
         arguments: The parsed arguments, defaults included.
         credentials: Ids of the credentials, by parameter.
     """

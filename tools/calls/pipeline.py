@@ -37,10 +37,10 @@ from pydantic_core import to_jsonable_python
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.suspensions import Suspension, WaitOutcome
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec
-from tools import questions
-from tools.call_parsing import ParsedCall, read
-from tools.isolation import Isolation
-from tools.result import MAX_OUTPUT_BYTES, Status, ToolResult, answer
+from tools.calls import questions
+from tools.calls.call_parsing import ParsedCall, read
+from tools.calls.result import MAX_OUTPUT_BYTES, Status, ToolResult, answer
+from tools.definitions.isolation import Isolation
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

@@ -18,9 +18,9 @@ from heartbit_site.base.credentials import CredentialNeed
 from heartbit_site.base.query import execute
 from heartbit_site.base.toolspec import Label, Origin
 from heartbit_site.base.untrusted import clean_text
-from tools import definitions
+from tools.definitions import stored as definitions
+from tools.definitions.registry import definition_hash, registry
 from tools.models import CatalogueTool
-from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
     from heartbit_site.base.toolspec import ToolSpec

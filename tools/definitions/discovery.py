@@ -34,8 +34,8 @@ def discover() -> None:
     """
     global _postponed
     # Slow to import, for the processes that know the tools.
-    from tools.packages import packaged_tools  # noqa: PLC0415
-    from tools.registry import registry  # noqa: PLC0415
+    from tools.definitions.packages import packaged_tools  # noqa: PLC0415
+    from tools.definitions.registry import registry  # noqa: PLC0415
 
     autodiscover_modules("agent_tools")
     names = (f"{app.name}.agent_tools" for app in apps.get_app_configs())

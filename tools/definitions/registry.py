@@ -2,7 +2,7 @@
 
 Usage::
 
-    from tools.registry import registry     # filled when Django starts: agent_tools, packages
+    from tools.definitions.registry import registry  # filled when Django starts
     spec = registry["current_time"]
     spec = resolve(registry, "functions.Current-Time")   # the same
 
@@ -22,7 +22,7 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.jsonschema import check_schema
 from heartbit_site.base.toolspec import Effect, ToolSpec
 from heartbit_site.base.untrusted import clean_text
-from tools.near_names import normalized
+from tools.texts.near_names import normalized
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.toolspec import Effect, ToolSpec
+from tools.definitions.registry import definition_hash, registry
 from tools.models import ToolDefinition
-from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

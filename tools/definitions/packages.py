@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final
 
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import Origin
-from tools.isolation import Isolation
-from tools.registry import Registry, marked
+from tools.definitions.isolation import Isolation
+from tools.definitions.registry import Registry, marked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
