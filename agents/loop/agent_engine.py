@@ -22,6 +22,7 @@ from agents.loop.tool_calls import ToolCallRunner
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
     from agents.llm.messages import AssistantMessage
+    from agents.loop.agent_state import AgentState
     from agents.loop.effect_gate import EffectGate
     from agents.loop.journaled import JournaledState
     from agents.loop.ports import Ports
@@ -33,7 +34,7 @@ class AgentEngine:
 
     def __init__(
         self,
-        journaled: JournaledState,
+        journaled: JournaledState[AgentState],
         definition: AgentDefinition,
         ports: Ports,
         gate: EffectGate,
@@ -136,7 +137,7 @@ class AgentEngine:
         message = with_code_called(
             answered.message,
             definition.execution_mode,
-            state.task.text if state.task else "",
+            state.task,
             turn=answered.turn,
             earlier=state.messages,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from agents.journal.events import ToolFinished, ToolStarted
 from tools.calls.result import ToolResult
@@ -35,7 +35,7 @@ class CallBatch:
     repeated, since it may have been committed: it fails every call that was part of it.
     """
 
-    def __init__(self, journaled: JournaledState, size: int) -> None:
+    def __init__(self, journaled: JournaledState[Any], size: int) -> None:
         self._journaled = journaled
         self._intents: list[Event] = []
         self._is_written = False
@@ -94,7 +94,7 @@ class CallRecord:
 
     def __init__(
         self,
-        journaled: JournaledState,
+        journaled: JournaledState[Any],
         call_id: str,
         effect: str,
         *,

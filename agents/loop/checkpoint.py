@@ -5,20 +5,34 @@ The journal stays the source of truth: a checkpoint of another format is ignored
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from agents.loop.state import RunState
+from agents.loop.kinds import STATES, state_of
 
-_ADAPTER = TypeAdapter(RunState)
+if TYPE_CHECKING:
+    from agents.loop.state import RunState
 
 
-def format_of(adapter: TypeAdapter[Any]) -> int:
+@functools.cache
+def _adapter(kind: str) -> TypeAdapter[RunState]:
+    return TypeAdapter(state_of(kind))
+
+
+@functools.cache
+def current_format() -> int:
+    """Return the format of the checkpoints that this process writes and reads."""
+    return format_of(*map(_adapter, STATES))
+
+
+def format_of(*adapters: TypeAdapter[Any]) -> int:
     """Return a number that changes whenever the schema of what is stored changes."""
-    schema = json.dumps(_undocumented(adapter.json_schema()), sort_keys=True)
+    schemas = [_undocumented(adapter.json_schema()) for adapter in adapters]
+    schema = json.dumps(schemas, sort_keys=True)
     return int(hashlib.sha256(schema.encode()).hexdigest()[:7], 16)
 
 
@@ -35,25 +49,16 @@ def _undocumented(schema: Any) -> Any:
     }
 
 
-FORMAT = format_of(_ADAPTER)
+def encode(kind: str, state: RunState) -> dict[str, Any]:
+    """Return the stored form of the state of a run of this kind."""
+    stored: dict[str, Any] = _adapter(kind).dump_python(state, mode="json")
+    return stored
 
 
-def encode(state: RunState) -> dict[str, Any]:
-    """Return the stored form of a state."""
-    task = next((n for n, each in enumerate(state.conversation) if each is state.task), None)
-    dumped = _ADAPTER.dump_python(state, mode="json")
-    dumped["streamed"] = ""  # text of an unfinished model call, which the journal lacks
-    return {"state": dumped, "task": task}
-
-
-def decode(stored: dict[str, Any]) -> RunState:
-    """Return the state of a stored checkpoint of this ``FORMAT``.
+def decode(kind: str, stored: dict[str, Any]) -> RunState:
+    """Return the state of a stored checkpoint of the current format.
 
     Raises:
         pydantic.ValidationError: The data is not such a checkpoint.
     """
-    state = _ADAPTER.validate_python(stored["state"])
-    if stored["task"] is not None:  # the task is found by identity, not equality
-        task = state.conversation[stored["task"]]
-        state.task = task if isinstance(task, type(state.task)) else state.task
-    return state
+    return _adapter(kind).validate_python(stored)

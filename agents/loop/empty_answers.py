@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING
 
 from agents.journal.events import RunFailed
 from agents.llm.messages import Message, UserMessage, is_empty_answer
-from agents.loop.state import POOR_ANSWERS
+from agents.loop.agent_state import POOR_ANSWERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agents.definitions.definition import AgentDefinition
-    from agents.loop.state import RunState
+    from agents.loop.agent_state import AgentState
 
 ANSWER = "Your last answer was empty. Give your answer now."
 _LASTING = ("length", "refused")  # finish reasons that the same request would give again
 
 
-def should_retry(definition: AgentDefinition, state: RunState) -> bool:
+def should_retry(definition: AgentDefinition, state: AgentState) -> bool:
     """Return True if the model is asked again after the run's last answer, which was empty."""
     if state.finish_reason in _LASTING and not definition.strong_model:
         return False
     return _empty_at_end(state.conversation) <= POOR_ANSWERS
 
 
-def build_failure(definition: AgentDefinition, state: RunState) -> RunFailed:
+def build_failure(definition: AgentDefinition, state: AgentState) -> RunFailed:
     """Return the end of a run whose last answer was empty."""
     match state.finish_reason:
         case "length":

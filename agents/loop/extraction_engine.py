@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
     from agents.journal.events import Event, MemoriesExtracted, ModelAnswered
     from agents.loop.effect_gate import EffectGate
+    from agents.loop.extraction_state import ExtractionState
     from agents.loop.journaled import JournaledState
     from agents.loop.ports import Ports
     from agents.loop.protocol import Outcome
@@ -31,7 +32,7 @@ class ExtractionEngine(AgentEngine):
 
     def __init__(
         self,
-        journaled: JournaledState,
+        journaled: JournaledState[ExtractionState],
         definition: AgentDefinition,
         ports: Ports,
         gate: EffectGate,
@@ -41,6 +42,7 @@ class ExtractionEngine(AgentEngine):
         """Take the function that stores an answer; None: nothing was said that may be read."""
         super().__init__(journaled, definition, ports, gate)
         self._store = store
+        self._extraction = journaled.state
         self._time = Limits(definition, journaled.state)
 
     async def step(self) -> Outcome | None:
@@ -57,7 +59,7 @@ class ExtractionEngine(AgentEngine):
     async def _end(self, ending: RunSucceeded | RunFailed, *events: Event) -> Outcome | None:
         if isinstance(ending, RunFailed):  # what the model wrote stays in its answers alone
             return await super()._end(replace(ending, partial=""), *events)
-        stored = self._state.extracted
+        stored = self._extraction.extracted
         if stored is None and self._store is not None:
             left = min(_STORE_SECONDS, self._time.seconds_left())
             if left <= 0:

@@ -16,7 +16,7 @@ from agents.output.text import as_text
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
     from agents.llm.messages import AssistantMessage
-    from agents.loop.state import CallState, RunState
+    from agents.loop.call_state import CallingState, CallState
 
 
 def build_ending(
@@ -47,7 +47,7 @@ def respond_call_events(message: AssistantMessage, turn: int) -> tuple[Event, ..
 
 
 def reject_response(
-    definition: AgentDefinition, state: RunState, call: CallState
+    definition: AgentDefinition, state: CallingState, call: CallState
 ) -> ToolFinished | None:
     """Return why a ``__respond__`` call was not accepted; None for every other call."""
     schema = definition.response_schema

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
     from agents.journal.events import MemoriesExtracted
     from agents.loop.effect_gate import EffectGate
+    from agents.loop.extraction_state import ExtractionState
     from agents.loop.journaled import JournaledState
     from agents.loop.protocol import Outcome
 
@@ -30,7 +31,7 @@ class HandOverEngine:
 
     def __init__(
         self,
-        journaled: JournaledState,
+        journaled: JournaledState[ExtractionState],
         definition: AgentDefinition,
         gate: EffectGate,
         *,

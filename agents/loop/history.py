@@ -20,7 +20,7 @@ from agents.journal.events import (
     RunSucceeded,
     ToolFinished,
 )
-from agents.loop.state import RunState
+from agents.loop.agent_state import AgentState
 from heartbit_site.base.errors import ConflictError, NotFoundError
 
 if TYPE_CHECKING:
@@ -104,15 +104,15 @@ def kind_of(journal: Sequence[RecordedEvent]) -> str:
 
 def replay_to(
     journal: Sequence[RecordedEvent], seq: int, thread: Sequence[Message] = ()
-) -> RunState:
-    """Return the run's state after the event ``seq``.
+) -> AgentState:
+    """Return the state of an agent's run after the event ``seq``.
 
     Args:
         journal: Journal from its first event.
         seq: Last event to fold.
         thread: Earlier messages of the run's conversation.
     """
-    state = RunState(conversation=list(thread))
+    state = AgentState.begin(thread)
     for recorded in journal[:seq]:
         state.fold(recorded)
     return state

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from agents.journal.events import CancelRequested, Ending, Event, RunCancelled, RunFailed
 from agents.loop.ports import Committed, Conflict, Journal, Pending
+from agents.loop.state import RunState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from agents.journal.events import ModelAnswered, RecordedEvent
-    from agents.loop.state import RunState
+
+State_co = TypeVar("State_co", bound=RunState, covariant=True)
 
 
-class JournaledState:
+class JournaledState(Generic[State_co]):
     """Writer that appends events through the lease and folds what the journal then holds.
 
     Attributes:
         state: Fold of the journal; nothing else changes it.
     """
 
-    def __init__(self, state: RunState, journal: Journal) -> None:
+    def __init__(self, state: State_co, journal: Journal) -> None:
         self.state = state
         self._journal = journal
         self._order = asyncio.Lock()  # one write at a time from the loop

@@ -10,7 +10,7 @@ from agents.journal.events import RunFailed
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
     from agents.llm.errors import BudgetSpentError
-    from agents.loop.state import RunState
+    from agents.loop.agent_state import AgentState
 
 MAX_ANSWERS = 4  # tries at an answer that fits the response schema
 
@@ -18,7 +18,7 @@ MAX_ANSWERS = 4  # tries at an answer that fits the response schema
 class Limits:
     """Limits of a run; create when the slice begins."""
 
-    def __init__(self, definition: AgentDefinition, state: RunState) -> None:
+    def __init__(self, definition: AgentDefinition, state: AgentState) -> None:
         self._definition = definition
         self._state = state
         self._began = time.monotonic()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
     from agents.llm.messages import StreamEvent, Usage
     from agents.llm.protocol import ChatModel
+    from agents.loop.agent_state import AgentState
     from agents.loop.journaled import JournaledState
     from agents.loop.limits import Limits
     from agents.loop.ports import Ports
@@ -39,7 +40,7 @@ class ModelCaller:
 
     def __init__(
         self,
-        journaled: JournaledState,
+        journaled: JournaledState[AgentState],
         definition: AgentDefinition,
         ports: Ports,
         limits: Limits,
@@ -171,10 +172,10 @@ class ModelCaller:
         conversation = tuple(state.conversation)
         if not isinstance(strategy, Summarize):
             return
-        upto = summary.due(conversation, strategy, task=state.task)
+        upto = summary.due(conversation, strategy, task=state.task_message)
         if upto is None:
             return
-        system, messages = summary.prompt(conversation, upto, task=state.task)
+        system, messages = summary.prompt(conversation, upto, task=state.task_message)
         request = ChatRequest(
             system=system,
             messages=messages,

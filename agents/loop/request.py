@@ -12,13 +12,13 @@ from agents.output import respond
 
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
-    from agents.loop.state import RunState
+    from agents.loop.agent_state import AgentState
 
 ANSWER_NOW = f"Give your final answer now: call {respond.NAME} with it, and nothing else."
 
 
 def build_request(
-    state: RunState,
+    state: AgentState,
     definition: AgentDefinition,
     *,
     tools: tuple[ToolDefinition, ...],
@@ -36,8 +36,8 @@ def build_request(
         timeout_seconds: Working time left to the run.
         known: Block of memories for the model (``agents.loop.known``).
     """
-    messages = fit(state.messages, definition.context, task=state.task)
-    messages = with_block(messages, known, state.task)
+    messages = fit(state.messages, definition.context, task=state.task_message)
+    messages = with_block(messages, known, state.task_message)
     schema = definition.response_schema
     messages = empty_answers.retry_conversation(messages) if schema is None else _prompted(messages)
     request = ChatRequest(
@@ -58,12 +58,11 @@ def build_request(
     return request.with_tools((answer,), choice="required")
 
 
-def _system(state: RunState, definition: AgentDefinition) -> str:
-    task = state.task.text if state.task else ""
+def _system(state: AgentState, definition: AgentDefinition) -> str:
     texts = (
         definition.system_prompt,
         skills.note(definition.pinned_skills),
-        execution_mode.note(definition.execution_mode, task),
+        execution_mode.note(definition.execution_mode, state.task),
     )
     return "\n\n".join(filter(None, texts))
 

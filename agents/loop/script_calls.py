@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agents.definitions.definition import AgentDefinition
+    from agents.loop.call_state import CallingState, CallState
     from agents.loop.ports import ReadyCall, Toolbox
-    from agents.loop.state import CallState, RunState
 
 _CUT: Final = "\n[cut: more was printed before the script's end than is kept]\n"
 
 
 async def advance(
-    state: RunState,
+    state: CallingState,
     definition: AgentDefinition,
     toolbox: Toolbox,
     call: CallState,

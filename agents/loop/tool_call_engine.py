@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.journal.events import RunFailed, RunSucceeded
-from agents.llm.messages import ToolMessage
 from agents.loop.tool_calls import ToolCallRunner
 
 if TYPE_CHECKING:
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from agents.loop.journaled import JournaledState
     from agents.loop.ports import Toolbox
     from agents.loop.protocol import Outcome
+    from agents.loop.tool_call_state import ToolCallState
 
 
 class ToolCallEngine:
@@ -24,7 +24,7 @@ class ToolCallEngine:
 
     def __init__(
         self,
-        journaled: JournaledState,
+        journaled: JournaledState[ToolCallState],
         definition: AgentDefinition,
         toolbox: Toolbox,
         gate: EffectGate,
@@ -49,11 +49,12 @@ class ToolCallEngine:
             return "cancelled"
         if self._state.open_calls():
             return "suspended" if await self._tool_calls.run_open_calls() else None
-        result = self._state.conversation[-1]
-        if not isinstance(result, ToolMessage):
+        served = self._state.served
+        if served is None or served.finished is None:
             raise TypeError("the first event of a tool call's run names no call")
-        if result.is_error:
-            message = f"The tool {result.name} failed: {result.content}"
+        result = served.finished
+        if result.status != "ok":
+            message = f"The tool {served.call.name} failed: {result.content}"
             return "failed" if await self._journaled.finish(RunFailed("tool", message)) else None
         ended = await self._journaled.finish(RunSucceeded(result.content))
         return "succeeded" if ended else None  # else others wrote meanwhile: decide again

@@ -16,9 +16,9 @@ from agents.journal.events import (
 from agents.journal.waits import is_for_tools
 from agents.loop import delegation, final_answer
 from agents.loop.call_record import CallBatch, CallRecord, CancelledFirstError
+from agents.loop.call_state import CallingState, CallState
 from agents.loop.ports import ApprovedCall, PendingSuspension, ReadyCall
 from agents.loop.script_calls import advance
-from agents.loop.state import CallState
 from heartbit_site.base import aio
 from heartbit_site.base.database_faults import is_away
 from heartbit_site.base.suspensions import QuestionReply
@@ -69,7 +69,7 @@ class ToolCallRunner:
 
     def __init__(
         self,
-        journaled: JournaledState,
+        journaled: JournaledState[CallingState],
         definition: AgentDefinition,
         toolbox: Toolbox,
         gate: EffectGate,

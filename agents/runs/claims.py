@@ -60,7 +60,7 @@ class ClaimedRun:
 
     def restored(self) -> RunState | None:
         """Return the checkpoint's state, which ``history`` continues; None: no checkpoint."""
-        return None if self.checkpoint is None else checkpoint.decode(self.checkpoint)
+        return None if self.checkpoint is None else checkpoint.decode(self.kind, self.checkpoint)
 
     def history(self) -> tuple[RecordedEvent, ...]:
         """Return the decoded journal.
@@ -130,7 +130,7 @@ def claim_parameters(claimant: Claimant, task_id: str) -> tuple[Any, ...]:
         claimant.explicit_model,
         GENERATION,
         claimant.alone,
-        checkpoint.FORMAT,
+        checkpoint.current_format(),
     )
 
 

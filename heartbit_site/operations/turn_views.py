@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from agents.definitions.definition import AgentDefinition
-    from agents.loop.state import RunState
+    from agents.loop.agent_state import AgentState
     from agents.models import Run
     from agents.runs.history import RunHistory
     from heartbit_site.base.access import Access
@@ -118,7 +118,7 @@ def _begun(turn: Turn, past: RunHistory) -> datetime:
 
 def _request(
     run: Run,
-    state: RunState,
+    state: AgentState,
     definition: AgentDefinition,
     offer: OfferedTools,
     access: Access | None,

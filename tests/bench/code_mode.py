@@ -16,9 +16,9 @@ from agents.definitions.definition import AgentDefinition
 from agents.llm.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from agents.llm.messages import ToolDefinition as Definition
 from agents.llm.wrappers.estimate import tokens_of
+from agents.loop.agent_state import AgentState
 from agents.loop.request import build_request
 from agents.loop.script_tools import FIND, RUN, functions_of, script_tools
-from agents.loop.state import RunState
 from heartbit_site.base.toolspec import Effect, ToolSpec
 from tests.bench.figures import Figure, Row
 from tests.bench.said import say
@@ -225,5 +225,5 @@ def _sent(specs: dict[str, ToolSpec], messages: list[Message]) -> int:
     )
 
 
-def _state(messages: list[Message]) -> RunState:
-    return RunState(conversation=list(messages))
+def _state(messages: list[Message]) -> AgentState:
+    return AgentState(conversation=list(messages))

@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.definitions import snapshot
+from agents.journal.events import RunSteered, ToolStarted
 from agents.loop import checkpoint, empty_answers
-from agents.loop.state import RunState
+from agents.loop.agent_state import AgentState
 from tests.chaos.replay.kept import Kept, load
 from tests.chaos.replay.replay import Outcome, replay
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from agents.journal.events import Event
+    from agents.loop.call_state import CallState
+    from agents.loop.state import RunState
 
 ENOUGH = 200
 
@@ -73,37 +78,36 @@ class TestAChangeIsSeen:
     def test_given_results_that_no_longer_reach_the_model(
         self, journals: Sequence[Kept], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def forgetful(state: RunState) -> None:
-            state._open -= 1
-            if not state._open:
-                state.calls = {}
+        def forgetful(state: AgentState, calls: list[CallState]) -> None:
+            state._judge(poor=not calls)
 
-        monkeypatch.setattr(RunState, "_close_turn", forgetful)
+        monkeypatch.setattr(AgentState, "_close_calls", forgetful)
         assert different(replayed(of(journals, "pure")))
 
     def test_given_steers_that_are_put_after_the_answer_they_were_seen_by(
         self, journals: Sequence[Kept], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        fold = RunState._message
+        apply = AgentState.apply
 
-        def deaf(state: RunState, seq: int, word: Any) -> None:
-            fold(state, seq, word)
-            state.inbox.clear()
+        def deaf(state: AgentState, event: Event) -> None:
+            apply(state, event)
+            if isinstance(event, RunSteered):
+                state.inbox.clear()
 
-        monkeypatch.setattr(RunState, "_message", deaf)
+        monkeypatch.setattr(AgentState, "apply", deaf)
         assert different(replayed(of(journals, "steer")))
 
     def test_given_an_intent_that_is_forgotten(
         self, journals: Sequence[Kept], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        step = RunState._step
+        apply = AgentState.apply
 
-        def careless(state: RunState, event: Any) -> None:
-            step(state, event)
-            if event.type == "tool.started":
+        def careless(state: AgentState, event: Event) -> None:
+            apply(state, event)
+            if isinstance(event, ToolStarted):
                 state.calls[event.call_id].started = ""
 
-        monkeypatch.setattr(RunState, "_step", careless)
+        monkeypatch.setattr(AgentState, "apply", careless)
         words = different(replayed(of(journals, "uncertain_confirmed")))
         assert any(
             "was suspend outcome.requested, and from the fold it is call" in w for w in words
@@ -120,8 +124,9 @@ class TestAChangeIsSeen:
     ) -> None:
         decode = checkpoint.decode
 
-        def lossy(stored: dict[str, Any]) -> RunState:
-            state = decode(stored)
+        def lossy(kind: str, stored: dict[str, Any]) -> RunState:
+            state = decode(kind, stored)
+            assert isinstance(state, AgentState)
             state.calls = {}
             return state
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from agents.definitions.definition import AgentDefinition
+from agents.loop.agent_state import AgentState
 from agents.loop.limits import MAX_ANSWERS, Limits
-from agents.loop.state import RunState
 
 DEFINITION = AgentDefinition(
     version_id=1,
@@ -69,8 +69,8 @@ def test_answers_that_fit_no_schema_are_counted(answers: int, *, ends: bool) -> 
     assert Limits(DEFINITION, run_state(answers=answers)).reached() is None
 
 
-def run_state(**fields: Any) -> RunState:
-    state = RunState()
+def run_state(**fields: Any) -> AgentState:
+    state = AgentState()
     for name, value in fields.items():
         setattr(state, name, value)
     return state

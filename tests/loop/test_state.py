@@ -34,6 +34,7 @@ from agents.journal.events import (
     encode,
 )
 from agents.llm.messages import AssistantMessage, ToolCall, ToolMessage, Usage, UserMessage
+from agents.loop.agent_state import AgentState
 from agents.loop.state import RunState
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
@@ -98,8 +99,8 @@ def recorded(events: list[Event]) -> list[RecordedEvent]:
     ]
 
 
-def fold(events: list[RecordedEvent], state: RunState | None = None) -> RunState:
-    state = state or RunState()
+def fold(events: list[RecordedEvent], state: AgentState | None = None) -> AgentState:
+    state = state or AgentState()
     for event in events:
         state.fold(event)
     return state
@@ -253,3 +254,32 @@ def test_a_run_that_is_stopped_reports_what_the_model_said_last() -> None:
     assert state.partial == "A.", "the second answer has no text"
     state.streamed = "B"
     assert state.partial == "B"
+
+
+@given(journals(), st.data())
+def test_no_outcome_of_a_wait_stays_once_its_call_has_used_it(
+    events: list[Event], data: st.DataObject
+) -> None:
+    state = fold(recorded(events[: data.draw(st.integers(0, len(events)))]))
+    readable: set[str] = set()
+    for call in state.open_calls():
+        readable |= {*call.wait_keys}
+        readable |= {call.approval_request.key} if call.approval_request is not None else set()
+    assert set(state.resolved) <= readable
+
+
+def test_given_a_kind_without_calls_that_paused_often_then_its_state_has_not_grown() -> None:
+    state = RunState()
+    begun: list[Event] = [RunCreated("Wait.", "waiter"), STARTED]
+    pauses = [
+        event
+        for number in range(600)
+        for event in (
+            ModelDelayed(1, f"timer:{number}", "busy", 11.0),
+            WaitResolved(f"timer:{number}", {"subject": "timer", "status": "over"}),
+            STARTED,
+        )
+    ]
+    for event in recorded([*begun, *pauses]):
+        state.fold(event)
+    assert (state.delays, state.resolved) == (600, {})

@@ -10,9 +10,9 @@ import httpx
 from agents.actions.cancel_run import cancel_run
 from agents.definitions import snapshot
 from agents.llm.messages import ToolCall
+from agents.loop.agent_state import AgentState
 from agents.loop.effect_gate import EffectGate
 from agents.loop.journaled import JournaledState
-from agents.loop.state import RunState
 from agents.loop.tool_calls import ToolCallRunner
 from agents.models import AgentVersion
 from agents.runtime.rights.lookups import CallLookups
@@ -49,7 +49,7 @@ async def serve(
     """Serve one call of each tool, perhaps after a committed cancel; return the run's id."""
     run_id = await orm.run_in_thread(lambda: accept(workspace))
     claimed, lease = await hold(pool, claimant, run_id)
-    journaled = JournaledState(RunState(), lease)
+    journaled = JournaledState(AgentState(), lease)
     for recorded in claimed.history():
         journaled.state.fold(recorded)
     calls = [ToolCall(f"c{number}", spec.name, "{}") for number, spec in enumerate(specs)]

@@ -11,8 +11,8 @@ from pydantic import TypeAdapter
 from agents.journal.events import ToolFinished
 from agents.llm.messages import ToolCall
 from agents.loop import checkpoint
+from agents.loop.agent_state import AgentState
 from agents.loop.journaled import JournaledState
-from agents.loop.state import RunState
 from agents.models import Checkpoint
 from heartbit_site.base import orm
 from tests.runs.holding import accept, answer, claimant, hold, pool
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 TURNS = 30
 
 
-def folded(claimed: ClaimedRun, *, whole: bool = False) -> RunState:
-    state = (None if whole else claimed.restored()) or RunState()
+def folded(claimed: ClaimedRun, *, whole: bool = False) -> AgentState:
+    state = (None if whole else claimed.restored()) or AgentState()
+    assert isinstance(state, AgentState)
     for recorded in claimed.history():
         state.fold(recorded)
     return state
@@ -54,13 +55,16 @@ async def test_the_rest_of_the_journal_is_folded_onto_it(
         await journaled.record(ToolFinished(f"{turn}.0", "ok", str(turn), "pure"))
     await lease.release("drain")
     state = journaled.state
-    await lease.checkpoint(state.folded_seq, checkpoint.FORMAT, checkpoint.encode(state))
+    stored = checkpoint.encode("agent", state)
+    await lease.checkpoint(state.folded_seq, checkpoint.current_format(), stored)
 
     claimed, lease = await hold(pool, claimant, run_id)
     assert len(claimed.journal) == 2, "what was requeued and started again"
     after = folded(claimed)
     assert after.conversation == state.conversation
-    assert after.task is after.conversation[0], "the very message that context strategies keep"
+    assert after.task_message is after.conversation[0], (
+        "the very message that context strategies keep"
+    )
     await lease.record(answer(TURNS, text="Done."))
     await lease.release("drain")
 
@@ -68,7 +72,7 @@ async def test_the_rest_of_the_journal_is_folded_onto_it(
     claimed, lease = await hold(pool, claimant, run_id)
     short = folded(claimed)
     await lease.release("drain")
-    await orm.run_in_thread(partial(rows.update, format=checkpoint.FORMAT + 1))
+    await orm.run_in_thread(partial(rows.update, format=checkpoint.current_format() + 1))
     claimed, _ = await hold(pool, claimant, run_id)
     assert claimed.checkpoint is None, "another form is not read"
     long = folded(claimed)

@@ -10,7 +10,7 @@ from agents.definitions import snapshot
 from agents.journal.events import ModelAnswered, RecordedEvent, RunCreated, decode
 from agents.llm.messages import AssistantMessage, Usage, UserMessage
 from agents.loop import empty_answers
-from agents.loop.state import RunState
+from agents.loop.agent_state import AgentState
 from agents.models import Agent, Run
 from heartbit_site.base import orm
 from heartbit_site.base.models import UsageEntry
@@ -67,7 +67,7 @@ async def test_given_a_journal_that_is_folded_again_then_the_same_is_decided(
     await orm.run_in_thread(lambda: agent(tools=("calculate",), strong_model=STRONG, model=WEAK))
     task = f"[[calls: {WRONG}]] [[then: {WRONG}]] [[text: Done.]]"
     run = await studio.run(task, model="")
-    state, escalated = RunState(), []
+    state, escalated = AgentState(), []
     for event in await studio.events(run):
         state.fold(RecordedEvent(event.seq, event.at, decode(event.type, event.payload)))
         if event.type == "tool.finished":
@@ -106,7 +106,7 @@ async def test_given_an_empty_answer_then_the_run_is_asked_on_instead_of_ended(
 
 def test_given_nothing_but_silence_then_the_strong_one_s_is_the_last() -> None:
     definition = snapshot.read(1, 1, "solo", SNAPSHOT)
-    state, silence_ = RunState(), AssistantMessage(" ")
+    state, silence_ = AgentState(), AssistantMessage(" ")
     now = datetime.now(tz=UTC)
     state.fold(RecordedEvent(1, now, RunCreated("Speak.", "solo")))
     goes_on = []

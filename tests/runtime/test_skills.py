@@ -13,9 +13,9 @@ from agents.actions.remove_skill import remove_skill
 from agents.actions.save_skill import save_skill
 from agents.choices import RunStatus
 from agents.journal.events import RecordedEvent, decode
+from agents.loop.agent_state import AgentState
 from agents.loop.request import build_request
 from agents.loop.skills import TOOLS
-from agents.loop.state import RunState
 from agents.models import Agent, Run, Skill, ToolCall
 from agents.reads.versions import definition_of
 from agents.skills.folder import read_folder
@@ -90,7 +90,7 @@ async def test_the_prompt_names_the_skills_and_not_their_instructions(
 
 def prompts(run: Run) -> str:
     """The system prompt of the request that the run's journal gives."""
-    state = RunState()
+    state = AgentState()
     for row in run.events.order_by("seq"):
         state.fold(RecordedEvent(row.seq, row.at, decode(row.type, row.payload)))
     return build_request(state, definition_of(run.version), tools=()).system

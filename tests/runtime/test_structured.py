@@ -22,8 +22,8 @@ from agents.journal.events import (
 )
 from agents.live.follow import wait_for_end
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
+from agents.loop.agent_state import AgentState
 from agents.loop.limits import MAX_ANSWERS, Limits
-from agents.loop.state import RunState
 from agents.models import Agent, BlackboardEntry, Run
 from agents.output import respond
 from agents.output.payload import parse
@@ -198,11 +198,11 @@ class TestSteering:
         )
 
     @staticmethod
-    def fold(state: RunState, *events: Event) -> None:
+    def fold(state: AgentState, *events: Event) -> None:
         for event in events:
             state.fold(RecordedEvent(state.folded_seq + 1, datetime.now(UTC), event))
 
-    def answered(self, state: RunState, *, seen: int) -> None:
+    def answered(self, state: AgentState, *, seen: int) -> None:
         """The model tries to end the run, in vain."""
         turn = state.turn + 1
         call = ToolCall("c", respond.NAME, "{}")
@@ -212,7 +212,7 @@ class TestSteering:
     def test_an_answer_that_did_not_know_of_it_is_no_failed_one_and_tools_stay(
         self, definition: AgentDefinition
     ) -> None:
-        state = RunState()
+        state = AgentState()
         self.fold(state, RunCreated("Survey.", "surveyor"))
         for _ in range(2 * MAX_ANSWERS):
             before = state.folded_seq
@@ -224,7 +224,7 @@ class TestSteering:
     def test_an_agents_word_gives_neither_turns_nor_tries(
         self, definition: AgentDefinition
     ) -> None:
-        state = RunState()
+        state = AgentState()
         self.fold(state, RunCreated("Survey.", "surveyor"))
         loose = definition.model_copy(update={"max_turns": 50})
         for tries in range(1, MAX_ANSWERS + 1):
@@ -239,7 +239,7 @@ class TestSteering:
     def test_an_answer_that_did_not_know_of_an_agents_word_is_a_turn_and_no_failed_try(
         self, definition: AgentDefinition
     ) -> None:
-        state = RunState()
+        state = AgentState()
         self.fold(state, RunCreated("Survey.", "surveyor"))
         for turn in range(definition.max_turns):
             assert Limits(definition, state).reached() is None
@@ -252,7 +252,7 @@ class TestSteering:
         assert reached.limit == "max_turns"
 
     def test_without_it_failed_answers_count(self, definition: AgentDefinition) -> None:
-        state = RunState()
+        state = AgentState()
         self.fold(state, RunCreated("Survey.", "surveyor"))
         loose = definition.model_copy(update={"max_turns": 50})
         for tries in range(1, MAX_ANSWERS + 1):
@@ -268,7 +268,7 @@ class TestSteering:
         self, definition: AgentDefinition, *, meanwhile: bool
     ) -> None:
         """Also when it was said during an answer, which could not know of it."""
-        state = RunState()
+        state = AgentState()
         self.fold(state, RunCreated("Survey.", "surveyor"))
         free = definition.model_copy(update={"response_schema": None})
         self.answered(state, seen=state.folded_seq)

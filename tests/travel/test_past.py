@@ -23,6 +23,7 @@ from agents.journal.events import (
     ToolFinished,
 )
 from agents.llm.messages import ToolDefinition, Usage, UserMessage
+from agents.loop.agent_state import AgentState
 from agents.loop.history import (
     TurnNotFoundError,
     TurnOpenError,
@@ -32,7 +33,6 @@ from agents.loop.history import (
     turns,
 )
 from agents.loop.request import build_request
-from agents.loop.state import RunState
 from tests.loop.test_state import STARTED, answer, fold, journals, recorded
 
 DEFINITION = AgentDefinition(
@@ -69,7 +69,7 @@ def forked(journal: list[RecordedEvent], turn: int, *said: Event) -> list[Record
     ]
 
 
-def asked(state: RunState, definition: AgentDefinition) -> object:
+def asked(state: AgentState, definition: AgentDefinition) -> object:
     return replace(build_request(state, definition, tools=(TOOL,)), attempts=0)
 
 
@@ -81,7 +81,7 @@ def test_a_fork_without_edits_asks_what_its_source_asked_byte_for_byte(
     found = turns(journal)
     closed = [turn.number for turn in found if turn.closed_seq is not None]
     number = data.draw(st.sampled_from([0, *closed]))
-    fork = fold(forked(journal, number), RunState(conversation=list(THREAD)))
+    fork = fold(forked(journal, number), AgentState(conversation=list(THREAD)))
     following = found[number:]
     seq = following[0].asked_seq if following else len(journal)
     source = replay_to(journal, seq, THREAD)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import asyncio
@@ -30,7 +30,7 @@ class ActiveRun:
     task: asyncio.Task[object]
     lease: Lease
     publisher: RunPublisher
-    journaled: JournaledState
+    journaled: JournaledState[Any]
     gate: EffectGate
     stop_reason: StopReason | None = None
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from agents.definitions.definition import AgentDefinition
-    from agents.loop.state import RunState
+    from agents.loop.agent_state import AgentState
     from agents.runs.claims import ClaimedRun
     from agents.runtime.execution.active_run import ActiveRun
 
@@ -39,10 +39,10 @@ async def known_at_start(active: ActiveRun, definition: AgentDefinition) -> str:
     state, claimed = active.journaled.state, active.claimed
     if state.recalled:
         return await orm.read_in_thread(partial(block_of, claimed.id))
-    if not definition.memory_tokens or state.turn or state.task is None:
+    if not definition.memory_tokens or state.turn or not state.task:
         return ""
     if provider_name():
-        task = state.task.text[:_MOST_QUERY]
+        task = state.task[:_MOST_QUERY]
         kept = await provided_at_start(claimed, task, definition.memory_tokens)
     else:
         kept = await orm.run_in_thread(partial(_recall, claimed, definition, state))
@@ -77,12 +77,12 @@ def _block(rows: Sequence[RecalledMemory]) -> str:
 
 
 def _recall(
-    claimed: ClaimedRun, definition: AgentDefinition, state: RunState
+    claimed: ClaimedRun, definition: AgentDefinition, state: AgentState
 ) -> list[RecalledMemory]:
     """Recall and store what fits; a crash before the journal's entry leaves rows, which count."""
     own = RecalledMemory.objects.filter(run=claimed.id)
     stored = list(own)
-    if stored or state.task is None:
+    if stored or not state.task:
         return stored
     person = acts_for(claimed.id)
     reach = MemoryItem.objects.recalled_by(
@@ -93,7 +93,7 @@ def _recall(
     )
     hits = recall(
         reach,
-        state.task.text[:_MOST_QUERY],
+        state.task[:_MOST_QUERY],
         limit=_MOST,
         workspace_id=claimed.workspace_id,
         weights=Weights(**definition.memory_weights),

@@ -22,7 +22,7 @@ from agents.live.changes import EVERYWHERE, notify
 from agents.live.pubsub import RunPublisher
 from agents.loop.effect_gate import EffectGate
 from agents.loop.journaled import JournaledState
-from agents.loop.state import RunState
+from agents.loop.kinds import state_of
 from agents.runs.claims import Claimant, ClaimedRun, NextClaim, SuspectRun, claim
 from agents.runs.lease import Child, Lease
 from agents.runs.pool import Pool, open_pool
@@ -321,7 +321,9 @@ class RunExecutor:
             on_commit=publisher.advanced,
             next_claim=partial(self._next_claim, claimed, task_id, alone=alone),
         )
-        state = claimed.restored() or RunState(conversation=to_messages(claimed.thread))
+        state = claimed.restored()
+        if state is None:
+            state = state_of(claimed.kind).begin(to_messages(claimed.thread))
         gate = EffectGate(self.control.wait_until_alive, task.cancel)
         active = ActiveRun(claimed, task, lease, publisher, JournaledState(state, lease), gate)
         self._active[claimed.id, claimed.token] = active

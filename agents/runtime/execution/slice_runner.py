@@ -165,8 +165,8 @@ class SliceRunner:
         if state.folded_seq - active.claimed.checkpoint_seq < CHECKPOINT_EVENTS:
             return
         try:
-            encoded = checkpoint.encode(state)
-            await active.lease.checkpoint(state.folded_seq, checkpoint.FORMAT, encoded)
+            encoded = checkpoint.encode(active.claimed.kind, state)
+            await active.lease.checkpoint(state.folded_seq, checkpoint.current_format(), encoded)
         except psycopg.Error as error:
             logger.warning("no checkpoint of run %s (%s)", active.claimed.id, error)
 

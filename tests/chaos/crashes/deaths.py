@@ -115,7 +115,7 @@ async def _answering(inner: Any, *args: Any) -> Any:
     return answered
 
 
-async def _recording(inner: Any, state: JournaledState, *events: Event) -> None:
+async def _recording(inner: Any, state: JournaledState[Any], *events: Event) -> None:
     await inner(state, *events)
     if any(isinstance(event, ModelAnswered) for event in events):
         _passes(Boundary.ANSWER_JOURNALED)
@@ -123,7 +123,7 @@ async def _recording(inner: Any, state: JournaledState, *events: Event) -> None:
         _passes(Boundary.RESULT_JOURNALED)
 
 
-def _recording_here(inner: Any, state: JournaledState, *events: Event) -> bool:
+def _recording_here(inner: Any, state: JournaledState[Any], *events: Event) -> bool:
     is_written: bool = inner(state, *events)
     if any(isinstance(event, ToolFinished) for event in events):
         _passes(Boundary.RESULT_JOURNALED)
@@ -131,7 +131,7 @@ def _recording_here(inner: Any, state: JournaledState, *events: Event) -> bool:
 
 
 async def _transacting(
-    inner: Any, state: JournaledState, body: Callable[[], Event], **kwargs: Any
+    inner: Any, state: JournaledState[Any], body: Callable[[], Event], **kwargs: Any
 ) -> None:
     plan = _plan.get()
 

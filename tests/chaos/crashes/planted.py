@@ -40,13 +40,13 @@ def install(bug: str) -> None:
             wrap_plain(Sweeper, "sweep", _nothing)
 
 
-async def _without_intent(inner: Any, state: JournaledState, *events: Event) -> None:
+async def _without_intent(inner: Any, state: JournaledState[Any], *events: Event) -> None:
     kept = [event for event in events if not isinstance(event, ToolStarted)]
     if kept:
         await inner(state, *kept)
 
 
-def _without_intent_here(inner: Any, state: JournaledState, *events: Event) -> bool:
+def _without_intent_here(inner: Any, state: JournaledState[Any], *events: Event) -> bool:
     return isinstance(events[0], ToolStarted) or inner(state, *events)
 
 

@@ -29,7 +29,7 @@ from agents.journal.events import (
     ToolStarted,
 )
 from agents.llm.messages import ToolCall
-from agents.loop.state import CallState, RunState
+from agents.loop.agent_state import AgentState
 from agents.models import Run, RunEvent, Wait
 from agents.models import ToolCall as ToolCallRow
 from heartbit_site.base.ids import new_id
@@ -38,6 +38,7 @@ from tests.runs.holding import answer
 
 if TYPE_CHECKING:
     from agents.journal.events import Ending
+    from agents.loop.call_state import CallState
     from heartbit_site.base.models import Workspace
     from tests.chaos.machine.workers import Grip
 
@@ -322,7 +323,7 @@ class RunMachine(RuleBasedStateMachine):
         if self.ended:
             assert row.status == self.ended, "an end is the end"
             assert endings == [f"run.{self.ended}"]
-        state = RunState()
+        state = AgentState()
         workers.fold(
             state, workers.rows("SELECT heartbit_events(%s, 0, %s)", (self.run, row.last_seq))[0][0]
         )
@@ -330,7 +331,7 @@ class RunMachine(RuleBasedStateMachine):
         assert answered == list(range(1, len(answered) + 1)), "each turn is answered once"
         self._calls_agree(row, state)
 
-    def _calls_agree(self, row: Run, state: RunState) -> None:
+    def _calls_agree(self, row: Run, state: AgentState) -> None:
         calls = {call.call_id: call for call in ToolCallRow.objects.filter(run=self.run)}
         for call in state.open_calls():
             if row.finished_at is None:

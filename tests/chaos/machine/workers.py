@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection
 
 from agents.choices import Placement
 from agents.journal.events import decode_row, encode
-from agents.loop.state import RunState
+from agents.loop.agent_state import AgentState
 from agents.models import WorkerHeartbeat
 from agents.runtime.recovery.control_session import LOCK_CLASS
 
@@ -36,7 +36,7 @@ class Grip:
     run_id: UUID
     worker_id: int
     token: int
-    state: RunState
+    state: AgentState
 
 
 def rows(query: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -77,12 +77,12 @@ def claim(run_id: UUID) -> Grip | None:
     if not found:
         return None
     [(token, events)] = found
-    state = RunState()
+    state = AgentState()
     fold(state, events)
     return Grip(run_id, worker_id, token, state)
 
 
-def fold(state: RunState, events: str | list[dict[str, Any]]) -> None:
+def fold(state: AgentState, events: str | list[dict[str, Any]]) -> None:
     """Fold stored events."""
     for row in json.loads(events) if isinstance(events, str) else events:
         state.fold(decode_row(row))

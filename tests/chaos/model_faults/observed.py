@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agents.journal.events import RecordedEvent, decode
-from agents.loop.state import RunState
+from agents.loop.agent_state import AgentState
 from agents.models import Run
 from agents.querysets import events_after
 from heartbit_site.base.models import UsageEntry
@@ -134,7 +134,7 @@ def observe(
 
 
 def _unreadable(events: list[Any]) -> str:
-    state = RunState()
+    state = AgentState()
     try:
         for row in events:
             state.fold(RecordedEvent(row.seq, row.at, decode(row.type, row.payload)))

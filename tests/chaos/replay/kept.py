@@ -12,7 +12,7 @@ from uuid import UUID
 from agents.definitions import snapshot
 from agents.journal.events import decode_row
 from agents.loop import delegation
-from agents.loop.state import RunState
+from agents.loop.agent_state import AgentState
 from agents.runtime.execution.conversation_history import to_messages
 from agents.runtime.toolset.offer import OfferedTools
 from heartbit_site.base.toolspec import Effect, ToolSpec
@@ -90,9 +90,9 @@ class Kept:
         """
         return [decode_row(event) for event in self.events]
 
-    def beginning(self) -> RunState:
+    def beginning(self) -> AgentState:
         """What the run was before its first event."""
-        return RunState(conversation=to_messages(self.thread))
+        return AgentState.begin(to_messages(self.thread))
 
 
 def _spec(tool: Tool, definition: AgentDefinition) -> ToolSpec:

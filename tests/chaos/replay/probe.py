@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
     from agents.journal.events import Ending, Event, ModelAnswered, RecordedEvent, ToolFinished
     from agents.llm.messages import ChatRequest, StreamEvent, Usage
+    from agents.loop.agent_state import AgentState
     from agents.loop.ports import Pending, ReadyCall
-    from agents.loop.state import RunState
     from agents.runtime.toolset.offer import OfferedTools
     from tools.calls.pipeline import CallJournal, SuspendedCall
 
@@ -86,7 +86,7 @@ class Decision:
     digest: str
 
 
-async def decide(state: RunState, subject: Subject) -> Decision:
+async def decide(state: AgentState, subject: Subject) -> Decision:
     """The next step from this state, which stays as it is.
 
     Raises:

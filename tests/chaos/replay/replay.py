@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from agents.loop import checkpoint
+from agents.loop.agent_state import AgentState
 from heartbit_site.base.errors import ConfigurationError
 from tests.chaos.replay.probe import decide
 
 if TYPE_CHECKING:
-    from agents.loop.state import RunState
     from tests.chaos.replay.kept import Kept, Point
     from tests.chaos.replay.probe import Subject
 
@@ -55,8 +55,9 @@ async def replay(kept: Kept) -> Outcome:
     return Outcome(points=len(points), different=tuple(different))
 
 
-async def _differences(point: Point, state: RunState, subject: Subject) -> list[str]:
-    stored = checkpoint.decode(checkpoint.encode(state))
+async def _differences(point: Point, state: AgentState, subject: Subject) -> list[str]:
+    stored = checkpoint.decode("agent", checkpoint.encode("agent", state))
+    assert isinstance(stored, AgentState)
     found = []
     for name, each in (("the fold", state), ("a checkpoint", stored)):
         try:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from agents.loop.journaled import JournaledState
     from agents.loop.protocol import Outcome
+    from agents.loop.state import RunState
     from agents.runtime.execution.active_run import ActiveRun
     from agents.runtime.execution.engines import EngineDependencies
 
@@ -42,7 +43,7 @@ def read(_version_id: int, _agent_id: int, _name: str, snapshot: Mapping[str, An
 class EchoEngine:
     """Implements ``Engine``."""
 
-    def __init__(self, journaled: JournaledState, echo: Echo) -> None:
+    def __init__(self, journaled: JournaledState[RunState], echo: Echo) -> None:
         self._journaled = journaled
         self._echo = echo
 
@@ -60,8 +61,7 @@ class EchoEngine:
                 continue
             while self._echo.hold is not None and self._echo.hold.exists():
                 await asyncio.sleep(0.02)
-            task = state.task.text if state.task is not None else ""
-            if await self._journaled.finish(RunSucceeded(f"{self._echo.says} {task}")):
+            if await self._journaled.finish(RunSucceeded(f"{self._echo.says} {state.task}")):
                 return "succeeded"
 
     async def record_interrupted(self) -> None:
