@@ -6,14 +6,14 @@ import re
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import AliasPath, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import AliasPath, BeforeValidator, Field, JsonValue
 from pydantic.json_schema import SkipJsonSchema
 
 from agents.definitions import validators
-from agents.definitions.spec import AgentSpec, Description, FullText, Name
+from agents.definitions.spec import AgentSpec, Name
 from agents.reads.agent_view import AgentMetricsOut, AgentState
 from heartbit_site.base.view import Id, View
-from heartbit_site.contract.model import Page, without_defaults
+from heartbit_site.contract.model import Page, changes
 from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operation
 
 _AMOUNT = re.compile(r"\d{1,8}(\.\d{1,4})?", re.ASCII)
@@ -76,17 +76,14 @@ class AgentIn(AgentSpec):
     )
 
 
+@changes(null=False)
 class AgentChangeIn(AgentIn):
     """Settings of an agent to change; a setting that is left out stays.
 
     `tools` and `team` are given whole: what they do not name goes.
     """
 
-    model_config = ConfigDict(json_schema_extra=without_defaults)
-
     name: Name = Field("", description="Must be the agent's name: it cannot be changed.")
-    description: Description = ""
-    system_prompt: FullText = ""
     version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
         None,
         description="The agent's version that you know: 409 if another one is current by now.",

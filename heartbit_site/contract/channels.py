@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from heartbit_site.base.view import Id, Time, View
-from heartbit_site.contract.model import Body, Name, Page, Targets, Word
+from heartbit_site.contract.model import Body, Name, Page, Targets, Word, changes
 from heartbit_site.contract.operation import MANAGE, Operation
 from heartbit_site.contract.webhooks import SECRET, EndpointOut
 
@@ -132,18 +132,10 @@ class ChannelIn(Body):
     mailbox: MailboxIn | None = None
 
 
-class ChannelChangeIn(Body):
+@changes("kind")
+class ChannelChangeIn(ChannelIn):
     """Settings to change; a setting that is left out stays."""
 
-    name: ChannelName | None = None
-    agent: Name | None = None
-    enabled: bool | None = None
-    require_approval: bool | None = None
-    hourly_limit: HourlyLimit | None = None
-    deliver: Targets | None = None
-    mapping: MappingOf | None = None
-    senders: Senders | None = None
-    reply: bool | None = None
     mailbox: MailboxIn | None = Field(None, description="All of it; null: none is read any more.")
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue, model_validator
 
 from heartbit_site.base.view import Id, Money, Time, View
-from heartbit_site.contract.model import Body, Name, Page, Reference, Text, Word
+from heartbit_site.contract.model import Body, Name, Page, Reference, Text, Word, changes
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 from heartbit_site.contract.runs import Status, UsageOut
 
@@ -134,25 +134,21 @@ class ConversationIn(Body):
     """A thread with an agent."""
 
     agent: Name = Field("orchestrator", description="Agent that answers.")
-    title: Word = ""
+    title: Word = Field(
+        "", description="Empty: it is called by the beginning of its first message."
+    )
     busy_policy: BusyPolicy = Field(
         "queue", description="Handling of a message while the last one is still running."
     )
 
 
-class ConversationChangeIn(Body):
+@changes("agent")
+class ConversationChangeIn(ConversationIn):
     """Settings to change; a setting that is left out stays."""
-
-    title: Word | None = Field(
-        None, description="Empty: it is called by the beginning of its first message."
-    )
-    busy_policy: BusyPolicy | None = Field(
-        None, description="Handling of a message while the last one is still running."
-    )
 
     @model_validator(mode="after")
     def _changes(self) -> ConversationChangeIn:
-        if self.title is None and self.busy_policy is None:
+        if not self.model_dump(exclude_none=True):
             raise ValueError("name what is to change: title or busy_policy")
         return self
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import AliasPath, Field, JsonValue
 
 from heartbit_site.base.view import Time, View
-from heartbit_site.contract.model import Body, Name, Page
+from heartbit_site.contract.model import Body, Name, Page, changes
 from heartbit_site.contract.operation import MANAGE_OR_OWN, READ_AGENTS, READ_RUNS, Operation
 
 CredentialName = Annotated[Name, Field(min_length=1, description="Such as support mailbox.")]
@@ -69,12 +69,9 @@ class CredentialIn(Body):
     enabled: bool = True
 
 
-class CredentialChangeIn(Body):
+@changes("kind", "personal")
+class CredentialChangeIn(CredentialIn):
     """Settings to change; a setting that is left out stays."""
-
-    name: CredentialName | None = None
-    fields: Fields | None = None
-    enabled: bool | None = None
 
 
 LIST_CREDENTIAL_TYPES = Operation(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AliasPath, ConfigDict, Field
+from pydantic import AliasPath, Field
 
 from heartbit_site.base.view import Time, View
-from heartbit_site.contract.model import Body, Name, Page, Word, without_defaults
+from heartbit_site.contract.model import Body, Name, Page, Word, changes
 from heartbit_site.contract.operation import MANAGE, READ_AGENTS, Operation
 from tools.server_spec import McpServerSettings, McpServerSpec
 
@@ -93,10 +93,9 @@ class McpServerIn(McpServerSpec):
     """A server to add: a URL, or the name of a program."""
 
 
+@changes(null=False)
 class McpServerChangeIn(McpServerSettings):
     """Settings to change; a setting that is left out stays. A URL replaces a program."""
-
-    model_config = ConfigDict(json_schema_extra=without_defaults)
 
 
 class McpChangesIn(Body):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasPath, Field, JsonValue
 
 from heartbit_site.base.view import Id, Time, View
-from heartbit_site.contract.model import Body, Name, NumberOnly, Page, Text, Word
+from heartbit_site.contract.model import Body, Name, NumberOnly, Page, Text, Word, changes
 from heartbit_site.contract.operation import MANAGE, MANAGE_OR_OWN, READ_RUNS, Operation
 
 ScopeName = Literal["workspace", "agent", "person", "conversation"]
@@ -117,13 +117,10 @@ class MemoryIn(Body):
     metadata: Metadata = Field(default_factory=dict)
 
 
-class MemoryChangeIn(Body):
+@changes("scope", "agent", "person")
+class MemoryChangeIn(MemoryIn):
     """Content to replace; what is left out stays."""
 
-    text: MemoryText | None = None
-    category: CategoryName | None = None
-    importance: Importance | None = None
-    metadata: Metadata | None = None
     reason: Reason = ""
 
 

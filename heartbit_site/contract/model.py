@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -14,6 +14,7 @@ from pydantic import (
     Field,
     JsonValue,
 )
+from pydantic.fields import FieldInfo
 
 from agents.llm.references import check_reference
 from heartbit_site.base.errors import ConfigurationError
@@ -21,6 +22,10 @@ from heartbit_site.base.moments import to_utc
 from heartbit_site.base.untrusted import clean_text
 from heartbit_site.base.view import View
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+In = TypeVar("In", bound=BaseModel)
 MAX_TASK_CHARACTERS = 400_000
 #: Rows of a page when nobody says how many, and at most.
 USUAL, MOST_ROWS = 50, 1000
@@ -45,8 +50,42 @@ def rows_of(page: type[Page]) -> str:
     return list(page.model_fields)[-1]
 
 
-def without_defaults(schema: dict[str, Any]) -> None:
-    """Drop the defaults of a change's schema: what is left out stays as it is."""
+def changes(*fixed: str, null: bool = True) -> Callable[[type[In]], type[In]]:
+    """Let each field of a body be left out, so that it stays as it is.
+
+    ::
+
+        @changes("kind")
+        class ChannelChangeIn(ChannelIn): ...
+
+    Fields that the class declares itself are taken as they are.
+
+    Args:
+        fixed: Fields that cannot be changed.
+        null: Null is allowed, and means the same as leaving a field out.
+    """
+
+    def derive(model: type[In]) -> type[In]:
+        typed: Any = Annotated  # its subscripts would be types to mypy
+        fields: dict[str, Any] = model.model_fields
+        for name in fixed:
+            del fields[name]
+        for name in fields.keys() - model.__annotations__.keys():
+            field = fields[name]
+            if null:
+                text = Field(description=field.description)
+                kind = typed[field.annotation, text, *field.metadata] | None
+                fields[name] = FieldInfo.from_annotated_attribute(kind, None)
+            elif field.is_required():
+                field.default = None
+        if not null:
+            model.model_config["json_schema_extra"] = _without_defaults
+        return model
+
+    return derive
+
+
+def _without_defaults(schema: dict[str, Any]) -> None:
     for each in schema["properties"].values():
         each.pop("default", None)
 

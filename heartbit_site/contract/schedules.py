@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, AliasPath, ConfigDict, Field, JsonValue, model_validator
+from pydantic import AfterValidator, AliasPath, Field, JsonValue, model_validator
 
 from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.deliveries import Status as DeliveryStatus
-from heartbit_site.contract.model import Body, Moment, Page, Targets, without_defaults
+from heartbit_site.contract.model import Body, Moment, Page, Targets, changes
 from heartbit_site.contract.operation import (
     READ_AGENTS,
     WRITE_AGENTS,
@@ -20,11 +20,9 @@ from heartbit_site.contract.runs import Status
 from scheduling import rules
 from scheduling.spec import (
     KINDS,
-    AgentName,
     CatchUp,
     Overlap,
     RhythmSpec,
-    ScheduleName,
     ScheduleSpec,
     TaskType,
 )
@@ -173,14 +171,11 @@ class ScheduleIn(RecurrenceIn, ScheduleSpec):
     deliver: Targets = Field(default_factory=list)
 
 
+@changes(null=False)
 class ScheduleChangeIn(ScheduleIn):
     """Settings to change; a setting that is left out stays. `deliver` is given whole."""
 
-    model_config = ConfigDict(json_schema_extra=without_defaults)
     needs_time: ClassVar[bool] = False
-
-    name: ScheduleName = Field("-", description="Purpose of the schedule.")
-    agent: AgentName = Field("-", description="Agent that does the task.")
 
 
 class BackfillIn(Body):

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, AliasPath, Field, JsonValue
 
 from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.deliveries import AttemptedOut
-from heartbit_site.contract.model import Body, Page, Word
+from heartbit_site.contract.model import Body, Page, Word, changes
 from heartbit_site.contract.operation import MANAGE, Operation
 
 SECRET = Field(description="whsec_...; shown only this once.")
@@ -111,13 +111,9 @@ class WebhookIn(Body):
     enabled: bool = True
 
 
-class WebhookChangeIn(Body):
+@changes()
+class WebhookChangeIn(WebhookIn):
     """Settings to change; a setting that is left out stays."""
-
-    name: WebhookName | None = None
-    url: Address | None = None
-    events: Events | None = None
-    enabled: bool | None = None
 
 
 LIST_WEBHOOKS = Operation(

@@ -248,7 +248,7 @@ def _work(tool: str, arguments: str, *, conversation: bool) -> dict[str, Any]:
 def _switch(name: str, *, enabled: bool) -> ScheduleOut:
     """Pause a schedule, or resume it."""
     server = backend()
-    body = ScheduleChangeIn(enabled=enabled)
+    body = checked(ScheduleChangeIn, {"enabled": enabled})
     return server.call(contract.CHANGE_SCHEDULE, body, schedule=_key(server, name))
 
 
