@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
@@ -12,6 +14,7 @@ from heartbit_site.web.approve_link import approve_link
 from tools.actions.start_sign_in import CALLBACK, DOCUMENT
 
 admin.autodiscover()
+import_module("heartbit_site.admin.pages")  # they replace some of those that were just found
 
 handler403 = closed.forbidden
 handler500 = server_error.server_error

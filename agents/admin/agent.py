@@ -22,10 +22,10 @@ from agents.admin.version import VersionInline
 from agents.definitions.advice import advice
 from agents.definitions.spec import SETTINGS, AgentSpec
 from agents.models import Agent
-from heartbit_site.base.admin.actions import dialog, page_action
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.saved_by_verb import VerbAdmin
-from heartbit_site.base.admin.themed import tabs
+from heartbit_site.admin.actions import dialog, page_action
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.saved_by_verb import VerbAdmin
+from heartbit_site.admin.themed import tabs
 from tools.definitions.catalogue import catalogue
 
 if TYPE_CHECKING:

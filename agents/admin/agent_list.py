@@ -19,10 +19,10 @@ from agents.admin.statistics import FAILED
 from agents.choices import LIVE
 from agents.models import Agent, Run
 from agents.reads.agent_status import statuses
+from heartbit_site.admin.actions import DialogForm, dialog
+from heartbit_site.admin.columns import Column, clock, format_datetime, pill, two_lines
+from heartbit_site.admin.themed import ModelAdmin
 from heartbit_site.base import amounts
-from heartbit_site.base.admin.actions import DialogForm, dialog
-from heartbit_site.base.admin.columns import Column, clock, format_datetime, pill, two_lines
-from heartbit_site.base.admin.themed import ModelAdmin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -18,9 +18,9 @@ from agents.admin.links import LeadsToRuns
 from agents.admin.prompts import asked_about, is_uncertain
 from agents.models import ToolCall
 from agents.querysets import shown_tool
+from heartbit_site.admin.columns import Column, pill
 from heartbit_site.base import amounts
 from heartbit_site.base.access import visible_to
-from heartbit_site.base.admin.columns import Column, pill
 from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from agents.actions.save_budget import NO_LIMIT, save_budget
 from agents.models import Budget
 from agents.reads.usage import gauge
 from agents.reads.usage_view import CountGaugeOut, MoneyGaugeOut
-from heartbit_site.base.admin.columns import Column, pill
-from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
+from heartbit_site.admin.columns import Column, pill
+from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

@@ -15,9 +15,9 @@ from agents.admin.links import kept_run_link
 from agents.admin.signing import SigningAdmin
 from agents.choices import InboundStatus
 from agents.models import Channel, InboundMessage
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, Tone, clock, format_datetime, pill, two_lines
-from heartbit_site.base.admin.themed import ReadOnlyAdmin
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.columns import Column, Tone, clock, format_datetime, pill, two_lines
+from heartbit_site.admin.themed import ReadOnlyAdmin
 
 if TYPE_CHECKING:
     from django.http import HttpRequest

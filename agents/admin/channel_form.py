@@ -10,8 +10,8 @@ from unfold.widgets import UnfoldAdminPasswordWidget
 
 from agents.admin.json_fields import JSONListText, JSONObjectText, json_widget
 from agents.models import Channel
-from heartbit_site.base.admin.saved_by_verb import VerbForm
-from heartbit_site.base.admin.themed import line_widget, text_widget
+from heartbit_site.admin.saved_by_verb import VerbForm
+from heartbit_site.admin.themed import line_widget, text_widget
 
 _MAPPING = """{
   "task": "Answer the ticket {ticket.subject}: {ticket.body}",

@@ -11,8 +11,8 @@ from django.utils.text import Truncator
 from agents.admin import formatting
 from agents.admin.links import run_url
 from agents.models import Conversation, Run
-from heartbit_site.base.admin.columns import Column, clock, link, text_block, two_lines
-from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline
+from heartbit_site.admin.columns import Column, clock, link, text_block, two_lines
+from heartbit_site.admin.themed import ReadOnlyAdmin, ReadOnlyInline
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

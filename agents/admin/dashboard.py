@@ -12,9 +12,9 @@ from agents.admin import charts, formatting, statistics
 from agents.admin.links import run_url
 from agents.choices import RunStatus
 from agents.reads.fleet import read_fleet
+from heartbit_site.admin.columns import Tone, clock, pill
+from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.base import amounts
-from heartbit_site.base.admin.columns import Tone, clock, pill
-from heartbit_site.base.admin.permissions import permissions_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -13,8 +13,8 @@ from agents.admin import formatting
 from agents.admin.links import run_link
 from agents.choices import CallResolution, Verdict
 from agents.models import Decision, ToolCall
-from heartbit_site.base.admin.columns import Column, Tone, clock, link, pill, two_lines
-from heartbit_site.base.admin.themed import ReadOnlyAdmin
+from heartbit_site.admin.columns import Column, Tone, clock, link, pill, two_lines
+from heartbit_site.admin.themed import ReadOnlyAdmin
 from heartbit_site.base.visible_text import visible
 
 if TYPE_CHECKING:

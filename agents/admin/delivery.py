@@ -15,10 +15,10 @@ from agents.admin.links import kept_run_link
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.delivery.targets import describe_target, with_webhook_names
 from agents.models import Delivery, WebhookDelivery
-from heartbit_site.base.admin.actions import DialogForm, dialog
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, clock, format_datetime, link, pill, two_lines
-from heartbit_site.base.admin.themed import ReadOnlyAdmin, json_block
+from heartbit_site.admin.actions import DialogForm, dialog
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.columns import Column, clock, format_datetime, link, pill, two_lines
+from heartbit_site.admin.themed import ReadOnlyAdmin, json_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.utils import timezone
 
 from agents.choices import DeliveryStatus, RunStatus
-from heartbit_site.base.admin.columns import Tone, pill
+from heartbit_site.admin.columns import Tone, pill
 from heartbit_site.base.amounts import counted, duration, money
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from agents.definitions.validation_messages import InvalidSettingError, sentence
 from agents.llm.references import check_reference
 from agents.models import Agent
 from agents.reads.agent_settings import table_of
-from heartbit_site.base.admin.actions import DialogForm
-from heartbit_site.base.admin.saved_by_verb import VerbForm
-from heartbit_site.base.admin.themed import LongText, line_widget, text_widget
+from heartbit_site.admin.actions import DialogForm
+from heartbit_site.admin.saved_by_verb import VerbForm
+from heartbit_site.admin.themed import LongText, line_widget, text_widget
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:

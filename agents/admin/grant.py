@@ -15,11 +15,11 @@ from agents.admin import formatting
 from agents.admin.links import run_link
 from agents.choices import TERMINAL
 from agents.models import Grant
+from heartbit_site.admin.actions import DialogForm, dialog
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.columns import Column, clock, format_datetime, pill, two_lines
+from heartbit_site.admin.themed import ReadOnlyAdmin
 from heartbit_site.base import amounts
-from heartbit_site.base.admin.actions import DialogForm, dialog
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, clock, format_datetime, pill, two_lines
-from heartbit_site.base.admin.themed import ReadOnlyAdmin
 from heartbit_site.base.visible_text import visible
 
 if TYPE_CHECKING:

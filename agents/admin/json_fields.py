@@ -10,7 +10,7 @@ from django import forms
 from django.core.validators import EMPTY_VALUES
 from django.forms.fields import InvalidJSONInput
 
-from heartbit_site.base.admin.themed import pretty_json, text_widget
+from heartbit_site.admin.themed import pretty_json, text_widget
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 
 if TYPE_CHECKING:

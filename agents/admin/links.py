@@ -9,8 +9,8 @@ from django.urls import reverse
 from unfold.views import ChangeList
 
 from agents.models import Run
-from heartbit_site.base.admin.columns import link
-from heartbit_site.base.admin.themed import M, ReadOnlyAdmin
+from heartbit_site.admin.columns import link
+from heartbit_site.admin.themed import M, ReadOnlyAdmin
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -15,10 +15,10 @@ from django.utils.html import format_html, format_html_join
 
 from agents.definitions.advice import publish_again
 from agents.reads.outdated_agents import outdated_agents
-from heartbit_site.base.admin.actions import DialogForm, dialog
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, format_datetime, pill, text_block, two_lines
-from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
+from heartbit_site.admin.actions import DialogForm, dialog
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.columns import Column, format_datetime, pill, text_block, two_lines
+from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.visible_text import visible
 from tools.actions.accept_mcp_change import accept_mcp_change
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from django.urls import URLPattern
     from django.utils.safestring import SafeString
 
-    from heartbit_site.base.admin.columns import Tone
+    from heartbit_site.admin.columns import Tone
     from tools.models.mcp_server import McpServerQuerySet
 
 _FIELDS = ("workspace", "name", "transport", "url", "command", "credential", "sign_in")

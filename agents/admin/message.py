@@ -10,8 +10,8 @@ from django.utils.text import Truncator
 
 from agents.admin.links import kept_run_link
 from agents.models import InboxEntry, Message, MessageKind
-from heartbit_site.base.admin.columns import Column, Tone, clock, pill, text_block
-from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline
+from heartbit_site.admin.columns import Column, Tone, clock, pill, text_block
+from heartbit_site.admin.themed import ReadOnlyAdmin, ReadOnlyInline
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

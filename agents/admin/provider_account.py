@@ -21,11 +21,11 @@ from agents.actions.save_provider_account import HOSTED, save_provider_account
 from agents.admin import formatting
 from agents.runtime.providers.accounts import account_name
 from agents.runtime.providers.open_circuits import close_circuit, open_circuits
+from heartbit_site.admin.actions import DialogForm, dialog
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.columns import Column, link, pill, two_lines
+from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base import amounts
-from heartbit_site.base.admin.actions import DialogForm, dialog
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, link, pill, two_lines
-from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.models import ProviderAccount, UsageEntry
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from agents.admin import formatting
 from agents.admin.links import LeadsToRuns
 from agents.choices import RunStatus
 from agents.models import Agent, Run
+from heartbit_site.admin.columns import Column, clock, two_lines
+from heartbit_site.admin.themed import LongList
 from heartbit_site.base.access import visible_to
-from heartbit_site.base.admin.columns import Column, clock, two_lines
-from heartbit_site.base.admin.themed import LongList
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

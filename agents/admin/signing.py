@@ -9,10 +9,10 @@ from django.utils.html import format_html
 
 from agents.actions.rotate_secret import rotate_secret
 from agents.models import Channel, WebhookEndpoint
-from heartbit_site.base.admin.actions import DialogForm, dialog
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, format_datetime
-from heartbit_site.base.admin.saved_by_verb import VerbAdmin
+from heartbit_site.admin.actions import DialogForm, dialog
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.columns import Column, format_datetime
+from heartbit_site.admin.saved_by_verb import VerbAdmin
 
 if TYPE_CHECKING:
     from collections.abc import Callable

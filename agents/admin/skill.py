@@ -20,10 +20,10 @@ from agents.models import Agent, Skill, SkillVersion
 from agents.reads.skills import users_by_skill
 from agents.reads.versions import VersionNotFoundError, find_version
 from agents.runtime.files.skill_files import file_of
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, format_datetime, link, pill, two_lines
-from heartbit_site.base.admin.permissions import permissions_for
-from heartbit_site.base.admin.saved_by_verb import VerbAdmin
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.columns import Column, format_datetime, link, pill, two_lines
+from heartbit_site.admin.permissions import permissions_for
+from heartbit_site.admin.saved_by_verb import VerbAdmin
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.visible_text import visible
 

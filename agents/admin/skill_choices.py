@@ -9,7 +9,7 @@ from django.utils.html import format_html
 
 from agents.models import Skill
 from agents.reads.skills import skills_in
-from heartbit_site.base.admin.permissions import permissions_for
+from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.base.visible_text import visible
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from agents.skills.archive import MAX_ARCHIVE_BYTES, unpack
 from agents.skills.faults import InvalidSkillError
 from agents.skills.folder import read_folder
 from agents.skills.spec import MAIN_FILE
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.saved_by_verb import VerbForm
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.saved_by_verb import VerbForm
 
 if TYPE_CHECKING:
     from django.core.files.uploadedfile import UploadedFile

@@ -17,9 +17,9 @@ from agents.models import Skill, SkillVersion
 from agents.reads.versions import VersionNotFoundError, pair
 from agents.runtime.files.skill_files import content_of
 from agents.skills.snapshot import compare
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, format_datetime, link, pill
-from heartbit_site.base.admin.themed import ReadOnlyInline
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.columns import Column, format_datetime, link, pill
+from heartbit_site.admin.themed import ReadOnlyInline
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

@@ -10,8 +10,8 @@ from agents.admin import strategy_form
 from agents.admin.bindings import ToolBindingInline
 from agents.definitions.templates import TEMPLATES, AgentTemplate
 from agents.models import Agent
-from heartbit_site.base.admin.actions import page_action
-from heartbit_site.base.admin.themed import ModelAdmin
+from heartbit_site.admin.actions import page_action
+from heartbit_site.admin.themed import ModelAdmin
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

@@ -25,11 +25,11 @@ from agents.limits.pauses import of_tool
 from agents.models import Agent
 from agents.models.pause import Pause, PauseKind
 from agents.reads.tool_usage import ToolUsage, last_calls, tool_usage
-from heartbit_site.base.admin.actions import DialogForm, dialog
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, clock, link, pill, text_block, two_lines
-from heartbit_site.base.admin.permissions import permissions_for
-from heartbit_site.base.admin.themed import ReadOnlyAdmin, line_widget
+from heartbit_site.admin.actions import DialogForm, dialog
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.columns import Column, clock, link, pill, text_block, two_lines
+from heartbit_site.admin.permissions import permissions_for
+from heartbit_site.admin.themed import ReadOnlyAdmin, line_widget
 from heartbit_site.base.credentials import credential_types
 from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.models import Workspace
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
-    from heartbit_site.base.admin.columns import Tone
+    from heartbit_site.admin.columns import Tone
 
 _SHOWN_CALLS = 10
 _MANY = 0.2  # share of failed calls

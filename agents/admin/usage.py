@@ -9,10 +9,10 @@ from django.db.models import Q
 
 from agents.admin import formatting
 from agents.admin.links import run_link
+from heartbit_site.admin.columns import Column, clock, pill
+from heartbit_site.admin.filters import ConditionFilter
+from heartbit_site.admin.themed import LongList
 from heartbit_site.base import amounts
-from heartbit_site.base.admin.columns import Column, clock, pill
-from heartbit_site.base.admin.filters import ConditionFilter
-from heartbit_site.base.admin.themed import LongList
 from heartbit_site.base.models import UsageEntry
 
 

@@ -15,10 +15,10 @@ from agents.actions.save_webhook import save_webhook
 from agents.admin.signing import SigningAdmin
 from agents.delivery.webhooks import EVENTS
 from agents.models import WebhookEndpoint
-from heartbit_site.base.admin.actions import DialogForm, dialog
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, pill, two_lines
-from heartbit_site.base.admin.saved_by_verb import VerbForm
+from heartbit_site.admin.actions import DialogForm, dialog
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.columns import Column, pill, two_lines
+from heartbit_site.admin.saved_by_verb import VerbForm
 
 if TYPE_CHECKING:
     from django.http import HttpRequest

@@ -12,12 +12,12 @@ from django.urls import reverse
 from agents.actions.request_worker_action import WorkerRequest, request_worker_action
 from agents.choices import Placement, RunStatus
 from agents.models import WorkerHeartbeat
+from heartbit_site.admin.actions import DialogForm, dialog
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.columns import Column, pill
+from heartbit_site.admin.permissions import INSTALLATION
+from heartbit_site.admin.themed import ReadOnlyAdmin
 from heartbit_site.base import amounts
-from heartbit_site.base.admin.actions import DialogForm, dialog
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, pill
-from heartbit_site.base.admin.permissions import INSTALLATION
-from heartbit_site.base.admin.themed import ReadOnlyAdmin
 
 if TYPE_CHECKING:
     from django.http import HttpRequest

@@ -26,7 +26,7 @@ INSTALLED_APPS = [
     "unfold.apps.BasicAppConfig",  # the site is ours
     "unfold.contrib.filters",
     # Without autodiscovery: workers do not need the pages (``heartbit_site.urls`` does it).
-    "heartbit_site.base.admin_app.AdminConfig",
+    "heartbit_site.admin.app.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -84,7 +84,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "heartbit_site.base.admin.live.messages",
+                "heartbit_site.admin.live.messages",
             ]
         },
     }

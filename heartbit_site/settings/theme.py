@@ -28,7 +28,7 @@ _path_of = lazy(_reverse, str)
 def _page(title: str, icon: str, model: str) -> dict[str, Any]:
     """Return a sidebar entry: a link to a model's list, for users who may see it."""
     app, name = model.split(".")
-    sees = "heartbit_site.base.admin_site.sees"  # imported once the apps are loaded
+    sees = "heartbit_site.admin.site.sees"  # imported once the apps are loaded
     return {
         "title": title,
         "icon": icon,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from django.shortcuts import render
 
-from heartbit_site.base.admin.permissions import permissions_for
-from heartbit_site.base.admin.workspace_scoped import WorkspaceScopedAdmin
+from heartbit_site.admin.permissions import permissions_for
+from heartbit_site.admin.workspace_scoped import WorkspaceScopedAdmin
 from heartbit_site.base.refusals import RefusedError, describe_closed_page
 
 if TYPE_CHECKING:

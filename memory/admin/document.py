@@ -10,10 +10,10 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.html import format_html
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, format_datetime, link, pill, two_lines
-from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
-from heartbit_site.base.admin.themed import ReadOnlyInline
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.columns import Column, format_datetime, link, pill, two_lines
+from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
+from heartbit_site.admin.themed import ReadOnlyInline
 from heartbit_site.base.preview import preview
 from memory.actions.remove_document import remove_document
 from memory.actions.save_document import MOST_BYTES, save_document

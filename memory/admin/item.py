@@ -10,11 +10,11 @@ from django.db.models import Case, CharField, IntegerField, Value, When
 from django.urls import reverse
 from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanSwitchWidget
 
-from heartbit_site.base.admin.actions import DialogForm, dialog
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, clock, format_datetime, link, pill, two_lines
-from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
-from heartbit_site.base.admin.themed import ReadOnlyInline
+from heartbit_site.admin.actions import DialogForm, dialog
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.columns import Column, clock, format_datetime, link, pill, two_lines
+from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
+from heartbit_site.admin.themed import ReadOnlyInline
 from memory.actions.erase import erase_memories, erase_person
 from memory.actions.forget import forget
 from memory.actions.remember import remember

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django.contrib import admin, messages
 from django.urls import reverse
 
-from heartbit_site.base.admin.actions import DialogForm, dialog
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, clock, format_datetime, link, pill, two_lines
-from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
+from heartbit_site.admin.actions import DialogForm, dialog
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.columns import Column, clock, format_datetime, link, pill, two_lines
+from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from memory.actions.follow_folder import follow_folder, request_folder
 from memory.actions.remove_base import remove_base
 from memory.actions.save_base import save_base

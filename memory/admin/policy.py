@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
 
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, pill
-from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.columns import Column, pill
+from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from memory.actions.save_policy import save_policy
 from memory.embeddings.meaning import not_embedded, passages_not_embedded
 from memory.models import KnowledgeBase, MemoryItem, MemoryPolicy, Passage

@@ -12,8 +12,8 @@ from agents.admin import formatting
 from agents.admin.links import run_link
 from agents.choices import LIVE
 from agents.delivery.words import DELIVERIES
-from heartbit_site.base.admin.columns import Column, Tone, format_datetime, link, pill
-from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline
+from heartbit_site.admin.columns import Column, Tone, format_datetime, link, pill
+from heartbit_site.admin.themed import ReadOnlyAdmin, ReadOnlyInline
 from scheduling.choices import FiringStatus
 from scheduling.models import Firing, Schedule
 from scheduling.outcomes import with_outcomes

@@ -16,11 +16,11 @@ from django.utils.html import format_html, format_html_join
 from agents.admin.links import run_link, run_url
 from agents.delivery.targets import describe_targets
 from agents.models import Agent
-from heartbit_site.base.admin.actions import DialogForm, dialog
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, link, pill, two_lines
-from heartbit_site.base.admin.saved_by_verb import VerbAdmin
-from heartbit_site.base.admin.themed import ReadOnlyInline, tabs
+from heartbit_site.admin.actions import DialogForm, dialog
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.columns import Column, link, pill, two_lines
+from heartbit_site.admin.saved_by_verb import VerbAdmin
+from heartbit_site.admin.themed import ReadOnlyInline, tabs
 from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now

@@ -33,9 +33,9 @@ from agents.choices import VERDICTS, DeliveryStatus, RunStatus
 from agents.inbound.message import Inbound
 from agents.messaging.addresses import sender_of_person
 from agents.models import Agent, Budget, Channel, Delivery, WebhookEndpoint
+from heartbit_site.admin.themed import ModelAdmin
 from heartbit_site.base import audit
 from heartbit_site.base.actions.create_api_key import create_api_key
-from heartbit_site.base.admin.themed import ModelAdmin
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Membership, ProviderAccount

@@ -26,10 +26,10 @@ from agents.actions.send_message import send_message
 from agents.inbound.message import Inbound
 from agents.messaging.addresses import sender_of_person
 from agents.models import Agent, Budget, Delivery, Run, WebhookEndpoint
+from heartbit_site.admin.permissions import INSTALLATION
+from heartbit_site.admin.workspace_scoped import WorkspaceScopedAdmin
 from heartbit_site.base import audit
 from heartbit_site.base.actions.create_api_key import create_api_key
-from heartbit_site.base.admin.permissions import INSTALLATION
-from heartbit_site.base.admin.workspace_scoped import WorkspaceScopedAdmin
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import (

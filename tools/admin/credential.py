@@ -8,11 +8,11 @@ from django.contrib import admin, messages
 from django.shortcuts import render
 from django.utils import timezone
 
+from heartbit_site.admin.actions import DialogForm, dialog
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.columns import Column, pill, two_lines
+from heartbit_site.admin.saved_by_verb import VerbAdmin
 from heartbit_site.base import amounts
-from heartbit_site.base.admin.actions import DialogForm, dialog
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, pill, two_lines
-from heartbit_site.base.admin.saved_by_verb import VerbAdmin
 from heartbit_site.base.credentials import credential_types, entered_types
 from tools.actions.check_credential import check_credential
 from tools.actions.remove_credential import remove_credential

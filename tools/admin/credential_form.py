@@ -12,7 +12,7 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
-from heartbit_site.base.admin.saved_by_verb import VerbForm
+from heartbit_site.admin.saved_by_verb import VerbForm
 from tools.models import Credential
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import admin
 from django.db.models import Count
 
-from heartbit_site.base.admin.columns import Column
-from heartbit_site.base.admin.themed import ModelAdmin
+from heartbit_site.admin.columns import Column
+from heartbit_site.admin.themed import ModelAdmin
 from heartbit_site.base.models import Tier
 
 if TYPE_CHECKING:

@@ -14,11 +14,12 @@ from __future__ import annotations
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+import django_stubs_ext
 from django.contrib.admin import FieldListFilter, RelatedFieldListFilter
 from django.db import transaction
 from django.db.models import Model
 
-from heartbit_site.base.admin.permissions import INSTALLATION, permissions_for
+from heartbit_site.admin.permissions import INSTALLATION, permissions_for
 from heartbit_site.base.models import Workspace
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     _AnyAdmin = BaseModelAdmin[Any]
 else:
     _Base = _AnyAdmin = object
+
+django_stubs_ext.monkeypatch()  # admin classes say of which model they are: ``ModelAdmin[Agent]``
 
 
 class VisibleRelatedFilter(RelatedFieldListFilter):

@@ -11,13 +11,13 @@ from django.urls import reverse
 from unfold.contrib.filters.admin import ChoicesCheckboxFilter
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
+from heartbit_site.admin.actions import DialogForm
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.columns import Column, Tone, link, pill
+from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
+from heartbit_site.admin.themed import ReadOnlyInline, line_widget
 from heartbit_site.base.actions.remove_member import remove_member
 from heartbit_site.base.actions.save_member import save_member
-from heartbit_site.base.admin.actions import DialogForm
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, Tone, link, pill
-from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
-from heartbit_site.base.admin.themed import ReadOnlyInline, line_widget
 from heartbit_site.base.models import Membership, Role, Workspace
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
 
+from heartbit_site.admin.actions import dialog
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.pages.member import MemberInline, NewMemberForm
+from heartbit_site.admin.themed import ModelAdmin
 from heartbit_site.base.actions.save_member import save_member
-from heartbit_site.base.admin.actions import dialog
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.member import MemberInline, NewMemberForm
-from heartbit_site.base.admin.themed import ModelAdmin
 from heartbit_site.base.models import Workspace
 
 if TYPE_CHECKING:

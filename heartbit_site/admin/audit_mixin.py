@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Manager, Model, QuerySet
 from django.forms import PasswordInput
 
+from heartbit_site.admin.workspace_scoped import WorkspaceScopedAdmin
 from heartbit_site.base import audit
-from heartbit_site.base.admin.workspace_scoped import WorkspaceScopedAdmin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -29,9 +29,9 @@ from django.utils.html import format_html
 from unfold.paginator import InfinitePaginator
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
-from heartbit_site.base.admin.actions import is_offered
-from heartbit_site.base.admin.audit_mixin import AuditedAdmin
-from heartbit_site.base.admin.workspace_scoped import ScopedInline
+from heartbit_site.admin.actions import is_offered
+from heartbit_site.admin.audit_mixin import AuditedAdmin
+from heartbit_site.admin.workspace_scoped import ScopedInline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

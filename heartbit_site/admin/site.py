@@ -1,7 +1,7 @@
 """The admin's site: open to members whose role changes agents, not only to Django's staff.
 
 The site decides who enters. Roles decide what they see and may do, per model, page and action
-(``heartbit_site.base.admin.workspace_scoped``).
+(``heartbit_site.admin.workspace_scoped``).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from django_celery_beat import admin as beat  # registers the classes that are r
 from django_celery_beat import models
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from heartbit_site.base.admin.themed import ModelAdmin, TabularInline
+from heartbit_site.admin.themed import ModelAdmin, TabularInline
 
 
 class TaskSelect(UnfoldAdminSelectWidget, beat.TaskSelectWidget):  # type: ignore[misc]

@@ -10,13 +10,13 @@ from django.contrib import admin, messages
 from django.utils.html import format_html
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
+from heartbit_site.admin.actions import DialogForm, dialog
+from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.columns import Column, clock, pill, two_lines
+from heartbit_site.admin.permissions import permissions_for
+from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.actions.create_api_key import create_api_key, usual_expiry
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
-from heartbit_site.base.admin.actions import DialogForm, dialog
-from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, clock, pill, two_lines
-from heartbit_site.base.admin.permissions import permissions_for
-from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.models import ApiKey
 from heartbit_site.base.scopes import OPERATORS_SCOPE, SCOPES, USUAL_SCOPES
 

@@ -26,7 +26,7 @@ from django import forms
 from django.contrib import messages
 from django.shortcuts import redirect
 
-from heartbit_site.base.admin.themed import M, ModelAdmin
+from heartbit_site.admin.themed import M, ModelAdmin
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from django.db.models import Q
 from django.shortcuts import redirect
 from django.urls import NoReverseMatch, reverse
 
+from heartbit_site.admin.actions import page_action
+from heartbit_site.admin.columns import Column, format_datetime, link
+from heartbit_site.admin.filters import ConditionFilter
+from heartbit_site.admin.permissions import permissions_for
+from heartbit_site.admin.themed import LongList, json_block
 from heartbit_site.base import amounts
-from heartbit_site.base.admin.actions import page_action
-from heartbit_site.base.admin.columns import Column, format_datetime, link
-from heartbit_site.base.admin.filters import ConditionFilter
-from heartbit_site.base.admin.permissions import permissions_for
-from heartbit_site.base.admin.themed import LongList, json_block
 from heartbit_site.base.audit import chain_heads, verify
 from heartbit_site.base.models import AuditEntry, Workspace
 

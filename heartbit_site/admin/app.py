@@ -8,4 +8,4 @@ from django.contrib.admin.apps import SimpleAdminConfig
 class AdminConfig(SimpleAdminConfig):
     """The admin app without autodiscovery, which ``heartbit_site.urls`` does."""
 
-    default_site = "heartbit_site.base.admin_site.HeartbitAdminSite"
+    default_site = "heartbit_site.admin.site.HeartbitAdminSite"

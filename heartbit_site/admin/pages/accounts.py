@@ -9,7 +9,7 @@ from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from heartbit_site.base.admin.themed import ModelAdmin
+from heartbit_site.admin.themed import ModelAdmin
 
 for model in (User, Group, AccessAttempt, AccessLog, AccessFailureLog):
     admin.site.unregister(model)
