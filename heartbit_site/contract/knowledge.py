@@ -42,8 +42,8 @@ class KnowledgeBaseIn(Body):
     """A knowledge base to create or change."""
 
     name: Name = Field(description="Small letters, digits, - and _, such as handbook.")
-    description: Annotated[Text, Field(max_length=300)] = Field(
-        "", description="Subject of its documents."
+    description: Annotated[Text, Field(max_length=300)] | None = Field(
+        None, description="Subject of its documents; null: as before."
     )
     drive_folder: Annotated[Text, Field(max_length=500)] | None = Field(
         None,

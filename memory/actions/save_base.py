@@ -22,9 +22,15 @@ _MOST_OF_DESCRIPTION: Final = 300
 
 
 def save_base(
-    workspace: Workspace, name: str, *, description: str, by: Actor
+    workspace: Workspace, name: str, *, description: str | None, by: Actor
 ) -> tuple[KnowledgeBase, bool]:
     """Save the base of this name; return it, and True if it is new.
+
+    Args:
+        workspace: The base's workspace.
+        name: The base's name.
+        description: Subject of its documents; None: as before, of a new one empty.
+        by: The author.
 
     Raises:
         InvalidKnowledgeError: The name or the description cannot be used.
@@ -35,21 +41,27 @@ def save_base(
                 f"The name {name[:80]!r} is not valid: use up to 64 small letters, digits, - and "
                 "_, such as handbook."
             )
-    description = " ".join(clean_text(description).split())
-    with about("description"):
-        if len(description) > _MOST_OF_DESCRIPTION:
-            raise InvalidKnowledgeError(
-                f"The description has {len(description)} characters, and at most "
-                f"{_MOST_OF_DESCRIPTION}: shorten it."
-            )
+    given = None if description is None else _description(description)
     with transaction.atomic():
-        row, is_new = KnowledgeBase.objects.select_for_update(
-            no_key=True, of=("self",)
-        ).get_or_create(workspace=workspace, name=name, defaults={"description": description})
-        if not is_new and row.description == description:
+        rows = KnowledgeBase.objects.select_for_update(no_key=True, of=("self",))
+        row, is_new = rows.get_or_create(
+            workspace=workspace, name=name, defaults={"description": given or ""}
+        )
+        if not is_new and given in (None, row.description):
             return row, False
-        row.description = description
+        row.description = given or ""
         row.save(update_fields=["description"])
         row.refresh_from_db()
         audit.record_on(by, f"knowledge.{'add' if is_new else 'change'}", row, details={})
     return row, is_new
+
+
+def _description(text: str) -> str:
+    text = " ".join(clean_text(text).split())
+    with about("description"):
+        if len(text) > _MOST_OF_DESCRIPTION:
+            raise InvalidKnowledgeError(
+                f"The description has {len(text)} characters, and at most "
+                f"{_MOST_OF_DESCRIPTION}: shorten it."
+            )
+    return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -83,6 +84,8 @@ def test_files_of_a_folder_that_cannot_be_added_are_all_named_and_cost_no_other(
     (folder / "large.txt").write_bytes(b"x" * 10_000_001)
     (folder / "sub" / "gone.md").symlink_to(folder / "nowhere.md")
     (folder / "z.md").write_text("The last one.")
+    (folder / ".notes.md").write_text("Hidden.")
+    os.mkfifo(folder / "sub" / "pipe")
     place("create", "handbook")
     added = place("add", "handbook", str(folder), str(folder / "none.md"))
     assert added.out == "handbook.md: added\nz.md: added\nsub/canteen.pdf: added\n"
@@ -93,7 +96,10 @@ def test_files_of_a_folder_that_cannot_be_added_are_all_named_and_cost_no_other(
         "large.txt is too large: a document has at most 10,000,000 bytes.",
         "gone.md cannot be read: No such file or directory.",
         "none.md cannot be read: No such file or directory.",
-        "heartbit: 5 files left out, 3 kept.",
+        "pipe is no plain file.",
+        "heartbit: 6 files left out, 3 kept.",
+        "Hidden files and folders are not added unless they are named: ",
+        f"{folder / '.notes.md'}.",
         "`heartbit knowledge documents handbook` shows progress.",
     ):
         assert said in added.err
@@ -101,7 +107,8 @@ def test_files_of_a_folder_that_cannot_be_added_are_all_named_and_cost_no_other(
     assert again.code == FAILED
     found = json.loads(again.out)
     assert [one["outcome"] for one in found["documents"]] == ["unchanged"] * 3
-    names = ["a picture.png", "empty.md", "large.txt", "sub/gone.md"]
+    pipe = str(folder / "sub" / "pipe")
+    names = ["a picture.png", "empty.md", "large.txt", "sub/gone.md", pipe]
     assert [one["name"] for one in found["left_out"]] == names
     assert found["left_out"][1]["problem"].endswith("empty.md is empty.")
     place("delete", "handbook", "--yes")
@@ -140,6 +147,9 @@ def test_a_base_follows_a_folder_of_the_drive(place: Place, workspace: Workspace
     place("create", "handbook", "--description", "Rules")
     [base] = json.loads(place("list", "--json").out)["knowledge_bases"]
     assert base["drive_folder"] == "rules", "what is not named stays"
+    place("create", "handbook", "--drive-folder", "rules")
+    [base] = json.loads(place("list", "--json").out)["knowledge_bases"]
+    assert base["description"] == "Rules"
     assert "is no name of a file" in place("create", "handbook", "--drive-folder", "../x").err
     place("create", "handbook", "--drive-folder", "")
     assert "handbook follows no folder" in place("refresh", "handbook").err

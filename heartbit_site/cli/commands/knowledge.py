@@ -30,6 +30,7 @@ from heartbit_site.cli.terminal.invocation import as_json
 from heartbit_site.cli.terminal.output import (
     NAME_WIDTH,
     TEXT_WIDTH,
+    listed,
     note,
     one_line,
     write,
@@ -57,7 +58,9 @@ PATHS = typer.Argument(metavar="PATH...", help="Documents, and folders of them."
 NAME = typer.Argument(metavar="NAME", help="The document's name.")
 QUERY = typer.Argument(metavar="QUERY", help="A question, or words to look for.")
 PASSAGE = typer.Argument(metavar="ID", help="The passage's number, as search shows it.")
-ABOUT = typer.Option("", "--description", metavar="TEXT", help="Say what its documents are about.")
+ABOUT = typer.Option(
+    None, "--description", metavar="TEXT", help="Say what its documents are about."
+)
 FOLDER = typer.Option(
     None,
     "--drive-folder",
@@ -67,6 +70,8 @@ FOLDER = typer.Option(
 IN_BASE = typer.Option("", "--base", metavar="BASE", help="Search this knowledge base alone.")
 SOURCE = typer.Option("", "--source", metavar="TEXT", help="Name the origin, such as a URL.")
 NUMBER = typer.Option(10, "--limit", metavar="N", help="Number of passages at most.")
+
+SHOWN: Final = 5  # hidden files in a sentence
 
 app = group()
 
@@ -79,8 +84,10 @@ def list_bases() -> int:
 
 
 @app.command(cls=RemoteCommand)
-def create(base: str = BASE, *, description: str = ABOUT, drive_folder: str | None = FOLDER) -> int:
-    """Create a knowledge base, or change its description and its folder of the drive."""
+def create(
+    base: str = BASE, *, description: str | None = ABOUT, drive_folder: str | None = FOLDER
+) -> int:
+    """Create a knowledge base, or change what is named of it: description, folder of the drive."""
     given = {"name": base, "description": description, "drive_folder": drive_folder}
     body = checked(KnowledgeBaseIn, given)
     made = backend().call(contract.SAVE_BASE, body)
@@ -123,7 +130,8 @@ def add(base: str = BASE, paths: list[Path] = PATHS, *, source: str = SOURCE) ->
     saved: list[SavedDocumentOut] = []
     left_out: dict[str, str] = {}  # sentences by name
     seen: dict[str, Path] = {}
-    for name, path in _files(paths, left_out):
+    hidden: list[str] = []
+    for name, path in _files(paths, left_out, hidden):
         first = seen.setdefault(name, path)
         if first.resolve() != path.resolve():
             left_out[str(path)] = (
@@ -147,8 +155,11 @@ def add(base: str = BASE, paths: list[Path] = PATHS, *, source: str = SOURCE) ->
         write_json({"documents": documents, "left_out": rows})
     else:
         _print_left_out(left_out, len(saved))
+        if hidden:
+            shown = listed([*hidden[:SHOWN], *(["others"] if len(hidden) > SHOWN else [])])
+            note(f"Hidden files and folders are not added unless they are named: {shown}.")
         if not saved and not left_out:
-            note("There are no files in these folders but hidden ones: nothing was added.")
+            note("There are no other files in these folders: nothing was added.")
         if any(one.outcome != "unchanged" for one in saved):
             shows = f"`heartbit knowledge documents {one_line(base)}` shows progress."
             note(f"A worker reads them: {shows}")
@@ -203,12 +214,16 @@ def read() -> int:
     return OK
 
 
-def _files(paths: list[Path], left_out: dict[str, str]) -> Iterator[tuple[str, Path]]:
+def _files(
+    paths: list[Path], left_out: dict[str, str], hidden: list[str]
+) -> Iterator[tuple[str, Path]]:
     """Yield each file with its name in the base; hidden files of folders are none.
 
     Args:
         paths: Files, and folders of them.
-        left_out: Receives a sentence by name for each folder that cannot be read, or is a link.
+        left_out: Receives a sentence by name for each folder that cannot be read or is a link, and
+            for what is no file.
+        hidden: Receives the paths of hidden files and folders.
     """
 
     def leave_out(error: OSError) -> None:
@@ -219,6 +234,7 @@ def _files(paths: list[Path], left_out: dict[str, str]) -> Iterator[tuple[str, P
             yield path.name, path
             continue
         for folder, folders, names in os.walk(path, onerror=leave_out):
+            hidden += [str(Path(folder, one)) for one in (*folders, *names) if one.startswith(".")]
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             for link in (Path(folder, name) for name in folders):
                 if link.is_symlink():
@@ -234,6 +250,8 @@ def _files(paths: list[Path], left_out: dict[str, str]) -> Iterator[tuple[str, P
                     )
                 elif file.is_file() or not file.exists():  # a link to nothing is named as well
                     yield file.relative_to(path).as_posix(), file
+                else:
+                    left_out[str(file)] = f"{file} is no plain file."
 
 
 def _encoded(path: Path) -> str:
