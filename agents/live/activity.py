@@ -67,7 +67,7 @@ def _waiting_for(run: RunView, time: Callable[[datetime], str] | None) -> str:
     if not runs:
         reasons = [wait["for"] for wait in run.waits.values()]
         return f"waits for {reasons[0]}" if reasons else "waits"
-    names = [
+    names = [wait["agent"] for wait in run.waits.values() if "agent" in wait] + [
         name
         for call in run.calls.values()
         for child, name in zip(call.children, call.agents, strict=False)

@@ -25,7 +25,7 @@ from functools import singledispatchmethod
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.journal import events
-from agents.journal.waits import APPROVAL, OUTCOME, TIMER, WaitKind, kind_of
+from agents.journal.waits import APPROVAL, CHILD, OUTCOME, PAUSE, TIMER, WaitKind, kind_of
 from agents.live.activity import activity, heading
 from agents.live.call_view import OPEN, CallView
 from agents.live.timeline import Parts, Timeline, to_ms
@@ -55,6 +55,7 @@ _NOTES: Final = (
     events.MemoriesExtracted,
     events.RunRequeued,
     events.ModelDelayed,
+    events.RunPaused,
     events.ApprovalEscalated,
     events.ApprovalLapsed,
     events.CancelRequested,
@@ -282,6 +283,15 @@ class RunView:
     def _(self, event: events.ModelDelayed, at: datetime) -> None:
         self.pause = event.reason, at + timedelta(seconds=event.delay_seconds)
         self._wait(event.key, TIMER, at, reason=event.reason)
+
+    @_fold.register
+    def _(self, event: events.RunPaused, at: datetime) -> None:
+        self.pause = event.reason, at + timedelta(seconds=event.delay_seconds)
+        self._wait(event.key, PAUSE, at, reason=event.reason)
+
+    @_fold.register
+    def _(self, event: events.ChildStarted, at: datetime) -> None:
+        self._wait(event.key, CHILD, at, run=event.run, agent=event.agent)
 
     @_fold.register
     def _(self, event: events.ModelInterrupted, at: datetime) -> None:

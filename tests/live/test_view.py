@@ -111,6 +111,10 @@ RARE = recorded(
     ),
     (9, events.ToolFinished("1.0", "ok", "ok", "at_most_once", 3, grant=7)),
     (9, events.CallWaiting("1.1", ("child:0199",), runs=("0199",))),
+    (9, events.ChildStarted("child:0200", "0200", "writer")),
+    (9, events.WaitResolved("child:0200", {"subject": "writer", "status": "succeeded"}, "child")),
+    (9, events.RunPaused("pause:0", "It is night.", 60.0)),
+    (9, events.WaitResolved("pause:0", {"status": "expired"}, "pause")),
     (9, events.ScriptCalled("1.0", 0, (ToolCall("x", "send", "{}"),), "monty-1:x", "hi", 2)),
     (
         10,

@@ -12,7 +12,7 @@ from agents.journal import events, waits
 from agents.live.view import RunView
 from agents.live.words import say
 
-KINDS = ("child", "timer", "approval", "outcome")
+KINDS = ("child", "timer", "pause", "approval", "outcome")
 ANSWERED = waits.WaitKind("signal", "Signal", "a signal", waits.ANSWER, answer={})
 
 
