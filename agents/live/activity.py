@@ -41,11 +41,7 @@ def activity(
     tools = sorted({call.tool for call in run.open_calls})
     if tools:
         return f"runs {', '.join(tools)}"
-    if run.run_kind != "agent":
-        return "works"
-    if writing:
-        return "thinks" if writing == "thinking" else "writes"
-    return "asks the model"
+    return run.at_work(writing)
 
 
 def heading(text: str) -> str:

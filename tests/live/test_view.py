@@ -12,7 +12,7 @@ import pytest
 
 from agents.journal import events
 from agents.journal.events import RecordedEvent
-from agents.live.view import RunView
+from agents.live.agent_view import AgentView
 from agents.live.words import say
 from agents.llm.messages import AssistantMessage, Thinking, ToolCall, Usage
 from agents.runs.live_entries import Delta
@@ -26,8 +26,8 @@ RECORDED = list(kept.load())
 ASKED = events.ApprovalRequested("1.0", "send", {"to": "all"}, "pure", "d", "It asks.")
 
 
-def view() -> RunView:
-    return RunView(UUID(int=1), None, "writer", "Do")
+def view() -> AgentView:
+    return AgentView(UUID(int=1), None, "writer", "Do")
 
 
 def merged(parts: dict[str, Any], changes: Iterable[dict[str, Any] | None]) -> dict[str, Any]:
