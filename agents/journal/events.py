@@ -381,6 +381,41 @@ class CallWaiting:
 
 
 @dataclass(frozen=True, slots=True)
+class ChildStarted:
+    """The run started another one without a tool call, and waits for its end.
+
+    Attributes:
+        key: Key of the wait that the child's end resolves.
+        run: Id of the child.
+    """
+
+    type: ClassVar[str] = "child.started"
+    key: str
+    run: str
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunPaused:
+    """The run waits without a worker until a time, by its own engine's decision.
+
+    Attributes:
+        attempts: Failed attempts of the next step since the pause before.
+    """
+
+    type: ClassVar[str] = "run.paused"
+    key: str
+    reason: str
+    delay_seconds: float
+    attempts: int = 0
+
+    @property
+    def wait(self) -> dict[str, Any]:
+        """The wait that this event opens."""
+        return waits.PAUSE.row(self.key, timeout_seconds=self.delay_seconds)
+
+
+@dataclass(frozen=True, slots=True)
 class WaitResolved:
     """A wait ended. Written by the join.
 
@@ -507,6 +542,8 @@ Event = (
     | ToolFinished
     | ScriptCalled
     | CallWaiting
+    | ChildStarted
+    | RunPaused
     | WaitResolved
     | RunSteered
     | CancelRequested
@@ -522,7 +559,7 @@ Ending = RunSucceeded | RunFailed | RunCancelled
 #: Events that end a run.
 Closing = Ending | RunQuarantined | RunDiscarded
 #: Events that open a wait, given by their ``wait``.
-Opening = ApprovalRequested | OutcomeRequested | ModelDelayed
+Opening = ApprovalRequested | OutcomeRequested | ModelDelayed | RunPaused
 
 _CLASSES: dict[str, type[Event]] = {kind.type: kind for kind in Event.__args__}
 

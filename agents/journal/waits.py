@@ -182,6 +182,14 @@ TIMER: Final = register(
         opened_by="model.delayed",
     )
 )
+PAUSE: Final = register(
+    WaitKind(
+        *("pause", "Pause", "a time"),
+        describe=_rang,
+        lane="pause",
+        opened_by="run.paused",
+    )
+)
 APPROVAL: Final = register(
     WaitKind(
         *("approval", "Approval", "a decision", "approvals.decide", "approve"),

@@ -41,11 +41,7 @@ def activity(
     tools = sorted({call.tool for call in run.open_calls})
     if tools:
         return f"runs {', '.join(tools)}"
-    if run.run_kind != "agent":
-        return "works"
-    if writing:
-        return "thinks" if writing == "thinking" else "writes"
-    return "asks the model"
+    return run.at_work(writing)
 
 
 def _waiting_for(run: LiveRun, time: Callable[[datetime], str] | None) -> str:
@@ -62,7 +58,7 @@ def _waiting_for(run: LiveRun, time: Callable[[datetime], str] | None) -> str:
     if not runs:
         reasons = [wait["for"] for wait in run.waits.values()]
         return f"waits for {reasons[0]}" if reasons else "waits"
-    names = [
+    names = [wait["agent"] for wait in run.waits.values() if "agent" in wait] + [
         name
         for call in run.calls.values()
         for child, name in zip(call.children, call.agents, strict=False)

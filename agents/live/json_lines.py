@@ -1,6 +1,7 @@
 """JSON lines of updates, for ``--watch --json`` and streams. Pure.
 
-    {"type": "run", "run_id": id, "parent_id": id | null, "agent": "writer", "task": "..."}
+    {"type": "run", "run_id": id, "parent_id": id | null, "kind": "agent", "agent": "writer",
+     "task": "..."}
     {"type": "event", "run_id": id, "seq": 3, "at": time, "event": "model.answered",
      "payload": {...}, "title": "Answered", "text": "...", "tone": "primary"}
     {"type": "delta", "run_id": id, "turn": 1, "attempt": 1001, "offset": 0, "kind": "text",
@@ -32,6 +33,7 @@ def to_json_line(update: Update, run: RunView) -> dict[str, Any]:
                 "type": "run",
                 "run_id": str(seen.pk),
                 "parent_id": str(seen.parent_id) if seen.parent_id else None,
+                "kind": seen.kind,
                 "agent": seen.agent,
                 "task": seen.task,
             }

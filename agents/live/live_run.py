@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from agents.journal.folding import Fold
 from agents.live.call_view import OPEN, CallView
 from agents.live.writing import Writing
 
@@ -21,7 +22,7 @@ TERMINAL: Final = frozenset({"succeeded", "failed", "cancelled", "quarantined"})
 
 
 @dataclass(slots=True)
-class LiveRun:
+class LiveRun(Fold):
     """State of one run, without the parts of its pages.
 
     Attributes:
@@ -84,6 +85,11 @@ class LiveRun:
     def open_calls(self) -> list[CallView]:
         """Calls that run or are about to run."""
         return [call for call in self.calls.values() if call.status in OPEN]
+
+    def at_work(self, writing: DeltaKind | None) -> str:
+        """Return what the run is doing while it runs no call (see ``activity``)."""
+        del writing  # kinds that call models say what they write
+        return "works"
 
     def name_of(self, call_id: str) -> str:
         """Return the name of a call as ``agents.live.words`` uses it."""

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agents.live.kinds import view_of
 from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate, RunUpdate, Update
-from agents.live.view import RunView
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from agents.live.timeline import Parts
+    from agents.live.view import RunView
 
 
 class TreeView:
@@ -30,7 +31,8 @@ class TreeView:
         """Apply an update; return the changed parts of its run, or None if it was known."""
         match update:
             case RunUpdate(run) if run.pk not in self.runs:
-                self.runs[run.pk] = RunView(run.pk, run.parent_id, run.agent, run.task)
+                view = view_of(run.kind)
+                self.runs[run.pk] = view(run.pk, run.parent_id, run.agent, run.task)
                 return {}
             case RunUpdate():
                 return None  # the run's events carry the changes of its row

@@ -30,6 +30,11 @@ class RunSummary(Protocol):
         ...
 
     @property
+    def kind(self) -> str:
+        """Kind of the run."""
+        ...
+
+    @property
     def agent(self) -> str:
         """Name of the agent."""
         ...

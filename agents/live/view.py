@@ -19,13 +19,13 @@ the run's current activity, as in the part ``run``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from functools import singledispatchmethod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from agents.journal import events
-from agents.journal.waits import APPROVAL, OUTCOME, TIMER, WaitKind, kind_of
+from agents.journal.folding import folds
+from agents.journal.waits import APPROVAL, CHILD, OUTCOME, PAUSE, WaitKind, kind_of
 from agents.live.activity import activity
 from agents.live.call_view import OPEN, CallView
 from agents.live.live_run import LiveRun
@@ -36,37 +36,49 @@ if TYPE_CHECKING:
     from agents.llm.messages import ToolCall
     from agents.runs.live_entries import Delta, Progress
 
-#: Events of the conversation: the latest becomes the run's remark.
-_REMARKS: Final = (
-    events.RunForked,
-    events.ModelInterrupted,
-    events.ContextSummarized,
-    events.RunSteered,
-    events.RunUnquarantined,
-)
-#: Events shown between the turns.
-_NOTES: Final = (
-    *_REMARKS,
-    events.MemoriesRecalled,
-    events.MemoriesExtracted,
-    events.RunRequeued,
-    events.ModelDelayed,
-    events.ApprovalEscalated,
-    events.ApprovalLapsed,
-    events.CancelRequested,
-    events.RunDiscarded,
-)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(slots=True)
 class RunView(LiveRun):
-    """View of one run: its state and the parts that its pages show."""
+    """View of one run: its state and the parts that its pages show.
 
+    Attributes:
+        NOTES: Events shown between the turns.
+        REMARKS: Those of them that become the run's remark.
+        TITLES: Those of them that are shown without their text.
+    """
+
+    NOTES: ClassVar[tuple[type[events.Event], ...]] = (
+        events.RunForked,
+        events.RunSteered,
+        events.RunUnquarantined,
+        events.RunRequeued,
+        events.RunPaused,
+        events.ApprovalEscalated,
+        events.ApprovalLapsed,
+        events.CancelRequested,
+        events.RunDiscarded,
+    )
+    REMARKS: ClassVar[tuple[type[events.Event], ...]] = (
+        events.RunForked,
+        events.RunSteered,
+        events.RunUnquarantined,
+    )
+    TITLES: ClassVar[tuple[type[events.Event], ...]] = (events.RunForked,)
+
+    _at: datetime = _EPOCH
     _last_at: datetime | None = None
+    _doing: str = "queued"
     _kept: dict[str, Parts] = field(default_factory=dict)
     _times: Timeline = field(default_factory=Timeline)
     _asked: dict[str, str] = field(default_factory=dict)
     _changed: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def _lane(self) -> str:
+        """Row of the timeline for work that was stopped, which has no event of its own."""
+        return "tool"
 
     def snapshot(self) -> Parts:
         """Return all parts of the view, without the text of a model call in flight."""
@@ -90,17 +102,17 @@ class RunView(LiveRun):
         """Apply an event of the journal; return the changed parts, or None if it is known."""
         if recorded.seq <= self.seq:
             return None
-        event, at = recorded.event, recorded.at
-        self.seq = recorded.seq
-        self.created_at = self.created_at or at
-        before = activity(self)
+        event = recorded.event
+        self.seq, self._at = recorded.seq, recorded.at
+        self.created_at = self.created_at or self._at
         self._changed.clear()
         self._times.changed.clear()
-        self._fold(event, at)
-        if isinstance(event, _NOTES):
-            self._note(event, at)
-        self._last_at = at
-        if activity(self) != before:
+        self.apply(event)
+        if isinstance(event, self.NOTES):
+            self._note(event)
+        self._last_at = self._at
+        before, self._doing = self._doing, activity(self)
+        if self._doing != before:
             self._changed["run"] = None
         return {name: self._part(name) for name in self._changed} | self._times.changed
 
@@ -114,7 +126,7 @@ class RunView(LiveRun):
         return {
             "status": self.status,
             "kind": self.run_kind,
-            "doing": heading(activity(self)),
+            "doing": heading(self._doing),
             "worker": self.worker,
             "sandbox": self.sandbox,
             "model": self.model,
@@ -134,130 +146,96 @@ class RunView(LiveRun):
         self._kept[name] = part
         self._changed[name] = None
 
-    def _note(self, event: Any, at: datetime) -> None:
+    def _note(self, event: Any) -> None:
         said = say(event, self.name_of)
-        text = "" if isinstance(event, (events.ContextSummarized, events.RunForked)) else said.text
-        if isinstance(event, _REMARKS):
+        text = "" if isinstance(event, self.TITLES) else said.text
+        if isinstance(event, self.REMARKS):
             self.remark = f"{said.title}: {text}" if text else said.title
         note: Parts = {"title": said.heading, "text": text, "icon": said.icon, "tone": said.tone}
-        note |= {"seq": self.seq, "at": to_ms(at), "about": None, "who": None}
+        note |= {"seq": self.seq, "at": to_ms(self._at), "about": None, "who": None}
         if isinstance(event, events.RunForked):
             note["about"] = event.source
         elif isinstance(event, events.RunSteered):
             note["who"] = event.by
         self._keep(f"note {self.seq}", note)
 
-    @singledispatchmethod
-    def _fold(self, event: Any, at: datetime) -> None:
-        """Ignore an event that changes nothing but the journal."""
+    @folds(events.RunCreated)
+    def _run_created(self, event: events.RunCreated) -> None:
+        self.created_at, self.run_kind = self._at, event.kind
+        self._queue()
 
-    @_fold.register
-    def _(self, event: events.RunCreated, at: datetime) -> None:
-        self.created_at, self.run_kind = at, event.kind
-        if event.call is not None:
-            self._keep("turn 0", self._turn(0, (event.call,), at))
-        self._queue(at)
-
-    @_fold.register
-    def _(self, event: events.RunForked, at: datetime) -> None:
+    @folds(events.RunForked)
+    def _run_forked(self, event: events.RunForked) -> None:
         # Earlier events are the source run's: its waits, times and usage do not count here.
-        self.created_at, self.started_at, self.pause, self.cancelling = at, None, None, False
+        self.created_at, self.started_at, self.pause, self.cancelling = self._at, None, None, False
         self.waits.clear()
         self.input_tokens = self.output_tokens = self.cached_tokens = 0
         self.cost, self.priced = Decimal(0), True
         self._times.clear()
-        self._queue(at)
+        self._queue()
 
-    @_fold.register
-    def _(self, event: events.RunStarted, at: datetime) -> None:
-        self._times.close("queue", at)
+    @folds(events.RunStarted)
+    def _run_started(self, event: events.RunStarted) -> None:
+        self._times.close("queue", self._at)
         self._set("running")
         self.worker, self.model, self.sandbox = event.worker, event.model, event.sandbox
-        self.started_at = self.started_at or at
+        self.started_at = self.started_at or self._at
 
-    @_fold.register
-    def _(self, event: events.RunRequeued, at: datetime) -> None:
-        self._queue(at)
+    @folds(events.RunRequeued)
+    def _run_requeued(self, event: events.RunRequeued) -> None:
+        self._queue()
 
-    @_fold.register
-    def _(self, event: events.ModelAnswered, at: datetime) -> None:
-        self.turn, message = event.turn, event.message
-        self._times.close("queue", at)
-        if not self.waits:
-            self.status = "running"
-        self._spend(event)
-        thoughts = [_thought(one.block) for one in message.thinking]
-        # Streamed thinking that is not journaled stays on the pages that received it.
-        thinking = {"thinking": "\n\n".join(filter(None, thoughts))} if any(thoughts) else {}
-        turn = self._turn(event.turn, message.tool_calls, at) | {
-            "text": message.text,
-            "kept": bool(thinking),
-            **thinking,
-            "input": event.usage.input_tokens,
-            "output": event.usage.output_tokens,
-            "cost": event.cost_usd,
-            "ms": event.duration_ms,
-            "model": event.model,
-            "finish": event.finish_reason,
-        }
-        self._keep(f"turn {event.turn}", turn)
-        self._times.add("model", self.created_at, at, event.duration_ms, turn=event.turn)
+    @folds(events.RunPaused)
+    def _run_paused(self, event: events.RunPaused) -> None:
+        self.pause = event.reason, self._at + timedelta(seconds=event.delay_seconds)
+        self._wait(event.key, PAUSE, reason=event.reason)
 
-    @_fold.register
-    def _(self, event: events.ModelDelayed, at: datetime) -> None:
-        self.pause = event.reason, at + timedelta(seconds=event.delay_seconds)
-        self._wait(event.key, TIMER, at, reason=event.reason)
+    @folds(events.ChildStarted)
+    def _child_started(self, event: events.ChildStarted) -> None:
+        self._wait(event.key, CHILD, run=event.run, agent=event.agent)
 
-    @_fold.register
-    def _(self, event: events.ModelInterrupted, at: datetime) -> None:
-        self._spend(event)
-        self._times.add("model", self.created_at, at, event.duration_ms, name="cut off")
-
-    @_fold.register
-    def _(self, event: events.ContextSummarized, at: datetime) -> None:
-        self._spend(event)
-        self._times.add("model", self.created_at, at, event.duration_ms, name="summary")
-
-    @_fold.register
-    def _(self, event: events.ApprovalRequested, at: datetime) -> None:
+    @folds(events.ApprovalRequested)
+    def _approval_requested(self, event: events.ApprovalRequested) -> None:
         call = self._call(event.call_id)
         call.status, call.asked, call.decision = "waiting", True, None
         call.effect, call.reason = event.effect, event.reason
-        self._wait(event.key, APPROVAL, at, call=event.call_id)
+        self._wait(event.key, APPROVAL, call=event.call_id)
 
-    @_fold.register
-    def _(self, event: events.ApprovalEscalated, at: datetime) -> None:
+    @folds(events.ApprovalEscalated)
+    def _approval_escalated(self, event: events.ApprovalEscalated) -> None:
         if event.key in self.waits:
             self.waits[event.key]["escalated"] = True
             self._changed["run"] = None
 
-    @_fold.register
-    def _(self, event: events.ApprovalLapsed, at: datetime) -> None:
+    @folds(events.ApprovalLapsed)
+    def _approval_lapsed(self, event: events.ApprovalLapsed) -> None:
         self._call(event.call_id).decision = None
 
-    @_fold.register
-    def _(self, event: events.OutcomeRequested, at: datetime) -> None:
+    @folds(events.OutcomeRequested)
+    def _outcome_requested(self, event: events.OutcomeRequested) -> None:
         call = self._call(event.call_id)
         call.status, call.doubt = "uncertain", True
-        self._wait(event.key, OUTCOME, at, call=event.call_id)
+        self._wait(event.key, OUTCOME, call=event.call_id)
 
-    @_fold.register
-    def _(self, event: events.ToolStarted, at: datetime) -> None:
+    @folds(events.ToolStarted)
+    def _tool_started(self, event: events.ToolStarted) -> None:
         call = self._call(event.call_id)
         call.status, call.effect = "running", event.effect
 
-    @_fold.register
-    def _(self, event: events.ToolFinished, at: datetime) -> None:
+    @folds(events.ToolFinished)
+    def _tool_finished(self, event: events.ToolFinished) -> None:
         call = self._call(event.call_id)
         call.status, call.result = event.status, event.content
         call.duration_ms, call.grant = event.duration_ms, event.grant
         call.effect = event.effect or call.effect
         call.asked = call.doubt = False
         if not call.children:
-            self._times.add("tool", self.created_at, at, event.duration_ms, call=event.call_id)
+            self._times.add(
+                "tool", self.created_at, self._at, event.duration_ms, call=event.call_id
+            )
 
-    @_fold.register
-    def _(self, event: events.ScriptCalled, at: datetime) -> None:
+    @folds(events.ScriptCalled)
+    def _script_called(self, event: events.ScriptCalled) -> None:
         self._call(event.call_id).status = "running"
         for call_id, call in zip(event.call_ids, event.calls, strict=True):
             self.calls[call_id] = CallView(call_id, call.name, call.arguments, event.call_id)
@@ -266,8 +244,8 @@ class RunView(LiveRun):
         if turn := self._kept.get(f"turn {number}"):
             self._keep(f"turn {number}", {**turn, "calls": _after(turn["calls"], event)})
 
-    @_fold.register
-    def _(self, event: events.CallWaiting, at: datetime) -> None:
+    @folds(events.CallWaiting)
+    def _call_waiting(self, event: events.CallWaiting) -> None:
         call = self._call(event.call_id)
         kind = kind_of(event.kind)
         call.status, call.asked, call.children = "waiting", kind.asks_person, list(event.runs)
@@ -276,53 +254,53 @@ class RunView(LiveRun):
         runs = dict(zip(event.keys, event.runs, strict=False))
         for key in event.keys:
             child = {"run": runs[key]} if key in runs else {}
-            self._wait(key, kind, at, call=event.call_id, **child)
+            self._wait(key, kind, call=event.call_id, **child)
 
-    @_fold.register
-    def _(self, event: events.WaitResolved, at: datetime) -> None:
+    @folds(events.WaitResolved)
+    def _wait_resolved(self, event: events.WaitResolved) -> None:
         self.waits.pop(event.key, None)
         self.pause = None
-        self._times.close(event.key, at)
+        self._times.close(event.key, self._at)
         self._changed["run"] = None
         call = self.asked_by(event.key)
         if call is not None:
             call.asked, call.doubt, call.status = False, False, "pending"
-            call.decision = {**event.value, "at": to_ms(at)}
+            call.decision = {**event.value, "at": to_ms(self._at)}
             self._changed[f"call {call.call_id}"] = None
         if not self.waits and self.status == "waiting":
-            self._queue(at)
+            self._queue()
 
-    @_fold.register
-    def _(self, event: events.CancelRequested, at: datetime) -> None:
+    @folds(events.CancelRequested)
+    def _cancel_requested(self, event: events.CancelRequested) -> None:
         self.cancelling = True
         self._changed["run"] = None
 
-    @_fold.register
-    def _(self, event: events.RunSucceeded, at: datetime) -> None:
+    @folds(events.RunSucceeded)
+    def _run_succeeded(self, event: events.RunSucceeded) -> None:
         more = {"finish_reason": event.finish_reason, "structured": event.structured}
-        self._end("succeeded", at, text=event.output, **more)
+        self._end("succeeded", text=event.output, **more)
 
-    @_fold.register
-    def _(self, event: events.RunFailed, at: datetime) -> None:
-        self._end("failed", at, event.message, text=event.partial, limit=event.limit)
+    @folds(events.RunFailed)
+    def _run_failed(self, event: events.RunFailed) -> None:
+        self._end("failed", event.message, text=event.partial, limit=event.limit)
 
-    @_fold.register
-    def _(self, event: events.RunCancelled, at: datetime) -> None:
+    @folds(events.RunCancelled)
+    def _run_cancelled(self, event: events.RunCancelled) -> None:
         problem = f"cancelled: {event.reason}" if event.reason else "cancelled"
-        self._end("cancelled", at, problem, text=event.partial)
+        self._end("cancelled", problem, text=event.partial)
 
-    @_fold.register
-    def _(self, event: events.RunQuarantined, at: datetime) -> None:
-        self._end("quarantined", at, say(event, str).text)
+    @folds(events.RunQuarantined)
+    def _run_quarantined(self, event: events.RunQuarantined) -> None:
+        self._end("quarantined", say(event, str).text)
 
-    @_fold.register
-    def _(self, event: events.RunUnquarantined, at: datetime) -> None:
+    @folds(events.RunUnquarantined)
+    def _run_unquarantined(self, event: events.RunUnquarantined) -> None:
         self.finished_at, self.problem, self.ending = None, "", None
-        self._queue(at)
+        self._queue()
 
-    @_fold.register
-    def _(self, event: events.RunDiscarded, at: datetime) -> None:
-        self._end("cancelled", at, say(event, str).title)
+    @folds(events.RunDiscarded)
+    def _run_discarded(self, event: events.RunDiscarded) -> None:
+        self._end("cancelled", say(event, str).title)
 
     def asked_by(self, key: str) -> CallView | None:
         """Return the call about which a wait, open or resolved, asks a person."""
@@ -337,18 +315,18 @@ class RunView(LiveRun):
         self.status = status
         self._changed["run"] = None
 
-    def _queue(self, at: datetime) -> None:
+    def _queue(self) -> None:
         self._set("queued")
-        self._times.open("queue", "queue", at)
+        self._times.open("queue", "queue", self._at)
 
-    def _wait(self, key: str, kind: WaitKind, at: datetime, **more: Any) -> None:
+    def _wait(self, key: str, kind: WaitKind, **more: Any) -> None:
         self._set("waiting")
         self.waits[key] = {"kind": kind.lane, "for": kind.waits_for, **more}
         if kind.asks_person:
             self._asked[key] = more.get("call", "")
-        self._times.open(key, kind.lane, at, call=more.get("call"))
+        self._times.open(key, kind.lane, self._at, call=more.get("call"))
 
-    def _turn(self, number: int, calls: tuple[ToolCall, ...], at: datetime) -> Parts:
+    def _turn(self, number: int, calls: tuple[ToolCall, ...]) -> Parts:
         """Open a turn's calls and return its part; turn 0 is a call without a model."""
         names = [f"{number}.{index}" for index in range(len(calls))]
         for name, call in zip(names, calls, strict=True):
@@ -357,7 +335,7 @@ class RunView(LiveRun):
         return {
             "number": number,
             "seq": self.seq,
-            "at": to_ms(at),
+            "at": to_ms(self._at),
             "answered": True,
             "gap": False,
             "text": "",
@@ -365,29 +343,21 @@ class RunView(LiveRun):
             "calls": names,
         }
 
-    def _spend(
-        self, event: events.ModelAnswered | events.ModelInterrupted | events.ContextSummarized
-    ) -> None:
-        self.input_tokens += event.usage.input_tokens
-        self.output_tokens += event.usage.output_tokens
-        self.cached_tokens += event.usage.cached_input_tokens
-        if event.cost_usd is None:
-            self.priced = False
-        else:
-            self.cost += Decimal(event.cost_usd)
-        self._changed["run"] = None
-
-    def _end(self, status: str, at: datetime, problem: str = "", **more: Any) -> None:
+    def _end(self, status: str, problem: str = "", **more: Any) -> None:
         if self.status == "running" and status != "succeeded" and self._last_at is not None:
             # The interrupted model or tool call has no event of its own.
-            kind = "model" if self.run_kind == "agent" and not self.open_calls else "tool"
-            self._times.add(kind, self.created_at, at, (at - self._last_at).total_seconds() * 1000)
+            self._times.add(
+                self._lane,
+                self.created_at,
+                self._at,
+                (self._at - self._last_at).total_seconds() * 1000,
+            )
         self._set(status)
-        self.finished_at, self.problem, self.pause = at, problem, None
+        self.finished_at, self.problem, self.pause = self._at, problem, None
         message = heading(problem) if problem else None
         self.ending = {"status": status, "message": message, "text": "", **more}
         self.waits.clear()
-        self._times.close_all(at)
+        self._times.close_all(self._at)
         for call in self.calls.values():
             if call.status in (*OPEN, "waiting"):
                 call.status = "cancelled"
@@ -400,13 +370,3 @@ def _after(names: list[str], event: events.ScriptCalled) -> list[str]:
     own = [name for name in names if name.startswith(f"{event.call_id}.")]
     place = names.index(own[-1] if own else event.call_id) + 1
     return [*names[:place], *event.call_ids, *names[place:]]
-
-
-def _thought(block: dict[str, Any]) -> str:
-    """Return the readable text of a provider's thinking block."""
-    summary = block.get("summary")
-    if isinstance(summary, list):
-        return "\n\n".join(str(part.get("text", "")) for part in summary)
-    names = ("thinking", "text", "reasoning", "reasoning_content", "content")
-    texts = (block.get(name) for name in names)
-    return next((text for text in texts if isinstance(text, str)), "")

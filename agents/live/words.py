@@ -103,9 +103,10 @@ def _say_model(event: events.Event) -> Phrase | None:
             text = "\n".join([message.text, *written] if message.text else written)
             title = f"asked for {names}" if calls else "answered"
             return Phrase(title, text, "smart_toy", "primary", f"turn {turn}, {_figures(event)}")
-        case events.ModelDelayed(turn=turn, reason=reason):
+        case events.ModelDelayed(reason=reason) | events.RunPaused(reason=reason):
             title = f"is paused for {duration(timedelta(seconds=event.delay_seconds))}"
-            return Phrase(title, visible(reason), "hourglass_top", "warning", f"turn {turn}")
+            note = f"turn {event.turn}" if isinstance(event, events.ModelDelayed) else ""
+            return Phrase(title, visible(reason), "hourglass_top", "warning", note)
         case events.ModelInterrupted(turn=turn, reason=reason):
             note = f"turn {turn}, {_figures(event)}"
             return Phrase("got half an answer", visible(reason), "content_cut", "warning", note)
@@ -138,6 +139,10 @@ def _say_call(event: events.Event, name_of: Namer) -> Phrase:
             note = counted(len(runs), "sub-agent") if runs else kind_of(kind).waits_for
             title = f"waits for {_name(call_id, name_of)}"
             return Phrase(title, "", "hourglass_top", "primary", note)
+        case events.ChildStarted(agent=agent):
+            return Phrase(
+                f"waits for {visible(agent)}", "", "hourglass_top", "primary", "1 sub-agent"
+            )
         case events.WaitResolved(kind=kind, call_id=call_id, value=value):
             said = kind_of(kind).describe(value, _name(call_id, name_of) if call_id else "")
             return replace(said, note=SHARED) if value.get("other_person") else said

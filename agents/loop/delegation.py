@@ -19,6 +19,20 @@ NAME = "delegate_task"
 _ENDINGS = ("Give facts.", "Give reasons.", "Write a short answer.", "Give an example.")
 
 
+SUB_AGENT_NOTE = (
+    "You work as a sub-agent, so you cannot delegate to your team. Do the whole task yourself, and "
+    "name in your answer what you could not do without the team."
+)
+
+
+def as_sub_agent(definition: AgentDefinition) -> AgentDefinition:
+    """Return the definition of a sub-agent's run: its prompt says that it cannot delegate."""
+    if not definition.team:
+        return definition
+    prompt = "\n\n".join(filter(None, (definition.system_prompt, SUB_AGENT_NOTE)))
+    return definition.model_copy(update={"system_prompt": prompt, "team": ()})
+
+
 def delegate_task(definition: AgentDefinition) -> ToolSpec:
     """Return the delegation tool of an orchestrator; its schema names the team."""
     members = "; ".join(

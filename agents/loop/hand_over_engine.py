@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agents.journal.events import ModelDelayed, RunFailed, RunSucceeded
+from agents.journal.events import RunFailed, RunPaused, RunSucceeded
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
@@ -78,14 +78,13 @@ class HandOverEngine:
         tries = self._state.attempts
         if tries >= self._retries:
             return await self._end(RunFailed("memory", message))
-        delayed = ModelDelayed(
-            turn=0,
-            key=f"timer:{self._state.delays}",
+        paused = RunPaused(
+            key=f"pause:{self._state.delays}",
             reason=message,
             delay_seconds=min(_FIRST_PAUSE_SECONDS * 4**tries, _LONGEST_PAUSE_SECONDS),
             attempts=1,
         )
-        return "suspended" if await self._journaled.suspend(delayed) else None
+        return "suspended" if await self._journaled.suspend(paused) else None
 
     async def _end(self, ending: RunSucceeded | RunFailed) -> Outcome | None:
         if not await self._journaled.finish(ending):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
     from agents.llm.messages import Message, StreamEvent, ToolCall, ToolDefinition, Usage
     from agents.llm.protocol import ChatModel
-    from heartbit_site.base.suspensions import QuestionReply, Suspension, WaitOutcome
+    from heartbit_site.base.suspensions import ChildTask, QuestionReply, Suspension, WaitOutcome
     from tools.calls.pipeline import CallJournal, PreparedCall, SuspendedCall
     from tools.calls.result import ToolResult
     from tools.scripts.steps import EndedScript, PausedScript
@@ -49,7 +49,24 @@ class PendingSuspension:
     number: int = 1
 
 
-Pending = PendingSuspension | Opening
+@dataclass(frozen=True, slots=True)
+class PendingChildren:
+    """Runs that a run starts without a tool call, and waits for.
+
+    Attributes:
+        timeout_seconds: Time after which unfinished children are cancelled; None: never.
+    """
+
+    children: tuple[ChildTask, ...]
+    timeout_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a wait that nothing would end."""
+        if not self.children:
+            raise ValueError("A run that waits for children names at least one.")
+
+
+Pending = PendingSuspension | PendingChildren | Opening
 
 
 @dataclass(frozen=True, slots=True)

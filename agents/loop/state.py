@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from agents.journal.events import (
     ApprovalEscalated,
     CancelRequested,
+    ChildStarted,
     Closing,
     ModelDelayed,
     RecordedEvent,
     RunCreated,
     RunForked,
+    RunPaused,
     RunRequeued,
     RunStarted,
     RunSteered,
@@ -64,6 +66,8 @@ class RunState(Fold):
         inbox: Messages to the run that it has not taken in yet.
         attempts: Journaled failed attempts of the next step.
         delays: Number of pauses so far, for any reason.
+        children: Runs that it started without a tool call and whose outcome is not used yet, in
+            order, by the key of their wait.
         resolved: Waits that ended and whose outcome is not used yet, by key.
         worked_seconds: Duration of earlier slices, without time spent waiting or queued.
         cancel_reason: Reason of a cancel request, if there is one.
@@ -76,6 +80,7 @@ class RunState(Fold):
     inbox: list[SteeringMessage] = field(default_factory=list)
     attempts: int = 0
     delays: int = 0
+    children: dict[str, ChildStarted] = field(default_factory=dict)
     resolved: dict[str, WaitOutcome] = field(default_factory=dict)
     worked_seconds: float = 0.0
     cancel_reason: str | None = None
@@ -117,8 +122,12 @@ class RunState(Fold):
     def _take_task(self, created: RunCreated) -> None:
         self.task = created.task
 
-    @folds(ModelDelayed)
-    def _pause(self, pause: ModelDelayed) -> None:
+    @folds(ChildStarted)
+    def _start_child(self, started: ChildStarted) -> None:
+        self.children[started.key] = started
+
+    @folds(ModelDelayed, RunPaused)
+    def _pause(self, pause: ModelDelayed | RunPaused) -> None:
         self.attempts += pause.attempts
         self.delays += 1
         self._pauses.add(pause.key)
@@ -154,6 +163,7 @@ class RunState(Fold):
         self.cost_usd = Decimal(0)
         self._slice_began = self._worked_at = None
         self._pauses.clear()
+        self.children = {key: c for key, c in self.children.items() if key in self.resolved}
 
     def _begin_slice(self, at: datetime) -> None:
         if self._slice_began is not None and self._worked_at is not None:
@@ -174,6 +184,7 @@ class RunState(Fold):
         """Drop the outcomes of waits that are used, so that a state does not grow with them."""
         for key in keys:
             self.resolved.pop(key, None)
+            self.children.pop(key, None)
 
     @property
     def used_tokens(self) -> int:

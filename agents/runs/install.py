@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "ea74052e190bfc1004a8584ee0feae978769b4fa9e3cbb89b756bdc218e535ed"
+FINGERPRINT = "2ce4832275b07984b46cf5b08ba14aa47209192d89db0a6d02f40f855bfff228"
 
 
 def statements() -> str:

@@ -18,6 +18,7 @@ from agents.choices import RunStatus
 from agents.errors import JournalAwayError, LeaseLostError, SubAgentUnavailableError
 from agents.journal.events import (
     CallWaiting,
+    ChildStarted,
     Ending,
     Event,
     ModelAnswered,
@@ -29,7 +30,7 @@ from agents.journal.events import (
     encode,
 )
 from agents.journal.waits import CHILD, kind_of, question_key
-from agents.loop.ports import Committed, Conflict, PendingSuspension
+from agents.loop.ports import Committed, Conflict, PendingChildren, PendingSuspension
 from agents.runs.claims import claim_parameters, decode_claim
 from agents.runs.live_entries import RunEnd
 from agents.runs.pool import Pool, call
@@ -305,6 +306,14 @@ def _waits(pending: Sequence[Pending]) -> tuple[list[dict[str, Any]], list[Event
     waits: list[dict[str, Any]] = []
     events: list[Event] = []
     for asked in pending:
+        if isinstance(asked, PendingChildren):
+            for child in asked.children:
+                run = child.run_id or new_id()
+                started = ChildStarted(f"{CHILD.name}:{run}", str(run), child.agent)
+                row = CHILD.row(started.key, timeout_seconds=asked.timeout_seconds)
+                waits.append(row | child.row(run))
+                events.append(started)
+            continue
         if not isinstance(asked, PendingSuspension):
             waits.append(asked.wait)
             events.append(asked)
@@ -317,7 +326,7 @@ def _waits(pending: Sequence[Pending]) -> tuple[list[dict[str, Any]], list[Event
             keys = (question_key(call_id, asked.number),)
         rows = [kind.row(key, call_id, timeout_seconds=seconds) for key in keys]
         for row, run, child in zip(rows, runs, suspension.children, strict=False):
-            row |= {"id": str(run), "agent": child.agent, "task": child.task}
+            row |= child.row(run)
         waits += rows
         events.append(_waiting(call_id, keys, suspension, runs))
     return waits, events

@@ -17,15 +17,41 @@ QUESTION: Final = "tool_question"
 
 @dataclass(frozen=True, slots=True)
 class ChildTask:
-    """A sub-agent's task that a tool asks the runtime to run.
+    """A run that another run, or a tool of it, asks the runtime to start and waits for.
 
     Attributes:
         run_id: The run's id, when the tool has written it down already; None for a new one.
+        version_id: Version of the agent; None: its current one.
+        payload: Payload of the run, if it has one.
+        model: ``provider:model``; empty: the one that its parent was started with, or its own.
+        queue: Queue of the run; empty: its agent's.
+        tool: Tool that the run calls instead of asking a model; empty: none.
+        arguments: Arguments of that call, as JSON.
     """
 
     agent: str
     task: str
     run_id: UUID | None = None
+    version_id: int | None = None
+    payload: Any = None
+    model: str = ""
+    queue: str = ""
+    tool: str = ""
+    arguments: str = "{}"
+
+    def row(self, run_id: UUID) -> dict[str, Any]:
+        """Return the run in the form that ``heartbit_suspend`` takes."""
+        row = {
+            "agent": self.agent,
+            "task": self.task,
+            "version_id": self.version_id,
+            "payload": self.payload,
+            "model": self.model or None,
+            "queue": self.queue or None,
+        }
+        if self.tool:
+            row["call"] = {"id": "call", "name": self.tool, "arguments": self.arguments}
+        return {"id": str(run_id), **{name: v for name, v in row.items() if v is not None}}
 
 
 @dataclass(frozen=True, slots=True)

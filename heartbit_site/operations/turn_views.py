@@ -9,6 +9,7 @@ from agents.choices import RunKind
 from agents.journal.events import ApprovalRequested, CallWaiting, RunStarted, WaitResolved
 from agents.journal.memory_texts import hidden_memories
 from agents.llm.messages import AssistantMessage, Message, ToolMessage
+from agents.loop.delegation import as_sub_agent
 from agents.loop.extraction import definition_for
 from agents.loop.history import Turn, find_turn, replay_to, turns
 from agents.loop.request import build_request
@@ -80,6 +81,8 @@ def describe_turn(run: Run, number: int, access: Access | None = None) -> TurnOu
     definition = definition_of(version)
     if run.kind == RunKind.EXTRACTION:
         definition = definition_for(definition)
+    elif run.parent_id is not None:
+        definition = as_sub_agent(definition)
     offer = with_unread_then(
         definition.agent_id,
         offered_tools(definition, pinned_tools(definition), is_child=run.parent_id is not None),

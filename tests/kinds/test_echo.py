@@ -109,7 +109,7 @@ def test_given_a_worker_that_is_killed_then_another_one_finishes_the_run(
     run.refresh_from_db()
     assert (run.status, run.output, run.crashes) == (RunStatus.SUCCEEDED, "Echo: hello", 1)
     assert types(run) == [
-        *("run.created", "run.started", "model.delayed", "wait.resolved", "run.started"),
+        *("run.created", "run.started", "run.paused", "wait.resolved", "run.started"),
         *("run.requeued", "run.started", "run.succeeded"),
     ]
 

@@ -18,7 +18,7 @@ from agents.choices import Placement, RunStatus
 from agents.errors import InvalidEditError, RunStateError
 from agents.journal.events import ApprovalRequested, decode
 from agents.live.follow import wait_for_end
-from agents.live.view import RunView
+from agents.live.tool_call_view import ToolCallView
 from agents.live.words import say
 from agents.loop.history import TurnNotFoundError
 from agents.models import Budget, Run
@@ -259,7 +259,7 @@ async def test_its_view_has_the_call_without_a_turn(studio: Studio, agent: Creat
     await orm.run_in_thread(lambda: agent(tools=("calculate",)))
     run = await called(studio)
     past = await orm.run_in_thread(lambda: load_history(run))
-    view = RunView(run.pk, None, run.agent, run.task)
+    view = ToolCallView(run.pk, None, run.agent, run.task)
     parts = [view.fold(recorded) or {} for recorded in past.journal]
     assert parts[0]["turn 0"]["calls"] == ["0.0"]
     assert parts[0]["call 0.0"]["tool"] == "calculate"

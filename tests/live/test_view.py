@@ -12,7 +12,7 @@ import pytest
 
 from agents.journal import events
 from agents.journal.events import RecordedEvent
-from agents.live.view import RunView
+from agents.live.agent_view import AgentView
 from agents.live.words import say
 from agents.llm.messages import AssistantMessage, Thinking, ToolCall, Usage
 from agents.runs.live_entries import Delta
@@ -26,8 +26,8 @@ RECORDED = list(kept.load())
 ASKED = events.ApprovalRequested("1.0", "send", {"to": "all"}, "pure", "d", "It asks.")
 
 
-def view() -> RunView:
-    return RunView(UUID(int=1), None, "writer", "Do")
+def view() -> AgentView:
+    return AgentView(UUID(int=1), None, "writer", "Do")
 
 
 def merged(parts: dict[str, Any], changes: Iterable[dict[str, Any] | None]) -> dict[str, Any]:
@@ -111,6 +111,10 @@ RARE = recorded(
     ),
     (9, events.ToolFinished("1.0", "ok", "ok", "at_most_once", 3, grant=7)),
     (9, events.CallWaiting("1.1", ("child:0199",), runs=("0199",))),
+    (9, events.ChildStarted("child:0200", "0200", "writer")),
+    (9, events.WaitResolved("child:0200", {"subject": "writer", "status": "succeeded"}, "child")),
+    (9, events.RunPaused("pause:0", "It is night.", 60.0)),
+    (9, events.WaitResolved("pause:0", {"status": "expired"}, "pause")),
     (9, events.ScriptCalled("1.0", 0, (ToolCall("x", "send", "{}"),), "monty-1:x", "hi", 2)),
     (
         10,

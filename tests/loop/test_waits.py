@@ -9,10 +9,10 @@ from uuid import UUID
 import pytest
 
 from agents.journal import events, waits
-from agents.live.view import RunView
+from agents.live.agent_view import AgentView
 from agents.live.words import say
 
-KINDS = ("child", "timer", "approval", "outcome")
+KINDS = ("child", "timer", "pause", "approval", "outcome")
 ANSWERED = waits.WaitKind("signal", "Signal", "a signal", waits.ANSWER, answer={})
 
 
@@ -53,7 +53,7 @@ def test_a_kind_of_a_newer_heartbit_is_shown_by_its_name() -> None:
 
 
 def test_a_journal_that_names_no_kinds_is_still_read() -> None:
-    run = RunView(UUID(int=1), None, "writer", "Do")
+    run = AgentView(UUID(int=1), None, "writer", "Do")
     before = (
         events.decode("run.created", {"task": "Do", "agent": "writer"}),
         events.decode("call.waiting", {"call_id": "1.0", "keys": ["child:0199"]}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,15 +11,18 @@ import pytest
 from django.db import connection
 
 from agents.actions.cancel_run import cancel_run
+from agents.actions.publish_agent import publish_agent
 from agents.actions.set_agent_state import set_agent_state
 from agents.actions.steer_run import steer_run
 from agents.choices import RunStatus
 from agents.live.follow import DeltaUpdate, ProgressUpdate, follow, wait_for_end
+from agents.loop.delegation import SUB_AGENT_NOTE
 from agents.models import Agent, Run, ToolCall, Wait
 from agents.runtime.toolset.toolbox import RunToolbox
 from heartbit_site.base import orm
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.base.toolspec import Effect, ToolContext, spec_of
+from heartbit_site.operations.turn_views import describe_turn
 from tests.pace import in_time
 from tools.definitions.registry import registry
 
@@ -298,6 +302,26 @@ class TestDelegation:
         assert await orm.run_in_thread(lambda: not child.children.exists())
         (call,) = await calls_of(child)
         assert call.status == "invalid"
+
+    async def test_a_sub_agent_with_a_team_is_told_that_it_works_without_it(
+        self, studio: Studio, agent: Create
+    ) -> None:
+        def team() -> None:
+            lead, plain, boss = agent("lead"), agent("plain"), agent("boss")
+            lead.team.add(plain)
+            boss.team.add(lead, plain)
+            publish_agent(lead)
+            publish_agent(boss)
+
+        await orm.run_in_thread(team)
+        both = [{"agent": name, "task": "[[text: Alone.]]"} for name in ("lead", "plain")]
+        text = f"[[delegate: {json.dumps(both)[1:-1]}]] [[text: Done.]]"
+        run = await studio.run(text, agent="boss")
+        lead, plain = await orm.run_in_thread(lambda: list(run.children.order_by("agent")))
+        told = await orm.run_in_thread(lambda: describe_turn(lead, 1).request)
+        assert told.system.endswith(f"\n\n{SUB_AGENT_NOTE}")
+        assert (lead.output, [tool.name for tool in told.tools]) == ("Alone.", [])
+        assert lead.input_tokens > plain.input_tokens, "the note was sent to the model"
 
     async def test_an_unknown_member_is_answered(self, studio: Studio) -> None:
         run = await studio.run(

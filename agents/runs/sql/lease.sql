@@ -203,16 +203,21 @@ BEGIN
             WHERE t.workspace_id = r.workspace_id AND t.name = w ->> 'agent' AND t.origin = (
                       SELECT o.origin FROM agents_agentversion v JOIN agents_agent o ON o.id = v.agent_id
                       WHERE v.id = r.version_id)
-                  AND t.enabled AND t.current_version_id IS NOT NULL;
+                  AND t.enabled AND t.current_version_id IS NOT NULL
+                  AND (NOT w ? 'version_id' OR EXISTS (
+                      SELECT 1 FROM agents_agentversion v
+                      WHERE v.id = (w ->> 'version_id')::bigint AND v.agent_id = t.id));
             IF NOT FOUND THEN
                 RAISE EXCEPTION 'The agent % is gone or stopped: go on without it, or ask another one.',
                     w ->> 'agent' USING ERRCODE = 'HB004', DETAIL = w ->> 'agent';
             END IF;
             PERFORM heartbit_create_run(
-                (w ->> 'id')::uuid, r.workspace_id, a.current_version_id, a.name::text, w ->> 'task',
-                r.id, r.root_id, r.home, a.queue::text, r.priority, r.model::text,
-                r.model_override::text, NULL, r.approve);
-            queues := array_append(queues, a.queue::text);
+                (w ->> 'id')::uuid, r.workspace_id,
+                coalesce((w ->> 'version_id')::bigint, a.current_version_id), a.name::text, w ->> 'task',
+                r.id, r.root_id, r.home, coalesce(w ->> 'queue', a.queue::text), r.priority,
+                r.model::text, coalesce(w ->> 'model', r.model_override::text), NULL, r.approve,
+                w -> 'payload', p_call => w -> 'call');
+            queues := array_append(queues, coalesce(w ->> 'queue', a.queue::text));
         END IF;
         INSERT INTO agents_wait
             (run_id, key, kind, asks_person, child_id, call_id, timeout_seconds, expires_at,

@@ -16,7 +16,7 @@ from agents.choices import RunKind
 from agents.definitions import snapshot
 from agents.llm.pricing import cost
 from agents.llm.wrappers.budget import BudgetedModel
-from agents.loop import extraction
+from agents.loop import delegation, extraction
 from agents.loop.agent_engine import AgentEngine
 from agents.loop.extraction_engine import ExtractionEngine
 from agents.loop.hand_over_engine import HandOverEngine
@@ -147,6 +147,8 @@ async def build_agent(active: ActiveRun, sources: EngineDependencies) -> AgentEn
     """Build the engine of an agent's run, with its budgeted model and its tools."""
     dependencies, claimed = sources.dependencies, active.claimed
     definition = await sources.agents.get(claimed.version_id)
+    if claimed.parent_id is not None:
+        definition = delegation.as_sub_agent(definition)
     toolbox = await sources.toolbox(active, definition)
     account_of = partial(sources.accounts.get, claimed.workspace_id)
     names = (active.journaled.state.model, *definition.fallback_models)

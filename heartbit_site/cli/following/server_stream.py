@@ -118,6 +118,7 @@ class RunNamed:
 
     pk: UUID
     parent_id: UUID | None
+    kind: str
     agent: str
     task: str
 
@@ -128,7 +129,8 @@ def decoded(update: dict[str, Any]) -> Update:
     match update["type"]:
         case "run":
             parent = UUID(update["parent_id"]) if update["parent_id"] else None
-            return RunUpdate(RunNamed(run_id, parent, update["agent"], update["task"]))
+            kind = update.get("kind", "agent")  # servers of before do not say it
+            return RunUpdate(RunNamed(run_id, parent, kind, update["agent"], update["task"]))
         case "event":
             event = cast("Event", readable(update["event"], update["payload"]))
             at = datetime.fromisoformat(update["at"])

@@ -9,6 +9,7 @@ from agents.journal.events import (
     ApprovalRequested,
     CallWaiting,
     CancelRequested,
+    ChildStarted,
     Closing,
     ContextSummarized,
     ModelAnswered,
@@ -18,6 +19,7 @@ from agents.journal.events import (
     RunCancelled,
     RunFailed,
     RunForked,
+    RunPaused,
     RunRequeued,
     RunStarted,
     RunSteered,
@@ -98,7 +100,9 @@ def _is_over(journal: list[RecordedEvent], index: int) -> bool:
 def _open(waits: set[str], event: Event) -> set[str]:
     """The waits that hold the run after this event."""
     match event:
-        case ApprovalRequested() | OutcomeRequested() | ModelDelayed():
+        case (
+            ApprovalRequested() | OutcomeRequested() | ModelDelayed() | RunPaused() | ChildStarted()
+        ):
             return waits | {event.key}
         case CallWaiting(keys=keys):
             return waits | set(keys)

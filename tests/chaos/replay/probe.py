@@ -16,10 +16,11 @@ from agents.loop import delegation
 from agents.loop.agent_engine import AgentEngine
 from agents.loop.effect_gate import EffectGate
 from agents.loop.journaled import JournaledState
-from agents.loop.ports import Committed, PendingSuspension, Ports
+from agents.loop.ports import Committed, PendingChildren, PendingSuspension, Ports
 from agents.runtime.rights.lookups import CallLookups
 from agents.runtime.toolset.stopped_tools import StoppedTools, WorkspaceStoppedTools
 from agents.runtime.toolset.toolbox import RunToolbox
+from heartbit_site.base.suspensions import ChildTask
 from heartbit_site.base.toolspec import ToolContext
 from tests.runs.serving import no_credentials, no_permissions, no_person, nothing_mixed
 from tools.calls.result import ToolResult
@@ -56,6 +57,10 @@ _LATER: dict[str, dict[str, Any]] = {
     "tool.finished": {"artifact": ""},
     "call.waiting": {"question": "", "form": {}, "state": ""},
 }
+
+
+#: A child that says no more than its agent and task.
+_PLAIN = ChildTask("", "")
 
 
 class _AskedError(Exception):
@@ -162,6 +167,8 @@ def _shown(event: Event) -> dict[str, Any]:
 
 
 def _waited(pending: Pending) -> object:
+    if isinstance(pending, PendingChildren):
+        return to_jsonable_python(pending, fallback=str)
     if not isinstance(pending, PendingSuspension):
         return _shown(pending)
     shown = to_jsonable_python(pending, fallback=str)
@@ -173,8 +180,9 @@ def _waited(pending: Pending) -> object:
     if shown["suspension"]["kind"] == "child":
         del shown["suspension"]["kind"]
     for child in shown["suspension"]["children"]:
-        if child["run_id"] is None:
-            del child["run_id"]
+        for name in child.keys() - {"agent", "task"}:
+            if child[name] == getattr(_PLAIN, name):
+                del child[name]
     return shown
 
 

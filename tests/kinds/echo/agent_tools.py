@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agents.journal.events import ModelDelayed, RunSucceeded
+from agents.journal.events import RunPaused, RunSucceeded
 from agents.runtime.execution.definitions import Definitions
 from agents.runtime.execution.engines import ENGINES
 
@@ -55,7 +55,7 @@ class EchoEngine:
                 await self._journaled.cancel()
                 return "cancelled"
             if not state.delays:
-                pause = ModelDelayed(1, "timer:0", "an echo takes a while", 0.1)
+                pause = RunPaused("pause:0", "an echo takes a while", 0.1)
                 if await self._journaled.suspend(pause):
                     return "suspended"
                 continue

@@ -1,0 +1,1 @@
+"""An app with a kind of run that starts others, in stages."""
