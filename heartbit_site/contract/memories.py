@@ -15,7 +15,9 @@ ScopeName = Literal["workspace", "agent", "person", "conversation"]
 NewScope = Literal["workspace", "agent", "person"]
 CategoryName = Literal["fact", "decision", "preference", "todo", "learning", "context", "summary"]
 MemoryText = Annotated[Text, Field(min_length=1, max_length=4_000)]
-Importance = Annotated[int, Field(ge=1, le=10, description="From 1, trivial, to 10, vital.")]
+Importance = Annotated[
+    int, Field(ge=1, le=10, description="Importance from 1, trivial, to 10, vital.")
+]
 Metadata = Annotated[dict[str, JsonValue], Field(max_length=50, description="Free JSON.")]
 Reason = Annotated[Text, Field(max_length=500, description="Kept in the memory's history.")]
 
@@ -109,10 +111,10 @@ class MemoryIn(Body):
     """A memory to store."""
 
     text: MemoryText
-    scope: NewScope = "person"
+    scope: NewScope = Field("person", description="Owner of the memory.")
     agent: Name = Field("", description="The agent that recalls it; not for the workspace's.")
     person: Word | None = Field(None, description="Their user name; null: you.")
-    category: CategoryName = "fact"
+    category: CategoryName = Field("fact", description="Kind of the statement.")
     importance: Importance = 5
     metadata: Metadata = Field(default_factory=dict)
 
@@ -151,7 +153,9 @@ class MemorySettingsIn(Body):
     """Settings to change; null: as before."""
 
     embedding_model: Word | None = Field(
-        None, description="local, or provider:model, which is then sent all memories; empty: none."
+        None,
+        description="Model that finds memories by meaning: local, or provider:model, which is then "
+        "sent all memories; empty: none.",
     )
     kept_days: Annotated[Literal[0, 7, 30, 90], NumberOnly] | None = Field(
         None, description="Days without a use until a memory is erased for good; 0: for ever."

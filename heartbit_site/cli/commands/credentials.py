@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from heartbit_site.cli.backend.checked import checked
+from heartbit_site.cli.backend.checked import checked, checked_change
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.options import common as options
 from heartbit_site.cli.options.groups import group
@@ -87,9 +87,9 @@ def add(
 
 @app.command(cls=RemoteCommand)
 def change(
-    name: str = NAME,
+    credential: str = NAME,
     *,
-    new_name: str | None = RENAME,
+    name: str | None = RENAME,
     values: list[str] = SET,
     enabled: bool | None = ENABLED,
     ask_secrets: bool = ASK,
@@ -97,18 +97,16 @@ def change(
 ) -> int:
     """Change what is named of a credential; what is not stays."""
     server = backend()
-    row = _find(server, name)
+    row = _find(server, credential)
     given: dict[str, Any] = {}
     if values or ask_secrets or secrets_stdin:
         found = _type(server, row.kind)
         given["fields"] = _settings(found, values)
         if ask_secrets or secrets_stdin:
             given["fields"] |= _secrets(found, from_stdin=secrets_stdin)
-    given |= {} if new_name is None else {"name": new_name}
+    given |= {} if name is None else {"name": name}
     given |= {} if enabled is None else {"enabled": enabled}
-    if not given:
-        raise UsageError("Say what is to be different: `heartbit credentials change --help`.")
-    body = checked(CredentialChangeIn, given)
+    body = checked_change(CredentialChangeIn, given)
     changed = server.call(contract.CHANGE_CREDENTIAL, body, credential_id=row.id)
     return print_view(changed, lambda: _print(changed))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -15,8 +15,9 @@ from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.body import BodyOptions, Given, OptionForm
 from heartbit_site.cli.options.groups import group
-from heartbit_site.cli.options.shared import ChangeHereCommand, RemoteCommand
+from heartbit_site.cli.options.shared import ChangeHereCommand, RemoteCommand, with_groups
 from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
 from heartbit_site.cli.terminal.errors import (
     CANNOT_START,
@@ -57,12 +58,11 @@ PATHS = typer.Argument(metavar="PATH...", help="Documents, and folders of them."
 NAME = typer.Argument(metavar="NAME", help="The document's name.")
 QUERY = typer.Argument(metavar="QUERY", help="A question, or words to look for.")
 PASSAGE = typer.Argument(metavar="ID", help="The passage's number, as search shows it.")
-ABOUT = typer.Option("", "--description", metavar="TEXT", help="Say what its documents are about.")
-FOLDER = typer.Option(
-    None,
-    "--drive-folder",
-    metavar="FOLDER",
-    help="Take up this drive folder's files; '': none.",
+SETTINGS = BodyOptions(
+    KnowledgeBaseIn,
+    "name",
+    description=OptionForm(metavar="TEXT", help="Say what its documents are about."),
+    drive_folder=OptionForm(metavar="FOLDER", help="Take up this drive folder's files; '': none."),
 )
 IN_BASE = typer.Option("", "--base", metavar="BASE", help="Search this knowledge base alone.")
 SOURCE = typer.Option("", "--source", metavar="TEXT", help="Name the origin, such as a URL.")
@@ -79,10 +79,10 @@ def list_bases() -> int:
 
 
 @app.command(cls=RemoteCommand)
-def create(base: str = BASE, *, description: str = ABOUT, drive_folder: str | None = FOLDER) -> int:
+@with_groups
+def create(name: str = BASE, *, settings: Annotated[Given, SETTINGS]) -> int:
     """Create a knowledge base, or change its description and its folder of the drive."""
-    given = {"name": base, "description": description, "drive_folder": drive_folder}
-    body = checked(KnowledgeBaseIn, given)
+    body = checked(KnowledgeBaseIn, {"name": name, **settings})
     made = backend().call(contract.SAVE_BASE, body)
     return print_done(made, f"The knowledge base {made.name} is saved.")
 

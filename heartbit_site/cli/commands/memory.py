@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -10,8 +10,9 @@ from heartbit_site.base.amounts import counted
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options.body import BodyOptions, Given, OptionForm
 from heartbit_site.cli.options.groups import group
-from heartbit_site.cli.options.shared import RemoteCommand
+from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.terminal.confirmation import confirm_removal
 from heartbit_site.cli.terminal.output import NAME_WIDTH, TEXT_WIDTH, one_line, write
 from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_list, print_view
@@ -33,25 +34,18 @@ QUERY = typer.Argument("", metavar="[QUERY]", help="Words to look for; none: the
 AGENT = typer.Option("", "--agent", metavar="NAME", help="Name the agent that recalls it.")
 ERASED = typer.Argument(metavar="USERNAME", help="The person, as they log in.")
 PERSON = typer.Option("", "--person", metavar="USERNAME", help="Name the person it concerns.")
-SCOPE = typer.Option(None, "--scope", help="workspace, agent or person (default: person).")
-CATEGORY = typer.Option(
-    None, "--category", help="fact, decision, preference, todo, learning, context or summary."
+SETTINGS = BodyOptions(
+    MemoryIn,
+    *("text", "metadata"),
+    agent=OptionForm(metavar="NAME", help="Name the agent that recalls it."),
+    person=OptionForm(metavar="USERNAME", help="Name the person it concerns."),
 )
-IMPORTANCE = typer.Option(None, "--importance", metavar="N", help="From 1, trivial, to 10, vital.")
 REASON = typer.Option("", "--reason", metavar="TEXT", help="Keep this reason in the history.")
 FORGOTTEN = typer.Option(options.OFF, "--forgotten", help="List the forgotten ones instead.")
 RUNS = typer.Option(
     options.OFF, "--runs", help="Erase the person's runs and conversations as well, with archives."
 )
-MODEL = typer.Option(
-    None,
-    "--embedding-model",
-    metavar="MODEL",
-    help="Find by meaning: local, or provider:model.",
-)
-KEPT = typer.Option(
-    None, "--kept-days", metavar="N", help="Erase unused memories after 7, 30 or 90 days; 0: never."
-)
+FOUND = BodyOptions(MemorySettingsIn)
 NUMBER = typer.Option(10, "--limit", metavar="N", help="Number of memories at most.")
 
 app = group()
@@ -73,20 +67,14 @@ def show(memory_id: int = ID) -> int:
 
 
 @app.command(cls=RemoteCommand)
+@with_groups
 def add(
     text: str = TEXT,
     *,
-    scope: str | None = SCOPE,
-    agent: str = AGENT,
-    person: str = PERSON,
-    category: str | None = CATEGORY,
-    importance: int | None = IMPORTANCE,
+    settings: Annotated[Given, SETTINGS],
 ) -> int:
     """Store a memory."""
-    optional = {"scope": scope, "category": category, "importance": importance}
-    given: dict[str, Any] = {"text": text, "agent": agent, "person": person or None}
-    given |= {name: value for name, value in optional.items() if value is not None}
-    made = backend().call(contract.CREATE_MEMORY, checked(MemoryIn, given))
+    made = backend().call(contract.CREATE_MEMORY, checked(MemoryIn, {"text": text, **settings}))
     return print_done(made, f"Remembered as memory {made.id}.")
 
 
@@ -141,10 +129,10 @@ def clear(
 
 
 @app.command(cls=RemoteCommand)
-def settings(*, embedding_model: str | None = MODEL, kept_days: int | None = KEPT) -> int:
+@with_groups
+def settings(*, given: Annotated[Given, FOUND]) -> int:
     """Show by what memories are found and how long they are kept, or change it."""
-    given = {"embedding_model": embedding_model, "kept_days": kept_days}
-    if any(value is not None for value in given.values()):
+    if given:
         found = backend().call(contract.CHANGE_SETTINGS, checked(MemorySettingsIn, given))
     else:
         found = backend().call(contract.SHOW_SETTINGS)
