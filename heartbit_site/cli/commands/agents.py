@@ -10,7 +10,7 @@ from agents.reads.agent_view import AgentStatusOut
 from heartbit_site.base.amounts import duration
 from heartbit_site.base.visible_text import readable_json, visible
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.run_names import SHORT_ID
 from heartbit_site.cli.options.shared import RemoteCommand
@@ -40,7 +40,7 @@ FROM = typer.Argument(
 )
 TO = typer.Argument(None, metavar="[TO]", min=1, help="Another; none: the current one.")
 FORCE = typer.Option(
-    options.OFF,
+    common.OFF,
     "--force",
     help="Roll back even if tools, team or skills have changed: with today's, as a new version.",
 )

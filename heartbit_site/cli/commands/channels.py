@@ -10,7 +10,7 @@ import typer
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.backend.checked import checked, checked_change
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import BodyOptions, Given, OptionForm
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
@@ -41,9 +41,9 @@ NAME = typer.Argument(metavar="NAME", help="The channel's name, or its number.")
 KIND = typer.Option(..., help="Signed posts, or mails.")
 RENAME = typer.Option(None, "--name", metavar="NAME", help="Give it this name.")
 STDIN = typer.Option(
-    options.OFF, "--password-stdin", help="Read the mailbox's password from standard input."
+    common.OFF, "--password-stdin", help="Read the mailbox's password from standard input."
 )
-ASK = typer.Option(options.OFF, "--ask-password", help="Ask for the mailbox's new password.")
+ASK = typer.Option(common.OFF, "--ask-password", help="Ask for the mailbox's new password.")
 
 
 EXAMPLE: Final = '{"task": "Answer {ticket.body}"}'
@@ -162,7 +162,7 @@ def change(
 
 
 @app.command(cls=RemoteCommand)
-def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
+def remove(name: str = NAME, *, yes: bool = common.YES) -> int:
     """Remove a channel and the log of what came in; its conversations and runs stay."""
     server = backend()
     found = _find(server, name)

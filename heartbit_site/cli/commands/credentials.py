@@ -9,7 +9,7 @@ import typer
 
 from heartbit_site.cli.backend.checked import checked, checked_change
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.json_object import json_object
 from heartbit_site.cli.options.shared import RemoteCommand
@@ -39,12 +39,12 @@ SET = typer.Option(
     [], "--set", metavar="FIELD=VALUE", help="Set a field that is no secret; may be repeated."
 )
 STDIN = typer.Option(
-    options.OFF, "--secrets-stdin", help="Read the secrets from standard input, as a JSON object."
+    common.OFF, "--secrets-stdin", help="Read the secrets from standard input, as a JSON object."
 )
-PERSONAL = typer.Option(options.OFF, "--personal", help="Let only your own runs use it.")
+PERSONAL = typer.Option(common.OFF, "--personal", help="Let only your own runs use it.")
 RENAME = typer.Option(None, "--name", metavar="NAME", help="Give it this name.")
 ENABLED = typer.Option(None, "--enable/--disable", help="A disabled one is not used.")
-ASK = typer.Option(options.OFF, "--ask-secrets", help="Ask for the secrets again.")
+ASK = typer.Option(common.OFF, "--ask-secrets", help="Ask for the secrets again.")
 
 EXAMPLE: Final = '{"password": "..."}'
 LONGEST: Final = 100_000
@@ -120,7 +120,7 @@ def check(name: str = NAME) -> int:
 
 
 @app.command(cls=RemoteCommand)
-def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
+def remove(name: str = NAME, *, yes: bool = common.YES) -> int:
     """Remove a credential; calls that need it are refused from then on."""
     server = backend()
     found = _find(server, name)

@@ -12,7 +12,7 @@ from heartbit_site.base.scopes import SCOPES, USUAL_DAYS
 from heartbit_site.base.untrusted import clean_text
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend_for
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.groups import group_without_default
 from heartbit_site.cli.options.shared import ChangeHereCommand, PrintingCommand
 from heartbit_site.cli.terminal.errors import OK, UsageError
@@ -39,9 +39,7 @@ SCOPE = typer.Option(
     help=f"{', '.join(SCOPES)}; may be repeated; default: runs:read and runs:write.",
 )
 EXPIRES = typer.Option(None, metavar="DATE", help="From then on it is refused; none: in 90 days.")
-FOREVER = typer.Option(
-    options.OFF, "--no-expiry", help="Make a key that lasts until it is revoked."
-)
+FOREVER = typer.Option(common.OFF, "--no-expiry", help="Make a key that lasts until it is revoked.")
 
 NAME_CHARACTERS: Final = 100
 #: The option --url of no server: the command line of a server makes its keys.

@@ -14,7 +14,7 @@ from heartbit_site.base.visible_text import visible
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.installation.startup import ensure_ready
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import BodyOptions, Given, OptionForm
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import ChangeHereCommand, RemoteCommand, with_groups
@@ -95,7 +95,7 @@ def refresh(base: str = BASE) -> int:
 
 
 @app.command(cls=RemoteCommand)
-def delete(base: str = BASE, *, yes: bool = options.YES) -> int:
+def delete(base: str = BASE, *, yes: bool = common.YES) -> int:
     """Delete a knowledge base with its documents, for good."""
     server = backend()
     found = server.call(contract.SHOW_BASE, base=base)
@@ -163,7 +163,7 @@ def _print_left_out(left_out: dict[str, str], added: int) -> None:
 
 
 @app.command(cls=RemoteCommand)
-def remove(base: str = BASE, name: str = NAME, *, yes: bool = options.YES) -> int:
+def remove(base: str = BASE, name: str = NAME, *, yes: bool = common.YES) -> int:
     """Delete a document with its passages, for good."""
     server = backend()
     found = _find(server, base, name)

@@ -11,7 +11,7 @@ from agents.definitions.advice import publish_again
 from heartbit_site.base.amounts import counted
 from heartbit_site.cli.backend.checked import checked, checked_change
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import ENABLED, BodyOptions, Given, OptionForm
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
@@ -42,7 +42,7 @@ NAME = typer.Argument(metavar="NAME", help="The server's name, or its number.")
 TOOL = typer.Option(
     [], "--tool", metavar="TOOL", help="Accept only this tool's change; may be repeated."
 )
-YES = typer.Option(options.OFF, "--yes", "-y", help="Accept without asking.")
+YES = typer.Option(common.OFF, "--yes", "-y", help="Accept without asking.")
 POLL_SECONDS: Final = 0.5
 
 
@@ -138,7 +138,7 @@ def accept(name: str = NAME, *, tools: list[str] = TOOL, yes: bool = YES) -> int
 
 
 @app.command(cls=RemoteCommand)
-def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
+def remove(name: str = NAME, *, yes: bool = common.YES) -> int:
     """Remove a server with its tools."""
     server = backend()
     found = server.call(contract.SHOW_MCP_SERVER, server=name)

@@ -9,7 +9,7 @@ import typer
 from heartbit_site.base.amounts import counted
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import BodyOptions, Given, OptionForm
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
@@ -41,9 +41,9 @@ SETTINGS = BodyOptions(
     person=OptionForm(metavar="USERNAME", help="Name the person it concerns."),
 )
 REASON = typer.Option("", "--reason", metavar="TEXT", help="Keep this reason in the history.")
-FORGOTTEN = typer.Option(options.OFF, "--forgotten", help="List the forgotten ones instead.")
+FORGOTTEN = typer.Option(common.OFF, "--forgotten", help="List the forgotten ones instead.")
 RUNS = typer.Option(
-    options.OFF, "--runs", help="Erase the person's runs and conversations as well, with archives."
+    common.OFF, "--runs", help="Erase the person's runs and conversations as well, with archives."
 )
 FOUND = BodyOptions(MemorySettingsIn)
 NUMBER = typer.Option(10, "--limit", metavar="N", help="Number of memories at most.")
@@ -117,7 +117,7 @@ def clear(
     *,
     agent: str = AGENT,
     runs: bool = RUNS,
-    yes: bool = options.YES,
+    yes: bool = common.YES,
 ) -> int:
     """Erase a person's memories with their histories, for good; with --agent, that agent's."""
     what = "all memories and runs" if runs else "all memories"

@@ -11,7 +11,7 @@ from agents.delivery.words import DELIVERIES
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import BodyOptions, Given, OptionForm
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 NEW = typer.Argument(metavar="NAME", help="Purpose of the schedule, such as 'Monday sales report'.")
 NAME = typer.Argument(metavar="NAME", help="The schedule's name, or its number.")
 CONVERSATION = typer.Option(
-    options.OFF, "--conversation", help="Post each task to one conversation, with its history."
+    common.OFF, "--conversation", help="Post each task to one conversation, with its history."
 )
 FROM = typer.Option(..., "--from", metavar="TIME", help="The first moment, in the schedule's zone.")
 TO = typer.Option(..., "--to", metavar="TIME", help="The last one.")
@@ -211,7 +211,7 @@ def backfill(name: str = NAME, *, begin: str = FROM, end: str = TO) -> int:
 
 
 @app.command(cls=RemoteCommand)
-def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
+def remove(name: str = NAME, *, yes: bool = common.YES) -> int:
     """Remove a schedule and the log of its slots; its runs stay."""
     server = backend()
     found = _find(server, name)

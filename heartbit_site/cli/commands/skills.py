@@ -14,7 +14,7 @@ from heartbit_site.base.amounts import counted
 from heartbit_site.base.visible_text import visible
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import RemoteCommand
 from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
@@ -80,7 +80,7 @@ def add(path: Path = FOLDER) -> int:
 
 
 @app.command(cls=RemoteCommand)
-def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
+def remove(name: str = NAME, *, yes: bool = common.YES) -> int:
     """Remove a skill with its versions; agents must not have it."""
     server = backend()
     found = server.call(contract.SHOW_SKILL, skill=name)

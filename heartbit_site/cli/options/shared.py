@@ -32,7 +32,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.terminal.invocation import INVOCATION
 from heartbit_site.cli.terminal.output import note
 from heartbit_site.config import locate
@@ -218,7 +218,7 @@ def _shared() -> dict[str, Any]:
             expose_value=False,
         ),
         as_json: bool = typer.Option(
-            options.OFF,
+            common.OFF,
             "--json",
             help="Print JSON for machines.",
             callback=_use_json,
