@@ -103,8 +103,8 @@ class MemoryHitOut(View):
 class MemoryHitsOut(Page):
     """The memories that fit best, the best first."""
 
-    hits: list[MemoryHitOut]
     found_by: str = Field(description="By words alone, or by meaning too; and why.")
+    hits: list[MemoryHitOut]
 
 
 class MemoryIn(Body):

@@ -55,8 +55,7 @@ app = group()
 @app.command(name="list", cls=RemoteCommand)
 def list_agents() -> int:
     """List the agents with their state and figures."""
-    found = backend().every(LIST_AGENTS)
-    return print_list(found, AGENTS, found.agents)
+    return print_list(backend().every(LIST_AGENTS), AGENTS)
 
 
 @app.command(cls=RemoteCommand)
@@ -91,7 +90,7 @@ def list_versions(name: str = NAME) -> int:
     """List what was published of an agent, the newest first."""
     found = backend().every(versions.LIST_VERSIONS, name=name)
     none = f"The agent {one_line(found.agent)} was never published."
-    return print_list(found, VERSIONS, found.versions, none=none)
+    return print_list(found, VERSIONS, none=none)
 
 
 @app.command(cls=RemoteCommand)
@@ -116,8 +115,7 @@ def rollback(name: str = NAME, number: int = NUMBER, *, force: bool = FORCE) -> 
 def status(name: str | None = ANY) -> int:
     """Show what an agent is doing: its runs, queue, uptime and tools."""
     if name is None:
-        everything = backend().every(agent_status.LIST_AGENT_STATUSES)
-        return print_list(everything, STATUSES, everything.agents)
+        return print_list(backend().every(agent_status.LIST_AGENT_STATUSES), STATUSES)
     found = backend().call(agent_status.SHOW_AGENT_STATUS, name=name)
     return print_view(found, lambda: print_facts(found.name, _facts(found), width=TITLES))
 

@@ -11,7 +11,7 @@ from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.backend.checked import checked, checked_change
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.body import BodyOptions, Given, OptionForm
+from heartbit_site.cli.options.body import Given, OptionForm, body_options
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import TargetOptions, named
@@ -47,15 +47,15 @@ ASK = typer.Option(common.OFF, "--ask-password", help="Ask for the mailbox's new
 
 
 EXAMPLE: Final = '{"task": "Answer {ticket.body}"}'
-SETTINGS: Final = BodyOptions(
+SETTINGS: Final = body_options(
     ChannelIn,
     *("name", "kind", "deliver", "mailbox"),
     agent=OptionForm(
-        "--agent", "-a", metavar="NAME", help="Let this agent answer; else the orchestrator."
+        ("--agent", "-a"), metavar="NAME", help="Let this agent answer; else the orchestrator."
     ),
     mapping=OptionForm(help=f"Make a webhook's task so, such as '{EXAMPLE}'.", example=EXAMPLE),
 )
-MAILBOX: Final = BodyOptions(
+MAILBOX: Final = body_options(
     MailboxIn,
     "password",
     within="mailbox",
@@ -82,9 +82,7 @@ app = group()
 @app.command(name="list", cls=RemoteCommand)
 def list_channels() -> int:
     """List the channels, the newest first."""
-    found = backend(reads_only=True).every(contract.LIST_CHANNELS)
-    none = "No channels yet: `heartbit channels add NAME --kind webhook` makes one."
-    return print_list(found, CHANNELS, found.channels, none=none)
+    return print_list(backend(reads_only=True).every(contract.LIST_CHANNELS), CHANNELS)
 
 
 @app.command(cls=RemoteCommand)
@@ -275,6 +273,7 @@ CHANNELS: Final = Table[ChannelOut](
         "WHERE": _where,
     },
     STYLES,
+    none="No channels yet: `heartbit channels add NAME --kind webhook` makes one.",
 )
 MESSAGES: Final = Table[InboundOut](
     {

@@ -55,16 +55,13 @@ app = group()
 @app.command(name="list", cls=RemoteCommand)
 def list_credentials() -> int:
     """List the workspace's credentials and your own, without secrets."""
-    found = backend().every(contract.LIST_CREDENTIALS)
-    none = "No credentials yet: `heartbit credentials add NAME --kind KIND` adds one."
-    return print_list(found, CREDENTIALS, found.credentials, none=none)
+    return print_list(backend().every(contract.LIST_CREDENTIALS), CREDENTIALS)
 
 
 @app.command(cls=RemoteCommand)
 def types() -> int:
     """List the types of credentials with their fields."""
-    found = backend().every(contract.LIST_CREDENTIAL_TYPES)
-    return print_list(found, TYPES, found.types)
+    return print_list(backend().every(contract.LIST_CREDENTIAL_TYPES), TYPES)
 
 
 @app.command(cls=RemoteCommand)
@@ -221,6 +218,7 @@ CREDENTIALS: Final = Table[CredentialOut](
         "TROUBLE": lambda one: one_line(one.health_message, TEXT_WIDTH),
     },
     STYLES,
+    none="No credentials yet: `heartbit credentials add NAME --kind KIND` adds one.",
 )
 TYPES: Final = Table[CredentialTypeOut](
     {

@@ -23,7 +23,7 @@ def deliveries(*, run: str = RUN, status: Status | None = STATUS, last: int = co
         LIST_DELIVERIES, run=run or None, status=status, limit=last
     )
     none = "No such deliveries." if run or status else "No run delivers its result yet."
-    return print_list(page, DELIVERIES, page.deliveries, none=none)
+    return print_list(page, DELIVERIES, none=none)
 
 
 DELIVERIES: Final = Table[ResultDeliveryOut](

@@ -31,7 +31,7 @@ def inbox(agent: str = AGENT, message: str = MESSAGE, *, last: int = common.LAST
     if not page.messages and agent != BROADCAST:
         server.call(SHOW_AGENT, name=agent)  # refused if there is no such agent
     none = f"Nobody has written to {one_line(agent, NAME_WIDTH)} yet."
-    return print_list(page, MESSAGES, page.messages, none=none)
+    return print_list(page, MESSAGES, none=none)
 
 
 MESSAGES: Final = Table[AgentMessageSummaryOut](

@@ -75,8 +75,7 @@ def create(
 def list_keys() -> int:
     """List the keys, without what is secret of them."""
     found = backend_for(HERE, reads_only=True).every(contract.LIST_KEYS)
-    none = "No API keys yet: `heartbit keys create NAME` makes one."
-    return print_list(found, KEYS, found.keys, none=none)
+    return print_list(found, KEYS)
 
 
 @app.command(cls=ChangeHereCommand)
@@ -122,4 +121,5 @@ KEYS: Final = Table[KeyOut](
         "SCOPES": lambda key: ", ".join(key.scopes),
     },
     {"active": "green", "revoked": "dim", "expired": "dim"},
+    none="No API keys yet: `heartbit keys create NAME` makes one.",
 )

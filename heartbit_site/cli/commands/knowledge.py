@@ -15,7 +15,7 @@ from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.body import BodyOptions, Given, OptionForm
+from heartbit_site.cli.options.body import Given, OptionForm, body_options
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import ChangeHereCommand, RemoteCommand, with_groups
 from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
@@ -58,7 +58,7 @@ PATHS = typer.Argument(metavar="PATH...", help="Documents, and folders of them."
 NAME = typer.Argument(metavar="NAME", help="The document's name.")
 QUERY = typer.Argument(metavar="QUERY", help="A question, or words to look for.")
 PASSAGE = typer.Argument(metavar="ID", help="The passage's number, as search shows it.")
-SETTINGS = BodyOptions(
+SETTINGS = body_options(
     KnowledgeBaseIn,
     "name",
     description=OptionForm(metavar="TEXT", help="Say what its documents are about."),
@@ -74,8 +74,7 @@ app = group()
 @app.command(name="list", cls=RemoteCommand)
 def list_bases() -> int:
     """List the knowledge bases."""
-    found = backend(reads_only=True).every(contract.LIST_BASES)
-    return print_list(found, BASES, found.knowledge_bases, none="No knowledge bases yet.")
+    return print_list(backend(reads_only=True).every(contract.LIST_BASES), BASES)
 
 
 @app.command(cls=RemoteCommand)
@@ -108,8 +107,7 @@ def delete(base: str = BASE, *, yes: bool = common.YES) -> int:
 @app.command(cls=RemoteCommand)
 def documents(base: str = BASE) -> int:
     """List the documents of a knowledge base, with their state."""
-    found = backend(reads_only=True).every(contract.LIST_DOCUMENTS, base=base)
-    return print_list(found, DOCUMENTS, found.documents, none="No documents yet.")
+    return print_list(backend(reads_only=True).every(contract.LIST_DOCUMENTS, base=base), DOCUMENTS)
 
 
 @app.command(cls=RemoteCommand)
@@ -179,7 +177,7 @@ def search(query: str = QUERY, *, base: str = IN_BASE, limit: int = NUMBER) -> i
     found = backend().call(contract.SEARCH_PASSAGES, **wanted)
     if not as_json():
         note(f"Found by {found.found_by}.")
-    return print_list(found, HITS, found.hits, none="Nothing fits.")
+    return print_list(found, HITS)
 
 
 @app.command(cls=RemoteCommand)
@@ -284,7 +282,8 @@ BASES: Final = Table[KnowledgeBaseOut](
         "FAILED": lambda one: one.failed_count,
         "DESCRIPTION": lambda one: one_line(one.description, TEXT_WIDTH),
         "FOLDER": lambda one: one_line(one.drive_folder, NAME_WIDTH),
-    }
+    },
+    none="No knowledge bases yet.",
 )
 DOCUMENTS: Final = Table[DocumentOut](
     {
@@ -296,6 +295,7 @@ DOCUMENTS: Final = Table[DocumentOut](
         "PROBLEM": lambda one: one_line(one.problem, TEXT_WIDTH),
     },
     STYLES,
+    none="No documents yet.",
 )
 HITS: Final = Table[PassageHitOut](
     {
@@ -304,5 +304,6 @@ HITS: Final = Table[PassageHitOut](
         "SOURCE": lambda hit: one_line(hit.passage.citation, NAME_WIDTH),
         "PASSAGE": lambda hit: one_line(hit.passage.text, TEXT_WIDTH),
         "WHY": lambda hit: hit.why,
-    }
+    },
+    none="Nothing fits.",
 )

@@ -12,7 +12,7 @@ from heartbit_site.base.amounts import counted
 from heartbit_site.cli.backend.checked import checked, checked_change
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.body import ENABLED, BodyOptions, Given, OptionForm
+from heartbit_site.cli.options.body import ENABLED, Given, OptionForm, body_options
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import no_such
@@ -46,20 +46,20 @@ YES = typer.Option(common.OFF, "--yes", "-y", help="Accept without asking.")
 POLL_SECONDS: Final = 0.5
 
 
-SETTINGS: Final = BodyOptions(
+SETTINGS: Final = body_options(
     McpServerIn,
     "name",
     command=OptionForm(
-        "--program", metavar="NAME", help="A program that HEARTBIT_MCP_COMMANDS names."
+        ("--program",), metavar="NAME", help="A program that HEARTBIT_MCP_COMMANDS names."
     ),
     credential=OptionForm(help="Send this credential to the URL; '' for none."),
-    trusted=OptionForm("--trust/--no-trust", help="Believe its hints that a tool only reads."),
+    trusted=OptionForm(("--trust/--no-trust",), help="Believe its hints that a tool only reads."),
     private_data=OptionForm(
-        "--private/--no-private",
+        ("--private/--no-private",),
         help="Count its answers as private data, which leaves only with a person's consent.",
     ),
-    enabled=OptionForm(ENABLED, help="A disabled server's tools are not called."),
-    timeout_seconds=OptionForm("--timeout", metavar="SECONDS"),
+    enabled=OptionForm((ENABLED,), help="A disabled server's tools are not called."),
+    timeout_seconds=OptionForm(("--timeout",), metavar="SECONDS"),
 )
 
 app = group()
@@ -68,9 +68,7 @@ app = group()
 @app.command(name="list", cls=RemoteCommand)
 def list_servers() -> int:
     """List the MCP servers with their states."""
-    found = backend().every(contract.LIST_MCP_SERVERS)
-    none = "No MCP servers yet: `heartbit mcp add NAME --url URL` adds one."
-    return print_list(found, SERVERS, found.servers, none=none)
+    return print_list(backend().every(contract.LIST_MCP_SERVERS), SERVERS)
 
 
 @app.command(cls=RemoteCommand)
@@ -237,4 +235,5 @@ SERVERS: Final = Table[McpServerOut](
         "RESULT": lambda one: one_line(one.message, TEXT_WIDTH),
     },
     STYLES,
+    none="No MCP servers yet: `heartbit mcp add NAME --url URL` adds one.",
 )

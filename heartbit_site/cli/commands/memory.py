@@ -10,7 +10,7 @@ from heartbit_site.base.amounts import counted
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.body import BodyOptions, Given, OptionForm
+from heartbit_site.cli.options.body import Given, OptionForm, body_options
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.terminal.confirmation import confirm_removal
@@ -34,7 +34,7 @@ QUERY = typer.Argument("", metavar="[QUERY]", help="Words to look for; none: the
 AGENT = typer.Option("", "--agent", metavar="NAME", help="Name the agent that recalls it.")
 ERASED = typer.Argument(metavar="USERNAME", help="The person, as they log in.")
 PERSON = typer.Option("", "--person", metavar="USERNAME", help="Name the person it concerns.")
-SETTINGS = BodyOptions(
+SETTINGS = body_options(
     MemoryIn,
     *("text", "metadata"),
     agent=OptionForm(metavar="NAME", help="Name the agent that recalls it."),
@@ -45,7 +45,7 @@ FORGOTTEN = typer.Option(common.OFF, "--forgotten", help="List the forgotten one
 RUNS = typer.Option(
     common.OFF, "--runs", help="Erase the person's runs and conversations as well, with archives."
 )
-FOUND = BodyOptions(MemorySettingsIn)
+FOUND = body_options(MemorySettingsIn)
 NUMBER = typer.Option(10, "--limit", metavar="N", help="Number of memories at most.")
 
 app = group()
@@ -55,8 +55,7 @@ app = group()
 def list_memories(*, agent: str = AGENT, person: str = PERSON, forgotten: bool = FORGOTTEN) -> int:
     """List memories, the newest first."""
     wanted = {"agent": agent, "person": person, "forgotten": forgotten}
-    found = backend(reads_only=True).every(contract.LIST_MEMORIES, **wanted)
-    return print_list(found, MEMORIES, found.memories, none="No memories.")
+    return print_list(backend(reads_only=True).every(contract.LIST_MEMORIES, **wanted), MEMORIES)
 
 
 @app.command(cls=RemoteCommand)
@@ -84,8 +83,7 @@ def recall(
 ) -> int:
     """Search memories by words, and by meaning if it is on; the best first, with the reasons."""
     wanted: dict[str, Any] = {"query": query, "agent": agent, "person": person, "limit": limit}
-    found = backend().call(contract.SEARCH_MEMORIES, **wanted)
-    return print_list(found, HITS, found.hits, none="Nothing fits.")
+    return print_list(backend().call(contract.SEARCH_MEMORIES, **wanted), HITS)
 
 
 @app.command(cls=RemoteCommand)
@@ -185,7 +183,8 @@ MEMORIES: Final = Table[MemoryOut](
         "AGENT": lambda one: one_line(one.agent, NAME_WIDTH),
         "CATEGORY": lambda one: one.category,
         "MEMORY": lambda one: one_line(one.text, TEXT_WIDTH),
-    }
+    },
+    none="No memories.",
 )
 HITS: Final = Table[MemoryHitOut](
     {
@@ -193,5 +192,6 @@ HITS: Final = Table[MemoryHitOut](
         "SCORE": lambda hit: f"{hit.score:.2f}",
         "MEMORY": lambda hit: one_line(hit.memory.text, TEXT_WIDTH),
         "WHY": lambda hit: hit.why,
-    }
+    },
+    none="Nothing fits.",
 )

@@ -12,7 +12,7 @@ from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.body import BodyOptions, Given, OptionForm
+from heartbit_site.cli.options.body import Given, OptionForm, body_options
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import TargetOptions  # noqa: TC001  typer reads it
@@ -62,19 +62,19 @@ STYLES: Final = {
 SHOWN: Final = 10  # firings
 
 
-SETTINGS: Final = BodyOptions(
+SETTINGS: Final = body_options(
     ScheduleIn,
     *("name", "task_type", "enabled", "deliver"),
     *("cron", "every_seconds", "at", "begins_at", "ends_at"),
     agent=OptionForm(
-        "--agent", "-a", metavar="NAME", help="Let this agent do it; else the orchestrator."
+        ("--agent", "-a"), metavar="NAME", help="Let this agent do it; else the orchestrator."
     ),
-    task=OptionForm("--task", "-t", help="Give the agent this task each time."),
+    task=OptionForm(("--task", "-t"), help="Give the agent this task each time."),
     time_zone=OptionForm(help="Set the IANA time zone of the times; UTC unless set."),
     tool=OptionForm(help="Call this tool of the agent, unasked."),
     arguments=OptionForm(help="Call --tool with these arguments.", example='{"url": "..."}'),
     jitter_seconds=OptionForm(
-        "--jitter", metavar="SPAN", help="Fire up to so late, such as 5m.", read=span
+        ("--jitter",), metavar="SPAN", help="Fire up to so late, such as 5m.", read=span
     ),
 )
 
@@ -126,9 +126,7 @@ app = group()
 @app.command(name="list", cls=RemoteCommand)
 def list_schedules() -> int:
     """List the schedules with what comes next."""
-    found = backend().every(contract.LIST_SCHEDULES)
-    none = "No schedules yet: `heartbit schedules add NAME --task ... --in 3d` makes one."
-    return print_list(found, SCHEDULES, found.schedules, none=none)
+    return print_list(backend().every(contract.LIST_SCHEDULES), SCHEDULES)
 
 
 @app.command(cls=RemoteCommand)
@@ -327,4 +325,5 @@ SCHEDULES: Final = Table[ScheduleSummaryOut](
         "WHEN": lambda one: one.description,
     },
     STYLES,
+    none="No schedules yet: `heartbit schedules add NAME --task ... --in 3d` makes one.",
 )

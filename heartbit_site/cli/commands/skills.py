@@ -52,8 +52,7 @@ app = group()
 @app.command(name="list", cls=RemoteCommand)
 def list_skills() -> int:
     """List the skills with the agents that have them."""
-    found = backend().every(contract.LIST_SKILLS)
-    return print_list(found, SKILLS, found.skills, none="No skills yet.")
+    return print_list(backend().every(contract.LIST_SKILLS), SKILLS)
 
 
 @app.command(cls=RemoteCommand)
@@ -92,8 +91,7 @@ def remove(name: str = NAME, *, yes: bool = common.YES) -> int:
 @app.command(name="versions", cls=RemoteCommand)
 def list_versions(name: str = NAME) -> int:
     """List the versions of a skill, the newest first."""
-    found = backend().every(contract.LIST_SKILL_VERSIONS, skill=name)
-    return print_list(found, VERSIONS, found.versions)
+    return print_list(backend().every(contract.LIST_SKILL_VERSIONS, skill=name), VERSIONS)
 
 
 @app.command(cls=RemoteCommand)
@@ -203,6 +201,7 @@ SKILLS: Final = Table[SkillOut](
         "DESCRIPTION": lambda one: one_line(one.description, TEXT_WIDTH),
     },
     STYLES,
+    none="No skills yet.",
 )
 VERSIONS: Final = Table[SkillVersionOut](
     {

@@ -54,8 +54,7 @@ app = group()
 @app.command(name="list", cls=RemoteCommand)
 def list_tools() -> int:
     """List the tools with their effects."""
-    found = backend().every(LIST_TOOLS)
-    return print_list(found, TOOLS, found.tools)
+    return print_list(backend().every(LIST_TOOLS), TOOLS)
 
 
 @app.command(cls=RemoteCommand)

@@ -2,7 +2,7 @@
 
 ::
 
-    SETTINGS = BodyOptions(ChannelIn, "name", "kind", agent=OptionForm("--agent", "-a"))
+    SETTINGS = body_options(ChannelIn, "name", "kind", agent=OptionForm(("--agent", "-a")))
 
 
     @app.command(cls=RemoteCommand)
@@ -28,7 +28,7 @@ from heartbit_site.cli.options.json_object import json_object
 from heartbit_site.cli.options.shared import OptionGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from pydantic import BaseModel
     from pydantic.fields import FieldInfo
@@ -40,10 +40,11 @@ ENABLED: Final = "--enable/--disable"
 _NULL: Final = re.compile(r"; null: [^;.]*")  # null cannot be typed
 
 
+@dataclass(frozen=True)
 class OptionForm:
     """The form of an option where the field does not say it.
 
-    Args:
+    Attributes:
         flags: The option's names.
         metavar: What stands for its value in the help.
         help: The help, instead of the field's description.
@@ -51,32 +52,21 @@ class OptionForm:
         example: A value, for an object.
     """
 
-    def __init__(
-        self,
-        *flags: str,
-        metavar: str = "",
-        help: str = "",
-        read: Callable[[str, str], Any] | None = None,
-        example: str = "{}",
-    ) -> None:
-        self.flags = flags
-        self.metavar = metavar
-        self.help = help
-        self.read = read
-        self.example = example
+    flags: tuple[str, ...] = ()
+    metavar: str = ""
+    help: str = ""
+    read: Callable[[str, str], Any] | None = None
+    example: str = "{}"
 
 
-@dataclass(frozen=True, slots=True)
-class _FieldOption:
-    """An option: its parameter in a command, and how its value is read."""
-
-    field: str
-    parameter: inspect.Parameter
-    read: Callable[[Any], Any] | None
-
-
-class BodyOptions(OptionGroup):
-    """The options of a body's fields.
+def body_options(
+    body: type[BaseModel],
+    *without: str,
+    within: str = "",
+    prefix: str = "--",
+    **forms: OptionForm,
+) -> OptionGroup:
+    """Return the options of a body's fields; a command gets the fields that were named.
 
     Args:
         body: The model of the body.
@@ -85,39 +75,30 @@ class BodyOptions(OptionGroup):
         prefix: The beginning of the options' names.
         forms: Forms of options by field.
     """
+    options = [
+        _option(name, field, forms.get(name, OptionForm()), within, prefix)
+        for name, field in body.model_fields.items()
+        if name not in without
+    ]
 
-    def __init__(
-        self,
-        body: type[BaseModel],
-        *without: str,
-        within: str = "",
-        prefix: str = "--",
-        **forms: OptionForm,
-    ) -> None:
-        self._options = [
-            _option(name, field, forms.get(name, OptionForm()), within, prefix)
-            for name, field in body.model_fields.items()
-            if name not in without
-        ]
+    def read(**values: Any) -> Given:
+        named = ((one, values[one.parameter.name]) for one in options)
+        return {
+            one.field: one.read(value) if one.read else value
+            for one, value in named
+            if value not in (None, []) and (value != "" or one.read is None)
+        }
 
-    @property
-    def parameters(self) -> list[inspect.Parameter]:
-        """The options as parameters of a command."""
-        return [option.parameter for option in self._options]
+    return OptionGroup([one.parameter for one in options], read)
 
-    def read(self, values: Mapping[str, Any]) -> Given:
-        """Return the fields that were named, with their values.
 
-        Raises:
-            UsageError: A value cannot be read.
-        """
-        found: Given = {}
-        for option in self._options:
-            value = values[option.parameter.name]
-            if value in (None, []) or (option.read and not value):
-                continue
-            found[option.field] = option.read(value) if option.read else value
-        return found
+@dataclass(frozen=True, slots=True)
+class _FieldOption:
+    """An option: its parameter in a command, and how its value is read."""
+
+    field: str
+    parameter: inspect.Parameter
+    read: Callable[[str], Any] | None
 
 
 def _option(
@@ -129,25 +110,22 @@ def _option(
     flag = f"{prefix}{word.replace('_', '-')}"
     flags = form.flags or (_flag(name, flag) if kind is bool else flag,)
     noun = "JSON" if is_object else "N" if kind is int else word.rpartition("_")[2].upper()
-    chosen: Any = list[str] if is_list else str if is_object or form.read else kind
     option = typer.Option(
         [] if is_list else None,
         *flags,
         metavar=None if kind is bool or get_origin(kind) is Literal else form.metavar or noun,
         help=form.help or _help(name, field, kind),
     )
-    parameter = inspect.Parameter(
-        f"{within}_{name}" if within else name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=option,
-        annotation=chosen if is_list else chosen | None,
-    )
-    if is_object:
-        return _FieldOption(name, parameter, lambda text: json_object(text, flags[0], form.example))
-    if form.read is not None:
-        read = form.read
-        return _FieldOption(name, parameter, lambda text: read(text, flags[0]))
-    return _FieldOption(name, parameter, None)
+    read = form.read or (_json(form.example) if is_object else None)
+    typed: Any = list[str] if is_list else (str if read else kind) | None
+    where = f"{within}_{name}" if within else name
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameter = inspect.Parameter(where, keyword, default=option, annotation=typed)
+    return _FieldOption(name, parameter, (lambda text: read(text, flags[0])) if read else None)
+
+
+def _json(example: str) -> Callable[[str, str], Any]:
+    return lambda text, option: json_object(text, option, example)
 
 
 def _plain(kind: Any) -> Any:
@@ -169,7 +147,7 @@ def _help(name: str, field: FieldInfo, kind: Any) -> str:
     """Return the description of a field, opening with a verb, and its default."""
     text = _NULL.sub("", field.description or f"The {name.replace('_', ' ')}.")
     text = text.removeprefix("The ").rstrip(".")
-    if text[1:2].islower():  # no abbreviation, such as IANA
+    if not text[1:2].isupper():  # an abbreviation, such as IANA
         text = text[0].lower() + text[1:]
     if kind is bool:
         return f"Set whether {text}."

@@ -21,8 +21,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from abc import ABC, abstractmethod
-from dataclasses import is_dataclass
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
@@ -53,31 +52,17 @@ PLACED: Final = frozenset({("users", "create")})
 WITHOUT_DATA: Final = frozenset({("config", "check")})
 
 
-class OptionGroup(ABC):
-    """Options that several commands share, whose values a command takes as one."""
+@dataclass(frozen=True, slots=True)
+class OptionGroup:
+    """Options that several commands share, whose values a command takes as one.
 
-    @property
-    @abstractmethod
-    def parameters(self) -> list[inspect.Parameter]:
-        """The options as parameters of a command."""
+    Attributes:
+        parameters: The options as parameters of a command.
+        read: Returns what the command takes, of the parameters' values.
+    """
 
-    @abstractmethod
-    def read(self, values: Mapping[str, Any]) -> Any:
-        """Return what the command takes, of the options' values."""
-
-
-class _DataclassGroup(OptionGroup):
-    """Options that are fields of a dataclass."""
-
-    def __init__(self, made: type) -> None:
-        self._made = made
-
-    @property
-    def parameters(self) -> list[inspect.Parameter]:
-        return [each.replace(kind=each.KEYWORD_ONLY) for each in _parameters(self._made)]
-
-    def read(self, values: Mapping[str, Any]) -> Any:
-        return self._made(**values)
+    parameters: list[inspect.Parameter]
+    read: Callable[..., Any]
 
 
 def with_groups(command: Callable[..., int]) -> Callable[..., int]:
@@ -88,7 +73,7 @@ def with_groups(command: Callable[..., int]) -> Callable[..., int]:
     @functools.wraps(command)
     def run(**given: Any) -> int:
         made = {
-            name: group.read({option.name: given.pop(option.name) for option in group.parameters})
+            name: group.read(**{each.name: given.pop(each.name) for each in group.parameters})
             for name, group in groups.items()
         }
         return command(**given, **made)
@@ -104,7 +89,7 @@ def with_groups(command: Callable[..., int]) -> Callable[..., int]:
 
 def _group(kind: Any) -> OptionGroup | None:
     if isinstance(kind, type) and is_dataclass(kind):
-        return _DataclassGroup(kind)
+        return OptionGroup([one.replace(kind=one.KEYWORD_ONLY) for one in _parameters(kind)], kind)
     return next((each for each in get_args(kind) if isinstance(each, OptionGroup)), None)
 
 
