@@ -11,8 +11,9 @@ from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.backend.checked import checked, checked_change
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.body import Given, OptionForm, body_options
+from heartbit_site.cli.options.body import Given, body_options
 from heartbit_site.cli.options.groups import group
+from heartbit_site.cli.options.json_object import json_option
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import TargetOptions, named
 from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
@@ -50,17 +51,17 @@ EXAMPLE: Final = '{"task": "Answer {ticket.body}"}'
 SETTINGS: Final = body_options(
     ChannelIn,
     *("name", "kind", "deliver", "mailbox"),
-    agent=OptionForm(
-        ("--agent", "-a"), metavar="NAME", help="Let this agent answer; else the orchestrator."
+    agent=typer.Option(
+        None, "--agent", "-a", metavar="NAME", help="Let this agent answer; else the orchestrator."
     ),
-    mapping=OptionForm(help=f"Make a webhook's task so, such as '{EXAMPLE}'.", example=EXAMPLE),
+    mapping=json_option("--mapping", EXAMPLE, f"Make a webhook's task so, such as '{EXAMPLE}'."),
 )
 MAILBOX: Final = body_options(
     MailboxIn,
     "password",
     within="mailbox",
     prefix="--imap-",
-    host=OptionForm(help="Read a mailbox there; '': none."),
+    host=typer.Option(None, "--imap-host", help="Read a mailbox there; '': none."),
 )
 
 STYLES: Final = {

@@ -15,7 +15,7 @@ from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.body import Given, OptionForm, body_options
+from heartbit_site.cli.options.body import Given, body_options
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import ChangeHereCommand, RemoteCommand, with_groups
 from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
@@ -61,8 +61,15 @@ PASSAGE = typer.Argument(metavar="ID", help="The passage's number, as search sho
 SETTINGS = body_options(
     KnowledgeBaseIn,
     "name",
-    description=OptionForm(metavar="TEXT", help="Say what its documents are about."),
-    drive_folder=OptionForm(metavar="FOLDER", help="Take up this drive folder's files; '': none."),
+    description=typer.Option(
+        None, "--description", metavar="TEXT", help="Say what its documents are about."
+    ),
+    drive_folder=typer.Option(
+        None,
+        "--drive-folder",
+        metavar="FOLDER",
+        help="Take up this drive folder's files; '': none.",
+    ),
 )
 IN_BASE = typer.Option("", "--base", metavar="BASE", help="Search this knowledge base alone.")
 SOURCE = typer.Option("", "--source", metavar="TEXT", help="Name the origin, such as a URL.")

@@ -12,7 +12,7 @@ from heartbit_site.base.amounts import counted
 from heartbit_site.cli.backend.checked import checked, checked_change
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.body import ENABLED, Given, OptionForm, body_options
+from heartbit_site.cli.options.body import ENABLED, Given, body_options
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import no_such
@@ -49,17 +49,22 @@ POLL_SECONDS: Final = 0.5
 SETTINGS: Final = body_options(
     McpServerIn,
     "name",
-    command=OptionForm(
-        ("--program",), metavar="NAME", help="A program that HEARTBIT_MCP_COMMANDS names."
+    command=typer.Option(
+        None, "--program", metavar="NAME", help="A program that HEARTBIT_MCP_COMMANDS names."
     ),
-    credential=OptionForm(help="Send this credential to the URL; '' for none."),
-    trusted=OptionForm(("--trust/--no-trust",), help="Believe its hints that a tool only reads."),
-    private_data=OptionForm(
-        ("--private/--no-private",),
+    credential=typer.Option(
+        None, "--credential", help="Send this credential to the URL; '' for none."
+    ),
+    trusted=typer.Option(
+        None, "--trust/--no-trust", help="Believe its hints that a tool only reads."
+    ),
+    private_data=typer.Option(
+        None,
+        "--private/--no-private",
         help="Count its answers as private data, which leaves only with a person's consent.",
     ),
-    enabled=OptionForm((ENABLED,), help="A disabled server's tools are not called."),
-    timeout_seconds=OptionForm(("--timeout",), metavar="SECONDS"),
+    enabled=typer.Option(None, ENABLED, help="A disabled server's tools are not called."),
+    timeout_seconds=typer.Option(None, "--timeout", metavar="SECONDS"),
 )
 
 app = group()

@@ -10,7 +10,7 @@ from heartbit_site.base.amounts import counted
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.body import Given, OptionForm, body_options
+from heartbit_site.cli.options.body import Given, body_options
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.terminal.confirmation import confirm_removal
@@ -37,8 +37,8 @@ PERSON = typer.Option("", "--person", metavar="USERNAME", help="Name the person 
 SETTINGS = body_options(
     MemoryIn,
     *("text", "metadata"),
-    agent=OptionForm(metavar="NAME", help="Name the agent that recalls it."),
-    person=OptionForm(metavar="USERNAME", help="Name the person it concerns."),
+    agent=typer.Option(None, "--agent", metavar="NAME", help="Name the agent that recalls it."),
+    person=typer.Option(None, "--person", metavar="USERNAME", help="Name the person it concerns."),
 )
 REASON = typer.Option("", "--reason", metavar="TEXT", help="Keep this reason in the history.")
 FORGOTTEN = typer.Option(common.OFF, "--forgotten", help="List the forgotten ones instead.")

@@ -12,8 +12,9 @@ from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.body import Given, OptionForm, body_options
+from heartbit_site.cli.options.body import Given, body_options
 from heartbit_site.cli.options.groups import group
+from heartbit_site.cli.options.json_object import json_option
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import TargetOptions  # noqa: TC001  typer reads it
 from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
@@ -66,15 +67,21 @@ SETTINGS: Final = body_options(
     ScheduleIn,
     *("name", "task_type", "enabled", "deliver"),
     *("cron", "every_seconds", "at", "begins_at", "ends_at"),
-    agent=OptionForm(
-        ("--agent", "-a"), metavar="NAME", help="Let this agent do it; else the orchestrator."
+    agent=typer.Option(
+        None, "--agent", "-a", metavar="NAME", help="Let this agent do it; else the orchestrator."
     ),
-    task=OptionForm(("--task", "-t"), help="Give the agent this task each time."),
-    time_zone=OptionForm(help="Set the IANA time zone of the times; UTC unless set."),
-    tool=OptionForm(help="Call this tool of the agent, unasked."),
-    arguments=OptionForm(help="Call --tool with these arguments.", example='{"url": "..."}'),
-    jitter_seconds=OptionForm(
-        ("--jitter",), metavar="SPAN", help="Fire up to so late, such as 5m.", read=span
+    task=typer.Option(None, "--task", "-t", help="Give the agent this task each time."),
+    time_zone=typer.Option(
+        None, "--time-zone", help="Set the IANA time zone of the times; UTC unless set."
+    ),
+    tool=typer.Option(None, "--tool", help="Call this tool of the agent, unasked."),
+    arguments=json_option("--arguments", '{"url": "..."}', "Call --tool with these arguments."),
+    jitter_seconds=typer.Option(
+        None,
+        "--jitter",
+        metavar="SPAN",
+        help="Fire up to so late, such as 5m.",
+        parser=lambda text: span(text, "--jitter") if text else None,
     ),
 )
 
