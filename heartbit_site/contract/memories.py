@@ -14,11 +14,6 @@ ScopeName = Literal["workspace", "agent", "person", "conversation"]
 #: A conversation's memories are stored by its runs.
 NewScope = Literal["workspace", "agent", "person"]
 CategoryName = Literal["fact", "decision", "preference", "todo", "learning", "context", "summary"]
-MemoryText = Annotated[Text, Field(min_length=1, max_length=4_000)]
-Importance = Annotated[
-    int, Field(ge=1, le=10, description="Importance from 1, trivial, to 10, vital.")
-]
-Metadata = Annotated[dict[str, JsonValue], Field(max_length=50, description="Free JSON.")]
 Reason = Annotated[Text, Field(max_length=500, description="Kept in the memory's history.")]
 
 
@@ -110,13 +105,15 @@ class MemoryHitsOut(Page):
 class MemoryIn(Body):
     """A memory to store."""
 
-    text: MemoryText
+    text: Annotated[Text, Field(min_length=1, max_length=4_000)]
     scope: NewScope = Field("person", description="Owner of the memory.")
     agent: Name = Field("", description="The agent that recalls it; not for the workspace's.")
     person: Word | None = Field(None, description="Their user name; null: you.")
     category: CategoryName = Field("fact", description="Kind of the statement.")
-    importance: Importance = 5
-    metadata: Metadata = Field(default_factory=dict)
+    importance: int = Field(5, ge=1, le=10, description="Importance from 1, trivial, to 10, vital.")
+    metadata: dict[str, JsonValue] = Field(
+        default_factory=dict, max_length=50, description="Free JSON."
+    )
 
 
 @changes("scope", "agent", "person")
