@@ -14,7 +14,7 @@ from agents.loop import delegation
 from agents.models.pause import Pause, PauseKind
 from agents.models.worker import WorkerHeartbeat
 from heartbit_site.base.errors import Remedy
-from heartbit_site.base.queues import serve_command
+from heartbit_site.base.queues import without_worker
 from tools.definitions.catalogue import catalogue
 from tools.models import CatalogueTool
 from tools.texts.near_names import closest
@@ -172,7 +172,7 @@ def blocked_reason(run: Run) -> str:
 def _without_worker(run: Run) -> str:
     if run.home != Placement.FLEET or WorkerHeartbeat.objects.serving(run.queue).exists():
         return ""
-    return f"No worker serves the queue {run.queue}: `{serve_command(run.queue)}` starts one."
+    return without_worker(run.queue)
 
 
 def _first(which: Q) -> Pause | None:

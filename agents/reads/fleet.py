@@ -25,7 +25,7 @@ from agents.reads.fleet_view import (
     WorkerState,
 )
 from heartbit_site.base.query import fetch_named
-from heartbit_site.base.queues import serve_command
+from heartbit_site.base.queues import without_worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -148,10 +148,7 @@ def _problems(workers: Iterable[WorkerOut], queues: Iterable[QueueOut]) -> Itera
     for queue in queues:
         if queue.depth and not queue.has_workers:
             runs = "1 run waits" if queue.depth == 1 else f"{queue.depth} runs wait"
-            yield (
-                f"{runs} in the queue {queue.name}, which no worker serves: "
-                f"`{serve_command(queue.name)}` starts one."
-            )
+            yield f"{runs}. {without_worker(queue.name)}"
         if queue.paused:
             runs = "1 run is" if queue.blocked == 1 else f"{queue.blocked or 'no'} runs are"
             yield (

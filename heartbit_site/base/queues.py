@@ -24,6 +24,11 @@ SYSTEM = "system"  # Beat's small internal jobs
 DEFAULT = ("agents", MEMORY, SYSTEM)
 
 
+def without_worker(queue: str) -> str:
+    """Return the sentence about a queue that no worker serves."""
+    return f"No worker serves the queue {queue}: `{serve_command(queue)}` starts one."
+
+
 def serve_command(queue: str) -> str:
     """Return the command that starts a worker of a queue."""
     return "heartbit serve" if queue in DEFAULT else f"heartbit serve --queues {queue}"

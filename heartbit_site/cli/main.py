@@ -20,7 +20,7 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from heartbit_site.base.garbage import collect_seldom
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.groups import command
 from heartbit_site.cli.options.shared import (
     ChangeHereCommand,
@@ -126,8 +126,8 @@ app = typer.Typer(
 def heartbit(
     context: typer.Context,
     *,
-    debug: bool = typer.Option(options.OFF, "--debug", help="Show logs and tracebacks."),
-    version: bool = typer.Option(options.OFF, "--version", help="Print the version."),
+    debug: bool = typer.Option(common.OFF, "--debug", help="Show logs and tracebacks."),
+    version: bool = typer.Option(common.OFF, "--version", help="Print the version."),
 ) -> None:
     """Heartbit runs AI agents that survive crashes: here, or on a fleet of workers.
 

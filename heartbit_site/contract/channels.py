@@ -13,20 +13,6 @@ from heartbit_site.contract.webhooks import SECRET, EndpointOut
 
 MOST_AN_HOUR = 10_000
 
-ChannelName = Annotated[Word, Field(min_length=1, max_length=100)]
-MappingOf = Annotated[
-    dict[str, JsonValue],
-    Field(
-        description="Templates of a webhook: the texts task, title, conversation and sender, with "
-        "fields of the body such as {ticket.id}, and `only`: fields and the values they must have."
-    ),
-]
-Senders = Annotated[
-    list[Word],
-    Field(max_length=1000, description='Addresses, "@example.org", or "*" for everybody.'),
-]
-HourlyLimit = Annotated[int, Field(ge=1, le=MOST_AN_HOUR, description="Messages an hour.")]
-Port = Annotated[int, Field(ge=1, le=65_535)]
 Kind = Literal["email", "webhook"]
 Security = Literal["tls", "starttls", "none"]
 
@@ -108,27 +94,37 @@ class InboundReceiptOut(View):
 class MailboxIn(Body):
     """A mailbox that is read; nothing in it is changed."""
 
-    host: Annotated[Word, Field(max_length=253)]
-    port: Port = 993
-    security: Security = "tls"
-    user: Word
+    host: Annotated[Word, Field(max_length=253, description="Server of the mailbox.")]
+    port: int = Field(993, ge=1, le=65_535, description="Port of the server.")
+    security: Security = Field("tls", description="Encryption of the connection.")
+    user: Word = Field(description="Name to log in with.")
     password: Word | None = Field(None, description="Left out: as it is.")
-    folder: Word = "INBOX"
+    folder: Word = Field("INBOX", description="Folder that is read.")
 
 
 class ChannelIn(Body):
     """A way in: what arrives is a task for an agent."""
 
-    name: ChannelName = Field(description="Purpose of the channel, such as support mailbox.")
+    name: Annotated[Word, Field(min_length=1, max_length=100)] = Field(
+        description="Purpose of the channel, such as support mailbox."
+    )
     kind: Kind
-    agent: Name
-    enabled: bool = True
+    agent: Name = Field(description="Agent that answers.")
+    enabled: bool = Field(default=True, description="Messages are taken.")
     require_approval: bool = Field(default=False, description="Every tool call waits for a person.")
-    hourly_limit: HourlyLimit = 60
+    hourly_limit: int = Field(60, ge=1, le=MOST_AN_HOUR, description="Limit of messages an hour.")
     deliver: Targets = Field(default_factory=list)
-    mapping: MappingOf = Field(default_factory=dict)
-    senders: Senders = Field(default_factory=list)
-    reply: bool = Field(default=True, description="Answer a mail's sender, in its thread.")
+    mapping: dict[str, JsonValue] = Field(
+        default_factory=dict,
+        description="Templates of a webhook: the texts task, title, conversation and sender, with "
+        "fields of the body such as {ticket.id}, and `only`: fields and the values they must have.",
+    )
+    senders: list[Word] = Field(
+        default_factory=list,
+        max_length=1000,
+        description='Addresses that may write, "@example.org", or "*" for everybody.',
+    )
+    reply: bool = Field(default=True, description="A mail's sender is answered, in its thread.")
     mailbox: MailboxIn | None = None
 
 

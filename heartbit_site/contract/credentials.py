@@ -10,7 +10,6 @@ from heartbit_site.base.view import Time, View
 from heartbit_site.contract.model import Body, Name, Page, changes
 from heartbit_site.contract.operation import MANAGE_OR_OWN, READ_AGENTS, READ_RUNS, Operation
 
-CredentialName = Annotated[Name, Field(min_length=1, description="Such as support mailbox.")]
 Fields = Annotated[
     dict[str, JsonValue],
     Field(description="Fields of the type, as `GET /credential-types` lists them."),
@@ -60,7 +59,7 @@ class CredentialsOut(Page):
 class CredentialIn(Body):
     """A credential to add."""
 
-    name: CredentialName
+    name: Name = Field(min_length=1, description="Such as support mailbox.")
     kind: Name = Field(description="Kind of its type, such as smtp.")
     fields: Fields
     personal: bool = Field(

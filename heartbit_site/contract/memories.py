@@ -14,9 +14,6 @@ ScopeName = Literal["workspace", "agent", "person", "conversation"]
 #: A conversation's memories are stored by its runs.
 NewScope = Literal["workspace", "agent", "person"]
 CategoryName = Literal["fact", "decision", "preference", "todo", "learning", "context", "summary"]
-MemoryText = Annotated[Text, Field(min_length=1, max_length=4_000)]
-Importance = Annotated[int, Field(ge=1, le=10, description="From 1, trivial, to 10, vital.")]
-Metadata = Annotated[dict[str, JsonValue], Field(max_length=50, description="Free JSON.")]
 Reason = Annotated[Text, Field(max_length=500, description="Kept in the memory's history.")]
 
 
@@ -101,20 +98,22 @@ class MemoryHitOut(View):
 class MemoryHitsOut(Page):
     """The memories that fit best, the best first."""
 
-    hits: list[MemoryHitOut]
     found_by: str = Field(description="By words alone, or by meaning too; and why.")
+    hits: list[MemoryHitOut]
 
 
 class MemoryIn(Body):
     """A memory to store."""
 
-    text: MemoryText
-    scope: NewScope = "person"
+    text: Annotated[Text, Field(min_length=1, max_length=4_000)]
+    scope: NewScope = Field("person", description="Owner of the memory.")
     agent: Name = Field("", description="The agent that recalls it; not for the workspace's.")
     person: Word | None = Field(None, description="Their user name; null: you.")
-    category: CategoryName = "fact"
-    importance: Importance = 5
-    metadata: Metadata = Field(default_factory=dict)
+    category: CategoryName = Field("fact", description="Kind of the statement.")
+    importance: int = Field(5, ge=1, le=10, description="Importance from 1, trivial, to 10, vital.")
+    metadata: dict[str, JsonValue] = Field(
+        default_factory=dict, max_length=50, description="Free JSON."
+    )
 
 
 @changes("scope", "agent", "person")
@@ -151,7 +150,9 @@ class MemorySettingsIn(Body):
     """Settings to change; null: as before."""
 
     embedding_model: Word | None = Field(
-        None, description="local, or provider:model, which is then sent all memories; empty: none."
+        None,
+        description="Model that finds memories by meaning: local, or provider:model, which is then "
+        "sent all memories; empty: none.",
     )
     kept_days: Annotated[Literal[0, 7, 30, 90], NumberOnly] | None = Field(
         None, description="Days without a use until a memory is erased for good; 0: for ever."

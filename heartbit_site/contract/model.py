@@ -45,8 +45,8 @@ class Page(View):
     next_cursor: str | None = Field(description="The cursor of the next page; null: there is none.")
 
 
-def rows_of(page: type[Page]) -> str:
-    """Return the name of a page's rows."""
+def rows_of(page: type[BaseModel]) -> str:
+    """Return the name of a list's rows: its last field."""
     return list(page.model_fields)[-1]
 
 

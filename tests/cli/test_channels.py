@@ -109,6 +109,8 @@ def test_a_mailboxs_password_comes_by_standard_input_only(
     row.refresh_from_db()
     assert (row.imap_folder, row.imap_user, row.reply) == ("Tickets", "support", False)
     assert secrets.reveal(row, "imap_password") == PASSWORD
+    wrong = place.given("battery\n", "change", "mail", "--imap-port", "0", "--password-stdin")
+    assert (wrong.code, "--imap-port is not right: " in wrong.err) == (USAGE, True)
     moved = place("change", "mail", "--imap-host", "imap.example.com")
     assert moved.code == USAGE, "the password would go to another server"
     again = place.given(
@@ -151,7 +153,8 @@ def test_a_person_is_asked_for_the_password_which_is_not_shown(
         (("add", "b", "--kind", "webhook", "--agent", "writr"), "writer?"),
         (("add", "tickets", "--kind", "webhook"), "`heartbit channels list` lists them."),
         (("add", "b", "--kind", "webhook", "--deliver-webhook", "none"), "no webhook"),
-        (("change", "tickets", "--hourly-limit", "0"), "1"),
+        (("change", "tickets", "--hourly-limit", "0"), "--hourly-limit is not right: input"),
+        (("change", "tickets", "--name", ""), "--name is not right: "),
     ],
 )
 def test_what_cannot_be_is_one_sentence(

@@ -77,7 +77,8 @@ def test_runs_in_a_queue_without_workers_are_a_problem(
     checks = heartbit("doctor", "--json").json["checks"]
     [found] = [check for check in checks if queue in check["detail"]]
     assert (found["name"], found["status"]) == ("fleet", "warn")
-    assert f"which no worker serves: `heartbit serve --queues {queue}` starts" in found["detail"]
+    said = f"No worker serves the queue {queue}: `heartbit serve --queues {queue}` starts one."
+    assert said in found["detail"]
 
 
 def test_the_server_that_stands_in_for_a_model_is_sound_too(alone: None, heartbit: Command) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import pytest
+import typer
 
 from agents.models import Agent, Run, WebhookEndpoint
 from heartbit_site.base.audit import SYSTEM
@@ -199,7 +200,10 @@ def test_what_is_wrong_is_one_sentence_alike_here_and_there(
     asked = ("schedules", "add", "x", "--agent", clerk, "--task", "x")
     for arguments, words in (
         ((*asked, "--cron", "0 9 * *"), "has 4 fields: write five"),
-        ((*asked, "--every", "5s"), "The field every_seconds is not right"),
+        (
+            (*asked, "--every", "5s"),
+            "--every is not right: input should be greater than or equal to 10 seconds",
+        ),
         (
             (*asked, "--every", "1d", "--deliver-email", "ann"),
             "entry 1 of 'to' is no e-mail address",
@@ -225,51 +229,43 @@ def test_against_a_server_nothing_slow_is_imported(afar: Afar, clerk: str) -> No
 # ------------------------------------------------------------------------------------ what is typed
 
 
-def add(**asked: Any) -> int:
+def add(*asked: str) -> Any:
     """`heartbit schedules add` with these options, in this process."""
-    nothing: dict[str, Any] = {
-        **dict.fromkeys(("cron", "every", "at", "after", "jitter", "tool", "arguments"), ""),
-        **{option: [] for option in ("email", "webhook", "artifact")},
-        "name": "n",
-        "agent": "a",
-        "task": "t",
-        "time_zone": "UTC",
-        "catch_up": "latest",
-        "overlap": "skip",
-        "conversation": False,
-        "require_approval": False,
-    }
-    return schedules.add(**(nothing | asked))
+    command: Any = typer.main.get_command(schedules.app)
+    return command.main(["add", "n", "-a", "a", "-t", "t", *asked], standalone_mode=False)
 
 
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ({}, "Say when by one of --cron, --every, --at, --in, such as --in 3d."),
-        ({"cron": "x", "after": "3d"}, "Say when by one of .*, not by --cron and --in."),
-        ({"every": "15"}, "--every is '15': write a number and its unit"),
-        ({"after": "3 days"}, "--in is '3 days': write a number and its unit"),
-        ({"every": "1d", "jitter": "soon"}, "--jitter is 'soon'"),
-        ({"at": "tomorrow"}, "--at is 'tomorrow': write a date and a time, such as"),
+        ((), "Say when by one of --cron, --every, --at, --in, such as --in 3d."),
+        (("--cron", "x", "--in", "3d"), "Say when by one of .*, not by --cron and --in."),
+        (("--every", "15"), "--every is '15': write a number and its unit"),
+        (("--in", "3 days"), "--in is '3 days': write a number and its unit"),
+        (("--every", "1d", "--jitter", "soon"), "--jitter is 'soon'"),
+        (("--at", "tomorrow"), "--at is 'tomorrow': write a date and a time, such as"),
         (
-            {"at": "2026-12-01", "time_zone": "Berlin"},
+            ("--at", "2026-12-01", "--time-zone", "Berlin"),
             "There is no time zone 'Berlin': write it like",
         ),
         (
-            {"every": "1d", "conversation": True, "tool": "x"},
+            ("--every", "1d", "--conversation", "--tool", "x"),
             "--conversation goes to the agent, --tool past",
         ),
-        ({"every": "1d", "arguments": "{}"}, "--arguments are those of --tool: name the tool."),
-        ({"every": "1d", "tool": "x", "arguments": "[]"}, "--arguments takes a JSON object"),
-        ({"every": "1d", "tool": "x", "arguments": "{"}, "--arguments cannot be read: The JSON"),
+        (("--every", "1d", "--arguments", "{}"), "--arguments are those of --tool: name the tool."),
+        (("--every", "1d", "--tool", "x", "--arguments", "[]"), "--arguments takes a JSON object"),
+        (
+            ("--every", "1d", "--tool", "x", "--arguments", "{"),
+            "--arguments cannot be read: The JSON",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_said_in_a_sentence_before_anything_is_started(
-    monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any], sentence: str
+    monkeypatch: pytest.MonkeyPatch, asked: tuple[str, ...], sentence: str
 ) -> None:
     monkeypatch.setattr(schedules, "backend", pytest.fail)
     with pytest.raises(CommandError, match=sentence) as refused:
-        add(**asked)
+        add(*asked)
     assert refused.value.code == 2
 
 
@@ -286,22 +282,24 @@ def test_an_order_is_what_the_api_takes(monkeypatch: pytest.MonkeyPatch) -> None
     class Taken(Exception):
         """The order has arrived."""
 
-    def order(**asked: Any) -> ScheduleIn:
+    def order(*asked: str) -> ScheduleIn:
         with pytest.raises(Taken) as taken:
-            add(**asked)
+            add(*asked)
         [body] = taken.value.args
         assert isinstance(body, ScheduleIn)
         return body
 
     monkeypatch.setattr(schedules, "backend", Api)
-    called = order(every="1h30m", tool="x", arguments='{"a": 1}', jitter="5m")
+    called = order(
+        *("--every", "1h30m", "--jitter", "5m"), *("--tool", "x", "--arguments", '{"a": 1}')
+    )
     assert called.every_seconds == 5400
     assert (called.task_type, called.tool, called.arguments) == ("tool_call", "x", {"a": 1})
     assert called.jitter_seconds == 300
-    at = order(after="1w").at
+    at = order("--in", "1w").at
     assert at is not None
     assert timedelta(days=7) - timedelta(seconds=60) < at - datetime.now(UTC)
-    assert order(every="1d", conversation=True).task_type == "message"
+    assert order("--every", "1d", "--conversation").task_type == "message"
 
 
 def test_times_are_read_and_said_in_a_zone() -> None:
@@ -382,7 +380,7 @@ def test_nothing_that_somebody_wrote_steers_the_terminal(
     monkeypatch.setattr(schedules, "warn_without_worker", lambda run: None)
     schedules.list_schedules()
     schedules.show("x")
-    add(every="1d")
+    add("--every", "1d")
     schedules.resume("x")
     schedules.run("x")
     said = capsys.readouterr().out

@@ -10,7 +10,7 @@ from agents.reads.agent_view import AgentStatusOut
 from heartbit_site.base.amounts import duration
 from heartbit_site.base.visible_text import readable_json, visible
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.run_names import SHORT_ID
 from heartbit_site.cli.options.shared import RemoteCommand
@@ -40,7 +40,7 @@ FROM = typer.Argument(
 )
 TO = typer.Argument(None, metavar="[TO]", min=1, help="Another; none: the current one.")
 FORCE = typer.Option(
-    options.OFF,
+    common.OFF,
     "--force",
     help="Roll back even if tools, team or skills have changed: with today's, as a new version.",
 )
@@ -55,8 +55,7 @@ app = group()
 @app.command(name="list", cls=RemoteCommand)
 def list_agents() -> int:
     """List the agents with their state and figures."""
-    found = backend().every(LIST_AGENTS)
-    return print_list(found, AGENTS, found.agents)
+    return print_list(backend().every(LIST_AGENTS), AGENTS)
 
 
 @app.command(cls=RemoteCommand)
@@ -91,7 +90,7 @@ def list_versions(name: str = NAME) -> int:
     """List what was published of an agent, the newest first."""
     found = backend().every(versions.LIST_VERSIONS, name=name)
     none = f"The agent {one_line(found.agent)} was never published."
-    return print_list(found, VERSIONS, found.versions, none=none)
+    return print_list(found, VERSIONS, none=none)
 
 
 @app.command(cls=RemoteCommand)
@@ -116,8 +115,7 @@ def rollback(name: str = NAME, number: int = NUMBER, *, force: bool = FORCE) -> 
 def status(name: str | None = ANY) -> int:
     """Show what an agent is doing: its runs, queue, uptime and tools."""
     if name is None:
-        everything = backend().every(agent_status.LIST_AGENT_STATUSES)
-        return print_list(everything, STATUSES, everything.agents)
+        return print_list(backend().every(agent_status.LIST_AGENT_STATUSES), STATUSES)
     found = backend().call(agent_status.SHOW_AGENT_STATUS, name=name)
     return print_view(found, lambda: print_facts(found.name, _facts(found), width=TITLES))
 

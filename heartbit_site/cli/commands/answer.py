@@ -29,8 +29,7 @@ def answer(run: str | None = RUN, text: str | None = ANSWER, *, wait: str = WAIT
     is listed.
     """
     if run is None or text is None:
-        found = backend().every(LIST_WAITS, run=run)
-        return print_list(found, WAITS, found.waits, none="Nothing waits for an answer.")
+        return print_list(backend().every(LIST_WAITS, run=run), WAITS)
     try:
         body = checked(AnswerIn, {"answer": parse_untrusted_json(text)})
     except UntrustedJSONError as error:
@@ -57,5 +56,6 @@ WAITS: Final = Table[WaitOut](
         "AGENT": lambda wait: wait.agent,
         "TOOL": lambda wait: wait.tool,
         "QUESTION": lambda wait: one_line(wait.question, TEXT_WIDTH),
-    }
+    },
+    none="Nothing waits for an answer.",
 )

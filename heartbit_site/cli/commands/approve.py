@@ -10,7 +10,7 @@ import typer
 from heartbit_site.cli.approvals.decisions import Answer, Approve, Choice, Deny, Edit, Scope
 from heartbit_site.cli.approvals.kinds import APPROVAL
 from heartbit_site.cli.following.pending_calls import list_or_decide
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.shared import with_groups
 from heartbit_site.cli.terminal.errors import UsageError
 from heartbit_site.cli.terminal.times import until
@@ -23,7 +23,7 @@ DIGEST = typer.Option("", help="Only the call that --json showed with it.")
 class DecisionOptions:
     """Options that say how a call is decided."""
 
-    yes: bool = typer.Option(options.OFF, "--yes", "-y", help="Let it run as it was shown.")
+    yes: bool = typer.Option(common.OFF, "--yes", "-y", help="Let it run as it was shown.")
     edit: str | None = typer.Option(None, metavar="JSON", help="Let it run with these arguments.")
     answer: str | None = typer.Option(
         None, metavar="TEXT", help="Answer it, if it is a question: text, or JSON."
@@ -63,7 +63,7 @@ class DecisionOptions:
 
 @with_groups
 def approve(
-    run: str | None = options.ANY_RUN,
+    run: str | None = common.ANY_RUN,
     call: str | None = CALL,
     *,
     verdict: DecisionOptions,

@@ -27,8 +27,7 @@ def verify() -> int:
 
 def print_chains(found: ChainsOut) -> int:
     """Print how each chain ends, and where one does not hold; return the exit code."""
-    none = "The audit is empty: nothing was changed or decided yet."
-    print_list(found, CHAINS, found.chains, none=none)
+    print_list(found, CHAINS)
     for one in found.chains:
         if one.broken_at is not None:
             where = f"The audit of {_name(one)}"
@@ -50,4 +49,5 @@ CHAINS: Final = Table[ChainOut](
         "HASH": lambda chain: chain.last_hash,
     },
     {"holds": "green", "BROKEN": "red"},
+    none="The audit is empty: nothing was changed or decided yet.",
 )

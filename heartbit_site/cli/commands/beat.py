@@ -5,11 +5,11 @@ from __future__ import annotations
 from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.cli.installation.services import kept
 from heartbit_site.cli.installation.startup import ensure_ready
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.terminal.errors import OK
 
 
-def beat(*, loglevel: options.LogLevel = options.LOG_LEVEL) -> int:
+def beat(*, loglevel: common.LogLevel = common.LOG_LEVEL) -> int:
     """Send periodic tasks to the workers when they are due.
 
     They start people's schedules, deliver results and webhooks, read mailboxes and delete what is

@@ -6,7 +6,7 @@ from typing import Final
 
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.run_names import run_id_of
 from heartbit_site.cli.terminal.errors import OK
 from heartbit_site.cli.terminal.invocation import as_json
@@ -18,7 +18,7 @@ from heartbit_site.contract.runs import CANCEL_RUN, SHOW_RUN, WAIT_FOR_RESULT
 PATIENCE: Final = 10.0  # seconds for the run's end
 
 
-def cancel(run: str = options.RUN) -> int:
+def cancel(run: str = common.RUN) -> int:
     """Cancel a run and its sub-agents."""
     server = backend()
     found = server.call(SHOW_RUN, run_id=run_id_of(run))

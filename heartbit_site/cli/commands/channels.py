@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from heartbit_site.base.visible_text import readable_json
-from heartbit_site.cli.backend.checked import checked
+from heartbit_site.cli.backend.checked import checked, checked_change
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
+from heartbit_site.cli.options.body import Given, body_options
 from heartbit_site.cli.options.groups import group
-from heartbit_site.cli.options.json_object import json_object
+from heartbit_site.cli.options.json_object import json_option
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import TargetOptions, named
 from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
@@ -28,7 +28,7 @@ from heartbit_site.contract.channels import (
     ChannelOut,
     InboundOut,
     Kind,
-    Security,
+    MailboxIn,
 )
 
 if TYPE_CHECKING:
@@ -42,66 +42,27 @@ NAME = typer.Argument(metavar="NAME", help="The channel's name, or its number.")
 KIND = typer.Option(..., help="Signed posts, or mails.")
 RENAME = typer.Option(None, "--name", metavar="NAME", help="Give it this name.")
 STDIN = typer.Option(
-    options.OFF, "--password-stdin", help="Read the mailbox's password from standard input."
+    common.OFF, "--password-stdin", help="Read the mailbox's password from standard input."
 )
-ASK = typer.Option(options.OFF, "--ask-password", help="Ask for the mailbox's new password.")
+ASK = typer.Option(common.OFF, "--ask-password", help="Ask for the mailbox's new password.")
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelOptions:
-    """Options for settings of a channel, by the names that the REST API has for them."""
-
-    agent: str | None = typer.Option(
+EXAMPLE: Final = '{"task": "Answer {ticket.body}"}'
+SETTINGS: Final = body_options(
+    ChannelIn,
+    *("name", "kind", "deliver", "mailbox"),
+    agent=typer.Option(
         None, "--agent", "-a", metavar="NAME", help="Let this agent answer; else the orchestrator."
-    )
-    enabled: bool | None = typer.Option(
-        None, "--enable/--disable", help="A disabled one takes nothing."
-    )
-    require_approval: bool | None = typer.Option(
-        None,
-        "--require-approval/--no-require-approval",
-        help="Require approval of every tool call of its runs.",
-    )
-    hourly_limit: int | None = typer.Option(
-        None, metavar="N", help="Accept N messages an hour; 60 unless set."
-    )
-    mapping: str | None = typer.Option(
-        None,
-        metavar="JSON",
-        help='Make a webhook\'s task so, such as \'{"task": "Answer {ticket.body}"}\'.',
-    )
-    senders: list[str] = typer.Option(
-        [],
-        "--sender",
-        metavar="ADDRESS",
-        help="Let this address, '@example.org' or '*' write; may be repeated.",
-    )
-    reply: bool | None = typer.Option(None, "--reply/--no-reply", help="Answer a mail's sender.")
-
-    def given(self, server: Backend, deliver: TargetOptions) -> dict[str, Any]:
-        """Return the named settings as the REST API takes them, but for the mailbox."""
-        found = _named({**asdict(self), "deliver": deliver.given(server)})
-        if self.mapping is not None:
-            found["mapping"] = json_object(self.mapping, "--mapping", EXAMPLE)
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class MailboxOptions:
-    """Options for the mailbox of a channel: the REST API's names after ``imap_``."""
-
-    imap_host: str | None = typer.Option(
-        None, metavar="HOST", help="Read a mailbox there; '': none."
-    )
-    imap_port: int | None = typer.Option(None, metavar="PORT", help="993 unless said.")
-    imap_security: Security | None = typer.Option(None, help="tls unless said.")
-    imap_user: str | None = typer.Option(None, metavar="USER", help="Log in as this user.")
-    imap_folder: str | None = typer.Option(None, metavar="FOLDER", help="INBOX unless said.")
-
-    def named(self) -> dict[str, Any]:
-        """Return the parts that are named."""
-        return {name.removeprefix("imap_"): value for name, value in _named(asdict(self)).items()}
-
+    ),
+    mapping=json_option("--mapping", EXAMPLE, f"Make a webhook's task so, such as '{EXAMPLE}'."),
+)
+MAILBOX: Final = body_options(
+    MailboxIn,
+    "password",
+    within="mailbox",
+    prefix="--imap-",
+    host=typer.Option(None, "--imap-host", help="Read a mailbox there; '': none."),
+)
 
 STYLES: Final = {
     "active": "green",
@@ -111,7 +72,6 @@ STYLES: Final = {
     "refused": "red",
 }
 SHOWN: Final = 10  # messages
-EXAMPLE: Final = '{"task": "Answer {ticket.body}"}'
 LONGEST_PASSWORD: Final = 1000
 #: Parts of a mailbox's address: the password goes there, so it has to be given again.
 PLACE: Final = ("host", "port", "security")
@@ -123,9 +83,7 @@ app = group()
 @app.command(name="list", cls=RemoteCommand)
 def list_channels() -> int:
     """List the channels, the newest first."""
-    found = backend(reads_only=True).every(contract.LIST_CHANNELS)
-    none = "No channels yet: `heartbit channels add NAME --kind webhook` makes one."
-    return print_list(found, CHANNELS, found.channels, none=none)
+    return print_list(backend(reads_only=True).every(contract.LIST_CHANNELS), CHANNELS)
 
 
 @app.command(cls=RemoteCommand)
@@ -151,9 +109,9 @@ def add(
     name: str = NEW,
     *,
     kind: Kind = KIND,
-    settings: ChannelOptions,
+    settings: Annotated[Given, SETTINGS],
     deliver: TargetOptions,
-    mailbox: MailboxOptions,
+    mailbox: Annotated[Given, MAILBOX],
     password_stdin: bool = STDIN,
 ) -> int:
     """Make a channel; the secret that messages are signed with is shown once.
@@ -161,9 +119,9 @@ def add(
     The password of a mailbox is asked for, or read from standard input.
     """
     server = backend()
-    given = {"agent": "orchestrator", **settings.given(server, deliver), "name": name, "kind": kind}
-    parts = mailbox.named()
-    if said := _mailbox(kind, None, parts, password_stdin=password_stdin, ask_password=False):
+    given = {"agent": "orchestrator", **settings, **deliver.given(server)}
+    given |= {"name": name, "kind": kind}
+    if said := _mailbox(kind, None, mailbox, password_stdin=password_stdin, ask_password=False):
         given["mailbox"] = said
     made = server.call(contract.CREATE_CHANNEL, checked(ChannelIn, given))
 
@@ -178,35 +136,32 @@ def add(
 @app.command(cls=RemoteCommand)
 @with_groups
 def change(
-    name: str = NAME,
+    channel: str = NAME,
     *,
-    new_name: str | None = RENAME,
-    settings: ChannelOptions,
+    name: str | None = RENAME,
+    settings: Annotated[Given, SETTINGS],
     deliver: TargetOptions,
-    mailbox: MailboxOptions,
+    mailbox: Annotated[Given, MAILBOX],
     password_stdin: bool = STDIN,
     ask_password: bool = ASK,
 ) -> int:
     """Change what is named of a channel; what is not stays."""
     server = backend()
-    found = _find(server, name)
-    given = settings.given(server, deliver) | _named({"name": new_name})
-    parts = mailbox.named()
-    if parts.get("host") == "":
+    found = _find(server, channel)
+    given = {**settings, **deliver.given(server)} | ({} if name is None else {"name": name})
+    if mailbox.get("host") == "":
         given["mailbox"] = None
     elif said := _mailbox(
-        found.kind, found.mailbox, parts, password_stdin=password_stdin, ask_password=ask_password
+        found.kind, found.mailbox, mailbox, password_stdin=password_stdin, ask_password=ask_password
     ):
         given["mailbox"] = said
-    if not given:
-        raise UsageError("Say what is to be different: `heartbit channels change --help`.")
-    body = checked(ChannelChangeIn, given)
+    body = checked_change(ChannelChangeIn, given)
     changed = server.call(contract.CHANGE_CHANNEL, body, channel_id=found.id)
     return print_view(changed, lambda: _print(changed))
 
 
 @app.command(cls=RemoteCommand)
-def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
+def remove(name: str = NAME, *, yes: bool = common.YES) -> int:
     """Remove a channel and the log of what came in; its conversations and runs stay."""
     server = backend()
     found = _find(server, name)
@@ -218,11 +173,6 @@ def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
 def _find(server: Backend, name: str) -> ChannelOut:
     """Return a channel by its name, else by its number."""
     return named("channel", name, server.every(contract.LIST_CHANNELS).channels)[0]
-
-
-def _named(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that the command line names."""
-    return {name: value for name, value in values.items() if value not in (None, [])}
 
 
 def _mailbox(
@@ -324,6 +274,7 @@ CHANNELS: Final = Table[ChannelOut](
         "WHERE": _where,
     },
     STYLES,
+    none="No channels yet: `heartbit channels add NAME --kind webhook` makes one.",
 )
 MESSAGES: Final = Table[InboundOut](
     {

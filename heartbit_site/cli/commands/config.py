@@ -15,7 +15,7 @@ from agents.definitions.spec import GROUPS
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli.installation.startup import ensure_ready, set_up_django
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.groups import group_without_default
 from heartbit_site.cli.options.shared import ChangeHereCommand, PrintingCommand
 from heartbit_site.cli.terminal.errors import CANNOT_START, OK, CommandError, UsageError
@@ -42,15 +42,15 @@ FILE = typer.Argument(
 CONFIG = typer.Option(None, "--config", "-C", metavar="FILE", help="Another way to give FILE.")
 TARGET = typer.Argument("-", metavar="FILE", help="Write to this file; - is standard output.")
 PRUNE = typer.Option(
-    options.OFF,
+    common.OFF,
     "--prune",
     help="Stop the agents, pause the schedules and disable the MCP servers that the file does not "
     "name.",
 )
 DRY_RUN = typer.Option(
-    options.OFF, "--dry-run", help="Show what an import would change, and change nothing."
+    common.OFF, "--dry-run", help="Show what an import would change, and change nothing."
 )
-FORCE = typer.Option(options.OFF, "--force", help="Replace a file that is there.")
+FORCE = typer.Option(common.OFF, "--force", help="Replace a file that is there.")
 EXPORT: Final = "heartbit_site.config.export"
 STANDARD_OUTPUT: Final = Path("-")
 
@@ -99,7 +99,7 @@ def import_(
     config: Path | None = CONFIG,
     prune: bool = PRUNE,
     dry_run: bool = DRY_RUN,
-    yes: bool = options.YES,
+    yes: bool = common.YES,
 ) -> int:
     """Make the agents, MCP servers and schedules of the installation what a file says.
 

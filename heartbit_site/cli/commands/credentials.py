@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from heartbit_site.cli.backend.checked import checked
+from heartbit_site.cli.backend.checked import checked, checked_change
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.json_object import json_object
 from heartbit_site.cli.options.shared import RemoteCommand
@@ -39,12 +39,12 @@ SET = typer.Option(
     [], "--set", metavar="FIELD=VALUE", help="Set a field that is no secret; may be repeated."
 )
 STDIN = typer.Option(
-    options.OFF, "--secrets-stdin", help="Read the secrets from standard input, as a JSON object."
+    common.OFF, "--secrets-stdin", help="Read the secrets from standard input, as a JSON object."
 )
-PERSONAL = typer.Option(options.OFF, "--personal", help="Let only your own runs use it.")
+PERSONAL = typer.Option(common.OFF, "--personal", help="Let only your own runs use it.")
 RENAME = typer.Option(None, "--name", metavar="NAME", help="Give it this name.")
 ENABLED = typer.Option(None, "--enable/--disable", help="A disabled one is not used.")
-ASK = typer.Option(options.OFF, "--ask-secrets", help="Ask for the secrets again.")
+ASK = typer.Option(common.OFF, "--ask-secrets", help="Ask for the secrets again.")
 
 EXAMPLE: Final = '{"password": "..."}'
 LONGEST: Final = 100_000
@@ -55,16 +55,13 @@ app = group()
 @app.command(name="list", cls=RemoteCommand)
 def list_credentials() -> int:
     """List the workspace's credentials and your own, without secrets."""
-    found = backend().every(contract.LIST_CREDENTIALS)
-    none = "No credentials yet: `heartbit credentials add NAME --kind KIND` adds one."
-    return print_list(found, CREDENTIALS, found.credentials, none=none)
+    return print_list(backend().every(contract.LIST_CREDENTIALS), CREDENTIALS)
 
 
 @app.command(cls=RemoteCommand)
 def types() -> int:
     """List the types of credentials with their fields."""
-    found = backend().every(contract.LIST_CREDENTIAL_TYPES)
-    return print_list(found, TYPES, found.types)
+    return print_list(backend().every(contract.LIST_CREDENTIAL_TYPES), TYPES)
 
 
 @app.command(cls=RemoteCommand)
@@ -87,9 +84,9 @@ def add(
 
 @app.command(cls=RemoteCommand)
 def change(
-    name: str = NAME,
+    credential: str = NAME,
     *,
-    new_name: str | None = RENAME,
+    name: str | None = RENAME,
     values: list[str] = SET,
     enabled: bool | None = ENABLED,
     ask_secrets: bool = ASK,
@@ -97,18 +94,16 @@ def change(
 ) -> int:
     """Change what is named of a credential; what is not stays."""
     server = backend()
-    row = _find(server, name)
+    row = _find(server, credential)
     given: dict[str, Any] = {}
     if values or ask_secrets or secrets_stdin:
         found = _type(server, row.kind)
         given["fields"] = _settings(found, values)
         if ask_secrets or secrets_stdin:
             given["fields"] |= _secrets(found, from_stdin=secrets_stdin)
-    given |= {} if new_name is None else {"name": new_name}
+    given |= {} if name is None else {"name": name}
     given |= {} if enabled is None else {"enabled": enabled}
-    if not given:
-        raise UsageError("Say what is to be different: `heartbit credentials change --help`.")
-    body = checked(CredentialChangeIn, given)
+    body = checked_change(CredentialChangeIn, given)
     changed = server.call(contract.CHANGE_CREDENTIAL, body, credential_id=row.id)
     return print_view(changed, lambda: _print(changed))
 
@@ -122,7 +117,7 @@ def check(name: str = NAME) -> int:
 
 
 @app.command(cls=RemoteCommand)
-def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
+def remove(name: str = NAME, *, yes: bool = common.YES) -> int:
     """Remove a credential; calls that need it are refused from then on."""
     server = backend()
     found = _find(server, name)
@@ -223,6 +218,7 @@ CREDENTIALS: Final = Table[CredentialOut](
         "TROUBLE": lambda one: one_line(one.health_message, TEXT_WIDTH),
     },
     STYLES,
+    none="No credentials yet: `heartbit credentials add NAME --kind KIND` adds one.",
 )
 TYPES: Final = Table[CredentialTypeOut](
     {

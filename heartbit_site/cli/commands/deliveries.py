@@ -7,7 +7,7 @@ from typing import Final
 import typer
 
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.run_names import SHORT_ID
 from heartbit_site.cli.terminal.output import TEXT_WIDTH, one_line
 from heartbit_site.cli.terminal.table import Table, print_list
@@ -17,13 +17,13 @@ RUN = typer.Option("", metavar="RUN", help="Show deliveries of this run: its id,
 STATUS = typer.Option(None, help="In this state.")
 
 
-def deliveries(*, run: str = RUN, status: Status | None = STATUS, last: int = options.LAST) -> int:
+def deliveries(*, run: str = RUN, status: Status | None = STATUS, last: int = common.LAST) -> int:
     """Show where results went, and what is wrong with them."""
     page = backend(reads_only=True).call(
         LIST_DELIVERIES, run=run or None, status=status, limit=last
     )
     none = "No such deliveries." if run or status else "No run delivers its result yet."
-    return print_list(page, DELIVERIES, page.deliveries, none=none)
+    return print_list(page, DELIVERIES, none=none)
 
 
 DELIVERIES: Final = Table[ResultDeliveryOut](

@@ -5,14 +5,14 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.cli.installation.services import in_use
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.terminal.errors import OK, CommandError
 from heartbit_site.cli.terminal.output import write
 from heartbit_site.embedded import client
 from heartbit_site.embedded.state import StateDirectory
 
 FORCE = typer.Option(
-    options.OFF, "--force", "-f", help="Stop them even if other processes use them."
+    common.OFF, "--force", "-f", help="Stop them even if other processes use them."
 )
 
 

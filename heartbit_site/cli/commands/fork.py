@@ -10,7 +10,7 @@ import typer
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend_for
 from heartbit_site.cli.following.streams import accepted
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.json_object import json_object
 from heartbit_site.cli.options.run_names import run_id_of
 from heartbit_site.cli.options.shared import with_groups
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from heartbit_site.cli.backend.protocol import Backend
 
-YES = typer.Option(options.OFF, "--yes", "-y", help="Do not ask before effects happen again.")
-LOCAL = typer.Option(options.OFF, "--local", help="Run it in this process instead of on the fleet.")
+YES = typer.Option(common.OFF, "--yes", "-y", help="Do not ask before effects happen again.")
+LOCAL = typer.Option(common.OFF, "--local", help="Run it in this process instead of on the fleet.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +72,13 @@ class ForkOptions:
 
 @with_groups
 def fork(
-    run: str = options.RUN,
+    run: str = common.RUN,
     *,
     changes: ForkOptions,
     yes: bool = YES,
     local: bool = LOCAL,
-    watch: bool = options.WATCH,
-    plain: bool = options.PLAIN,
+    watch: bool = common.WATCH,
+    plain: bool = common.PLAIN,
 ) -> int:
     """Start a new run that continues from a turn of another, with your changes.
 

@@ -7,7 +7,7 @@ from typing import Final
 import typer
 
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.terminal.output import NAME_WIDTH, TEXT_WIDTH, one_line
 from heartbit_site.cli.terminal.table import Table, print_done, print_list
 from heartbit_site.contract.agents import SHOW_AGENT
@@ -21,7 +21,7 @@ MESSAGE = typer.Argument(
 BROADCAST: Final = "broadcast"  # every agent's inbox
 
 
-def inbox(agent: str = AGENT, message: str = MESSAGE, *, last: int = options.LAST) -> int:
+def inbox(agent: str = AGENT, message: str = MESSAGE, *, last: int = common.LAST) -> int:
     """Show what an agent was written, the newest first."""
     server = backend()
     if message:
@@ -31,7 +31,7 @@ def inbox(agent: str = AGENT, message: str = MESSAGE, *, last: int = options.LAS
     if not page.messages and agent != BROADCAST:
         server.call(SHOW_AGENT, name=agent)  # refused if there is no such agent
     none = f"Nobody has written to {one_line(agent, NAME_WIDTH)} yet."
-    return print_list(page, MESSAGES, page.messages, none=none)
+    return print_list(page, MESSAGES, none=none)
 
 
 MESSAGES: Final = Table[AgentMessageSummaryOut](

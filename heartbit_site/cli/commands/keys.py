@@ -12,7 +12,7 @@ from heartbit_site.base.scopes import SCOPES, USUAL_DAYS
 from heartbit_site.base.untrusted import clean_text
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend_for
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.groups import group_without_default
 from heartbit_site.cli.options.shared import ChangeHereCommand, PrintingCommand
 from heartbit_site.cli.terminal.errors import OK, UsageError
@@ -39,9 +39,7 @@ SCOPE = typer.Option(
     help=f"{', '.join(SCOPES)}; may be repeated; default: runs:read and runs:write.",
 )
 EXPIRES = typer.Option(None, metavar="DATE", help="From then on it is refused; none: in 90 days.")
-FOREVER = typer.Option(
-    options.OFF, "--no-expiry", help="Make a key that lasts until it is revoked."
-)
+FOREVER = typer.Option(common.OFF, "--no-expiry", help="Make a key that lasts until it is revoked.")
 
 NAME_CHARACTERS: Final = 100
 #: The option --url of no server: the command line of a server makes its keys.
@@ -77,8 +75,7 @@ def create(
 def list_keys() -> int:
     """List the keys, without what is secret of them."""
     found = backend_for(HERE, reads_only=True).every(contract.LIST_KEYS)
-    none = "No API keys yet: `heartbit keys create NAME` makes one."
-    return print_list(found, KEYS, found.keys, none=none)
+    return print_list(found, KEYS)
 
 
 @app.command(cls=ChangeHereCommand)
@@ -124,4 +121,5 @@ KEYS: Final = Table[KeyOut](
         "SCOPES": lambda key: ", ".join(key.scopes),
     },
     {"active": "green", "revoked": "dim", "expired": "dim"},
+    none="No API keys yet: `heartbit keys create NAME` makes one.",
 )

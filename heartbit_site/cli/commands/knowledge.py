@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -14,9 +14,10 @@ from heartbit_site.base.visible_text import visible
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.installation.startup import ensure_ready
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
+from heartbit_site.cli.options.body import Given, body_options
 from heartbit_site.cli.options.groups import group
-from heartbit_site.cli.options.shared import ChangeHereCommand, RemoteCommand
+from heartbit_site.cli.options.shared import ChangeHereCommand, RemoteCommand, with_groups
 from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
 from heartbit_site.cli.terminal.errors import (
     CANNOT_START,
@@ -58,14 +59,18 @@ PATHS = typer.Argument(metavar="PATH...", help="Documents, and folders of them."
 NAME = typer.Argument(metavar="NAME", help="The document's name.")
 QUERY = typer.Argument(metavar="QUERY", help="A question, or words to look for.")
 PASSAGE = typer.Argument(metavar="ID", help="The passage's number, as search shows it.")
-ABOUT = typer.Option(
-    None, "--description", metavar="TEXT", help="Say what its documents are about."
-)
-FOLDER = typer.Option(
-    None,
-    "--drive-folder",
-    metavar="FOLDER",
-    help="Take up this drive folder's files; '': none.",
+SETTINGS = body_options(
+    KnowledgeBaseIn,
+    "name",
+    description=typer.Option(
+        None, "--description", metavar="TEXT", help="Say what its documents are about."
+    ),
+    drive_folder=typer.Option(
+        None,
+        "--drive-folder",
+        metavar="FOLDER",
+        help="Take up this drive folder's files; '': none.",
+    ),
 )
 IN_BASE = typer.Option("", "--base", metavar="BASE", help="Search this knowledge base alone.")
 SOURCE = typer.Option("", "--source", metavar="TEXT", help="Name the origin, such as a URL.")
@@ -79,17 +84,14 @@ app = group()
 @app.command(name="list", cls=RemoteCommand)
 def list_bases() -> int:
     """List the knowledge bases."""
-    found = backend(reads_only=True).every(contract.LIST_BASES)
-    return print_list(found, BASES, found.knowledge_bases, none="No knowledge bases yet.")
+    return print_list(backend(reads_only=True).every(contract.LIST_BASES), BASES)
 
 
 @app.command(cls=RemoteCommand)
-def create(
-    base: str = BASE, *, description: str | None = ABOUT, drive_folder: str | None = FOLDER
-) -> int:
-    """Create a knowledge base, or change what is named of it: description, folder of the drive."""
-    given = {"name": base, "description": description, "drive_folder": drive_folder}
-    body = checked(KnowledgeBaseIn, given)
+@with_groups
+def create(name: str = BASE, *, settings: Annotated[Given, SETTINGS]) -> int:
+    """Create a knowledge base, or change its description and its folder of the drive."""
+    body = checked(KnowledgeBaseIn, {"name": name, **settings})
     made = backend().call(contract.SAVE_BASE, body)
     return print_done(made, f"The knowledge base {made.name} is saved.")
 
@@ -102,7 +104,7 @@ def refresh(base: str = BASE) -> int:
 
 
 @app.command(cls=RemoteCommand)
-def delete(base: str = BASE, *, yes: bool = options.YES) -> int:
+def delete(base: str = BASE, *, yes: bool = common.YES) -> int:
     """Delete a knowledge base with its documents, for good."""
     server = backend()
     found = server.call(contract.SHOW_BASE, base=base)
@@ -115,8 +117,7 @@ def delete(base: str = BASE, *, yes: bool = options.YES) -> int:
 @app.command(cls=RemoteCommand)
 def documents(base: str = BASE) -> int:
     """List the documents of a knowledge base, with their state."""
-    found = backend(reads_only=True).every(contract.LIST_DOCUMENTS, base=base)
-    return print_list(found, DOCUMENTS, found.documents, none="No documents yet.")
+    return print_list(backend(reads_only=True).every(contract.LIST_DOCUMENTS, base=base), DOCUMENTS)
 
 
 @app.command(cls=RemoteCommand)
@@ -174,7 +175,7 @@ def _print_left_out(left_out: dict[str, str], added: int) -> None:
 
 
 @app.command(cls=RemoteCommand)
-def remove(base: str = BASE, name: str = NAME, *, yes: bool = options.YES) -> int:
+def remove(base: str = BASE, name: str = NAME, *, yes: bool = common.YES) -> int:
     """Delete a document with its passages, for good."""
     server = backend()
     found = _find(server, base, name)
@@ -190,7 +191,7 @@ def search(query: str = QUERY, *, base: str = IN_BASE, limit: int = NUMBER) -> i
     found = backend().call(contract.SEARCH_PASSAGES, **wanted)
     if not as_json():
         note(f"Found by {found.found_by}.")
-    return print_list(found, HITS, found.hits, none="Nothing fits.")
+    return print_list(found, HITS)
 
 
 @app.command(cls=RemoteCommand)
@@ -302,7 +303,8 @@ BASES: Final = Table[KnowledgeBaseOut](
         "FAILED": lambda one: one.failed_count,
         "DESCRIPTION": lambda one: one_line(one.description, TEXT_WIDTH),
         "FOLDER": lambda one: one_line(one.drive_folder, NAME_WIDTH),
-    }
+    },
+    none="No knowledge bases yet.",
 )
 DOCUMENTS: Final = Table[DocumentOut](
     {
@@ -314,6 +316,7 @@ DOCUMENTS: Final = Table[DocumentOut](
         "PROBLEM": lambda one: one_line(one.problem, TEXT_WIDTH),
     },
     STYLES,
+    none="No documents yet.",
 )
 HITS: Final = Table[PassageHitOut](
     {
@@ -322,5 +325,6 @@ HITS: Final = Table[PassageHitOut](
         "SOURCE": lambda hit: one_line(hit.passage.citation, NAME_WIDTH),
         "PASSAGE": lambda hit: one_line(hit.passage.text, TEXT_WIDTH),
         "WHY": lambda hit: hit.why,
-    }
+    },
+    none="Nothing fits.",
 )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from agents.definitions.advice import publish_again
 from heartbit_site.base.amounts import counted
-from heartbit_site.cli.backend.checked import checked
+from heartbit_site.cli.backend.checked import checked, checked_change
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
+from heartbit_site.cli.options.body import ENABLED, Given, body_options
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import no_such
@@ -42,45 +42,30 @@ NAME = typer.Argument(metavar="NAME", help="The server's name, or its number.")
 TOOL = typer.Option(
     [], "--tool", metavar="TOOL", help="Accept only this tool's change; may be repeated."
 )
-YES = typer.Option(options.OFF, "--yes", "-y", help="Accept without asking.")
+YES = typer.Option(common.OFF, "--yes", "-y", help="Accept without asking.")
 POLL_SECONDS: Final = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class ServerOptions:
-    """Options for settings of a server, by the names that the REST API has for them."""
-
-    url: str | None = typer.Option(
-        None, metavar="URL", help="Address, for HTTP: https://mcp.example.com/mcp."
-    )
-    command: str | None = typer.Option(
+SETTINGS: Final = body_options(
+    McpServerIn,
+    "name",
+    command=typer.Option(
         None, "--program", metavar="NAME", help="A program that HEARTBIT_MCP_COMMANDS names."
-    )
-    credential: str | None = typer.Option(
-        None, metavar="NAME", help="Send this credential to the URL; '' for none."
-    )
-    sign_in: bool | None = typer.Option(
-        None, "--sign-in/--no-sign-in", help="Let people sign in to it in the browser (OAuth)."
-    )
-    trusted: bool | None = typer.Option(
+    ),
+    credential=typer.Option(
+        None, "--credential", help="Send this credential to the URL; '' for none."
+    ),
+    trusted=typer.Option(
         None, "--trust/--no-trust", help="Believe its hints that a tool only reads."
-    )
-    private_data: bool | None = typer.Option(
+    ),
+    private_data=typer.Option(
         None,
         "--private/--no-private",
         help="Count its answers as private data, which leaves only with a person's consent.",
-    )
-    timeout_seconds: int | None = typer.Option(
-        None, "--timeout", metavar="SECONDS", help="Limit of one call, 1 to 600 seconds."
-    )
-    enabled: bool | None = typer.Option(
-        None, "--enable/--disable", help="A disabled server's tools are not called."
-    )
-
-    def given(self) -> dict[str, Any]:
-        """Return the settings that were named."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
+    ),
+    enabled=typer.Option(None, ENABLED, help="A disabled server's tools are not called."),
+    timeout_seconds=typer.Option(None, "--timeout", metavar="SECONDS"),
+)
 
 app = group()
 
@@ -88,9 +73,7 @@ app = group()
 @app.command(name="list", cls=RemoteCommand)
 def list_servers() -> int:
     """List the MCP servers with their states."""
-    found = backend().every(contract.LIST_MCP_SERVERS)
-    none = "No MCP servers yet: `heartbit mcp add NAME --url URL` adds one."
-    return print_list(found, SERVERS, found.servers, none=none)
+    return print_list(backend().every(contract.LIST_MCP_SERVERS), SERVERS)
 
 
 @app.command(cls=RemoteCommand)
@@ -102,22 +85,19 @@ def show(name: str = NAME) -> int:
 
 @app.command(cls=RemoteCommand)
 @with_groups
-def add(name: str = NEW, *, settings: ServerOptions) -> int:
+def add(name: str = NEW, *, settings: Annotated[Given, SETTINGS]) -> int:
     """Add a server, and read its tools."""
     server = backend()
-    body = checked(McpServerIn, {"name": name} | settings.given())
+    body = checked(McpServerIn, {"name": name, **settings})
     made = server.call(contract.CREATE_MCP_SERVER, body)
     return _refreshed(server, made.name) if made.enabled else _done(made)
 
 
 @app.command(cls=RemoteCommand)
 @with_groups
-def change(name: str = NAME, *, settings: ServerOptions) -> int:
+def change(name: str = NAME, *, settings: Annotated[Given, SETTINGS]) -> int:
     """Change what is named of a server; what is not stays. A URL replaces a program."""
-    given = settings.given()
-    if not given:
-        raise UsageError("Say what is to be different: `heartbit mcp change --help`.")
-    body = checked(McpServerChangeIn, given)
+    body = checked_change(McpServerChangeIn, settings)
     return _done(backend().call(contract.CHANGE_MCP_SERVER, body, server=name))
 
 
@@ -161,7 +141,7 @@ def accept(name: str = NAME, *, tools: list[str] = TOOL, yes: bool = YES) -> int
 
 
 @app.command(cls=RemoteCommand)
-def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
+def remove(name: str = NAME, *, yes: bool = common.YES) -> int:
     """Remove a server with its tools."""
     server = backend()
     found = server.call(contract.SHOW_MCP_SERVER, server=name)
@@ -260,4 +240,5 @@ SERVERS: Final = Table[McpServerOut](
         "RESULT": lambda one: one_line(one.message, TEXT_WIDTH),
     },
     STYLES,
+    none="No MCP servers yet: `heartbit mcp add NAME --url URL` adds one.",
 )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
 from heartbit_site.base.amounts import counted
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
+from heartbit_site.cli.options.body import Given, body_options
 from heartbit_site.cli.options.groups import group
-from heartbit_site.cli.options.shared import RemoteCommand
+from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.terminal.confirmation import confirm_removal
 from heartbit_site.cli.terminal.output import NAME_WIDTH, TEXT_WIDTH, one_line, write
 from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_list, print_view
@@ -33,25 +34,18 @@ QUERY = typer.Argument("", metavar="[QUERY]", help="Words to look for; none: the
 AGENT = typer.Option("", "--agent", metavar="NAME", help="Name the agent that recalls it.")
 ERASED = typer.Argument(metavar="USERNAME", help="The person, as they log in.")
 PERSON = typer.Option("", "--person", metavar="USERNAME", help="Name the person it concerns.")
-SCOPE = typer.Option(None, "--scope", help="workspace, agent or person (default: person).")
-CATEGORY = typer.Option(
-    None, "--category", help="fact, decision, preference, todo, learning, context or summary."
+SETTINGS = body_options(
+    MemoryIn,
+    *("text", "metadata"),
+    agent=typer.Option(None, "--agent", metavar="NAME", help="Name the agent that recalls it."),
+    person=typer.Option(None, "--person", metavar="USERNAME", help="Name the person it concerns."),
 )
-IMPORTANCE = typer.Option(None, "--importance", metavar="N", help="From 1, trivial, to 10, vital.")
 REASON = typer.Option("", "--reason", metavar="TEXT", help="Keep this reason in the history.")
-FORGOTTEN = typer.Option(options.OFF, "--forgotten", help="List the forgotten ones instead.")
+FORGOTTEN = typer.Option(common.OFF, "--forgotten", help="List the forgotten ones instead.")
 RUNS = typer.Option(
-    options.OFF, "--runs", help="Erase the person's runs and conversations as well, with archives."
+    common.OFF, "--runs", help="Erase the person's runs and conversations as well, with archives."
 )
-MODEL = typer.Option(
-    None,
-    "--embedding-model",
-    metavar="MODEL",
-    help="Find by meaning: local, or provider:model.",
-)
-KEPT = typer.Option(
-    None, "--kept-days", metavar="N", help="Erase unused memories after 7, 30 or 90 days; 0: never."
-)
+FOUND = body_options(MemorySettingsIn)
 NUMBER = typer.Option(10, "--limit", metavar="N", help="Number of memories at most.")
 
 app = group()
@@ -61,8 +55,7 @@ app = group()
 def list_memories(*, agent: str = AGENT, person: str = PERSON, forgotten: bool = FORGOTTEN) -> int:
     """List memories, the newest first."""
     wanted = {"agent": agent, "person": person, "forgotten": forgotten}
-    found = backend(reads_only=True).every(contract.LIST_MEMORIES, **wanted)
-    return print_list(found, MEMORIES, found.memories, none="No memories.")
+    return print_list(backend(reads_only=True).every(contract.LIST_MEMORIES, **wanted), MEMORIES)
 
 
 @app.command(cls=RemoteCommand)
@@ -73,20 +66,14 @@ def show(memory_id: int = ID) -> int:
 
 
 @app.command(cls=RemoteCommand)
+@with_groups
 def add(
     text: str = TEXT,
     *,
-    scope: str | None = SCOPE,
-    agent: str = AGENT,
-    person: str = PERSON,
-    category: str | None = CATEGORY,
-    importance: int | None = IMPORTANCE,
+    settings: Annotated[Given, SETTINGS],
 ) -> int:
     """Store a memory."""
-    optional = {"scope": scope, "category": category, "importance": importance}
-    given: dict[str, Any] = {"text": text, "agent": agent, "person": person or None}
-    given |= {name: value for name, value in optional.items() if value is not None}
-    made = backend().call(contract.CREATE_MEMORY, checked(MemoryIn, given))
+    made = backend().call(contract.CREATE_MEMORY, checked(MemoryIn, {"text": text, **settings}))
     return print_done(made, f"Remembered as memory {made.id}.")
 
 
@@ -96,8 +83,7 @@ def recall(
 ) -> int:
     """Search memories by words, and by meaning if it is on; the best first, with the reasons."""
     wanted: dict[str, Any] = {"query": query, "agent": agent, "person": person, "limit": limit}
-    found = backend().call(contract.SEARCH_MEMORIES, **wanted)
-    return print_list(found, HITS, found.hits, none="Nothing fits.")
+    return print_list(backend().call(contract.SEARCH_MEMORIES, **wanted), HITS)
 
 
 @app.command(cls=RemoteCommand)
@@ -129,7 +115,7 @@ def clear(
     *,
     agent: str = AGENT,
     runs: bool = RUNS,
-    yes: bool = options.YES,
+    yes: bool = common.YES,
 ) -> int:
     """Erase a person's memories with their histories, for good; with --agent, that agent's."""
     what = "all memories and runs" if runs else "all memories"
@@ -141,10 +127,10 @@ def clear(
 
 
 @app.command(cls=RemoteCommand)
-def settings(*, embedding_model: str | None = MODEL, kept_days: int | None = KEPT) -> int:
+@with_groups
+def settings(*, given: Annotated[Given, FOUND]) -> int:
     """Show by what memories are found and how long they are kept, or change it."""
-    given = {"embedding_model": embedding_model, "kept_days": kept_days}
-    if any(value is not None for value in given.values()):
+    if given:
         found = backend().call(contract.CHANGE_SETTINGS, checked(MemorySettingsIn, given))
     else:
         found = backend().call(contract.SHOW_SETTINGS)
@@ -197,7 +183,8 @@ MEMORIES: Final = Table[MemoryOut](
         "AGENT": lambda one: one_line(one.agent, NAME_WIDTH),
         "CATEGORY": lambda one: one.category,
         "MEMORY": lambda one: one_line(one.text, TEXT_WIDTH),
-    }
+    },
+    none="No memories.",
 )
 HITS: Final = Table[MemoryHitOut](
     {
@@ -205,5 +192,6 @@ HITS: Final = Table[MemoryHitOut](
         "SCORE": lambda hit: f"{hit.score:.2f}",
         "MEMORY": lambda hit: one_line(hit.memory.text, TEXT_WIDTH),
         "WHY": lambda hit: hit.why,
-    }
+    },
+    none="Nothing fits.",
 )

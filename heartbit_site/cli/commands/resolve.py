@@ -10,7 +10,7 @@ import typer
 from heartbit_site.cli.approvals.decisions import Settle
 from heartbit_site.cli.approvals.kinds import OUTCOME
 from heartbit_site.cli.following.pending_calls import list_or_decide
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.shared import with_groups
 from heartbit_site.cli.terminal.errors import UsageError
 
@@ -25,14 +25,14 @@ class ResolutionOptions:
     """Options that say what became of a call."""
 
     retry: bool = typer.Option(
-        options.OFF, "--retry", help="Make the call again: its effect may happen twice."
+        common.OFF, "--retry", help="Make the call again: its effect may happen twice."
     )
-    confirm: bool = typer.Option(options.OFF, "--confirm", help="Record that the call took effect.")
+    confirm: bool = typer.Option(common.OFF, "--confirm", help="Record that the call took effect.")
     result: str | None = typer.Option(
         None, metavar="TEXT", help="With --confirm: result that the model reads."
     )
     skip: bool = typer.Option(
-        options.OFF, "--skip", help="Leave the call; the model reads that its outcome is unknown."
+        common.OFF, "--skip", help="Leave the call; the model reads that its outcome is unknown."
     )
 
     def choice(self) -> Settle | None:
@@ -56,7 +56,7 @@ class ResolutionOptions:
 
 @with_groups
 def resolve(
-    run: str | None = options.ANY_RUN, call: str | None = CALL, *, resolution: ResolutionOptions
+    run: str | None = common.ANY_RUN, call: str | None = CALL, *, resolution: ResolutionOptions
 ) -> int:
     """Resolve tool calls whose worker died while they ran.
 

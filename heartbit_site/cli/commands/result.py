@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.run_names import run_id_of
 from heartbit_site.cli.terminal.errors import CANNOT_START, FAILED, CommandError, explain
 from heartbit_site.cli.views.outcome import LIVE, conclude, warn_without_worker
@@ -17,13 +17,13 @@ from heartbit_site.contract.runs import MAX_WAIT_SECONDS, SHOW_RUN, WAIT_FOR_RES
 if TYPE_CHECKING:
     from heartbit_site.cli.backend.protocol import Backend
 
-WAIT = typer.Option(options.OFF, "--wait", "-w", help="Wait until it has ended.")
+WAIT = typer.Option(common.OFF, "--wait", "-w", help="Wait until it has ended.")
 
 RETRY_SECONDS: Final = 1.0
 LOST_PATIENCE: Final = 60.0  # a server, or a database, that restarts is back within seconds
 
 
-def result(run: str = options.RUN, *, wait: bool = WAIT) -> int:
+def result(run: str = common.RUN, *, wait: bool = WAIT) -> int:
     """Print a run's answer.
 
     The exit code says how the run ended; 1 also when it has not ended and --wait is not given.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from heartbit_site.cli.following.streams import stay
 from heartbit_site.cli.installation.startup import ensure_ready
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.terminal.output import note
 from heartbit_site.cli.views.outcome import warn_without_worker
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 
-def resume(run: str = options.RUN, *, plain: bool = options.PLAIN) -> int:
+def resume(run: str = common.RUN, *, plain: bool = common.PLAIN) -> int:
     """Resume a run whose process has ended.
 
     A run of `heartbit run` resumes in this process; a run on the fleet is watched. A quarantined

@@ -9,7 +9,7 @@ import typer
 
 from agents.runtime.files.given_files import read_paths
 from heartbit_site.cli.installation.startup import ensure_ready
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.config.locate import find
 
 if TYPE_CHECKING:
@@ -25,16 +25,16 @@ CONFIG = typer.Option(
 
 
 def run(
-    task: str | None = options.TASK,
+    task: str | None = common.TASK,
     *,
-    agent: str = options.TASK_AGENT,
-    model: str = options.MODEL,
-    approve: bool = options.REQUIRE_APPROVAL,
+    agent: str = common.TASK_AGENT,
+    model: str = common.MODEL,
+    approve: bool = common.REQUIRE_APPROVAL,
     config: Path | None = CONFIG,
-    payload: str = options.PAYLOAD,
-    files: list[Path] | None = options.FILES,
-    archives: list[Path] | None = options.ARCHIVES,
-    plain: bool = options.PLAIN,
+    payload: str = common.PAYLOAD,
+    files: list[Path] | None = common.FILES,
+    archives: list[Path] | None = common.ARCHIVES,
+    plain: bool = common.PLAIN,
 ) -> int:
     """Do a task here and now, in this process, and print the answer.
 
@@ -42,7 +42,7 @@ def run(
     `heartbit approve` has decided them. Ctrl-C cancels the run; a second Ctrl-C leaves at once.
     SIGTERM, or a terminal that is closed, leaves a run that `heartbit resume` continues.
     """
-    task = options.check_task(task, payload, "run")
+    task = common.check_task(task, payload, "run")
     given_files = read_paths(files or (), archives or ())
     file = find(config)
     # A file may name another model than the default: which, is known once it has been read.

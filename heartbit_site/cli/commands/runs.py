@@ -13,7 +13,7 @@ from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.commands.fork import fork
 from heartbit_site.cli.following.run_details import print_run
 from heartbit_site.cli.installation.startup import ensure_ready
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.run_names import run_id_of
 from heartbit_site.cli.options.shared import ChangeHereCommand, RemoteCommand
@@ -43,7 +43,7 @@ STATUS = typer.Option(None, "--status", "-s", help="Only those in this state.")
 OLDER = typer.Option(
     None, "--older-than", metavar="DAYS", min=0, help="None: as the workspace's policy says."
 )
-DRY = typer.Option(options.OFF, "--dry-run", help="Only say what would go.")
+DRY = typer.Option(common.OFF, "--dry-run", help="Only say what would go.")
 TURN = typer.Option(
     None, "--turn", "-t", metavar="N", min=1, help="One model call: what was sent and answered."
 )
@@ -53,14 +53,14 @@ CASSETTE = typer.Option(
     metavar="FILE",
     help="Write only the model's answers, to be replayed in tests, into this file.",
 )
-FORCE = typer.Option(options.OFF, "--force", help="Replace a file that is there.")
+FORCE = typer.Option(common.OFF, "--force", help="Replace a file that is there.")
 
 app = group()
 
 
 @app.command(name="list", cls=RemoteCommand)
 def list_runs(
-    *, agent: str = AGENT, status: Status | None = STATUS, last: int = options.LAST
+    *, agent: str = AGENT, status: Status | None = STATUS, last: int = common.LAST
 ) -> int:
     """List the last runs, the newest first."""
     # Runs that people started; of a named agent, also those it did as a sub-agent.
@@ -74,7 +74,7 @@ app.command(cls=RemoteCommand)(fork)
 
 
 @app.command(cls=RemoteCommand)
-def show(run: str = options.RUN, *, turn: int | None = TURN) -> int:
+def show(run: str = common.RUN, *, turn: int | None = TURN) -> int:
     """Show a run: its tree, calls, decisions, cost and result; or one turn of it."""
     server, run_id = backend(), run_id_of(run)
     if turn is not None:
@@ -83,7 +83,7 @@ def show(run: str = options.RUN, *, turn: int | None = TURN) -> int:
 
 
 @app.command(cls=RemoteCommand)
-def retry(run: str = options.RUN) -> int:
+def retry(run: str = common.RUN) -> int:
     """Do the task of a run that has ended again, as a new run on the same version.
 
     A quarantined run is discarded with it.
@@ -93,14 +93,14 @@ def retry(run: str = options.RUN) -> int:
 
 
 @app.command(cls=RemoteCommand)
-def unquarantine(run: str = options.RUN) -> int:
+def unquarantine(run: str = common.RUN) -> int:
     """Resume a quarantined run where it was, in a process of its own."""
     found = backend().call(UNQUARANTINE_RUN, run_id=run_id_of(run))
     return _print_live(found, f"Run {found.id} continues where it was, alone in a process.")
 
 
 @app.command(cls=RemoteCommand)
-def discard(run: str = options.RUN) -> int:
+def discard(run: str = common.RUN) -> int:
     """Give a quarantined run up: it is cancelled, and its journal stays."""
     found = backend().call(DISCARD_RUN, run_id=run_id_of(run))
     return print_done(found, f"Run {found.id} is discarded.")
@@ -147,7 +147,7 @@ def archive(*, days: int | None = OLDER, dry_run: bool = DRY) -> int:
 
 
 @app.command()
-def export(run: str = options.RUN, *, cassette: Path | None = CASSETTE, force: bool = FORCE) -> int:
+def export(run: str = common.RUN, *, cassette: Path | None = CASSETTE, force: bool = FORCE) -> int:
     """Write a run with its sub-agents to stdout, one JSON object a run, as an archive holds it.
 
     A cassette has the tasks and the model's answers alone: no prompt, no result of a tool, no key.

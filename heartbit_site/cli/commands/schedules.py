@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -11,9 +11,10 @@ from agents.delivery.words import DELIVERIES
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
+from heartbit_site.cli.options.body import Given, body_options
 from heartbit_site.cli.options.groups import group
-from heartbit_site.cli.options.json_object import json_object
+from heartbit_site.cli.options.json_object import json_option
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import TargetOptions  # noqa: TC001  typer reads it
 from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
@@ -37,7 +38,6 @@ from heartbit_site.contract.schedules import (
     ScheduleIn,
     ScheduleSummaryOut,
 )
-from scheduling.spec import CatchUp, Overlap  # noqa: TC001  typer reads the annotations
 
 if TYPE_CHECKING:
     from heartbit_site.cli.backend.protocol import Backend
@@ -45,12 +45,9 @@ if TYPE_CHECKING:
 
 NEW = typer.Argument(metavar="NAME", help="Purpose of the schedule, such as 'Monday sales report'.")
 NAME = typer.Argument(metavar="NAME", help="The schedule's name, or its number.")
-JITTER = typer.Option("", metavar="SPAN", help="Fire up to so late, such as 5m.")
 CONVERSATION = typer.Option(
-    options.OFF, "--conversation", help="Post each task to one conversation, with its history."
+    common.OFF, "--conversation", help="Post each task to one conversation, with its history."
 )
-TOOL = typer.Option("", metavar="TOOL", help="Call this tool of the agent, unasked.")
-ARGUMENTS = typer.Option("", metavar="JSON", help="Call --tool with these arguments.")
 FROM = typer.Option(..., "--from", metavar="TIME", help="The first moment, in the schedule's zone.")
 TO = typer.Option(..., "--to", metavar="TIME", help="The last one.")
 
@@ -66,26 +63,27 @@ STYLES: Final = {
 SHOWN: Final = 10  # firings
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduleOptions:
-    """Options for settings of a schedule, by the names that the REST API has for them."""
-
-    agent: str = options.AGENT
-    task: str = typer.Option(
-        "", "--task", "-t", metavar="TEXT", help="Give the agent this task each time."
-    )
-    time_zone: str = typer.Option(
-        "UTC", metavar="ZONE", help="Set the IANA time zone of the times."
-    )
-    catch_up: CatchUp = typer.Option(
-        "latest", help="Run missed occurrences: none, only the latest, or all."
-    )
-    overlap: Overlap = typer.Option(
-        "skip", help="Skip, queue or start an occurrence while the last run is still running."
-    )
-    require_approval: bool = typer.Option(
-        options.OFF, "--require-approval", help="Require approval of every tool call."
-    )
+SETTINGS: Final = body_options(
+    ScheduleIn,
+    *("name", "task_type", "enabled", "deliver"),
+    *("cron", "every_seconds", "at", "begins_at", "ends_at"),
+    agent=typer.Option(
+        None, "--agent", "-a", metavar="NAME", help="Let this agent do it; else the orchestrator."
+    ),
+    task=typer.Option(None, "--task", "-t", help="Give the agent this task each time."),
+    time_zone=typer.Option(
+        None, "--time-zone", help="Set the IANA time zone of the times; UTC unless set."
+    ),
+    tool=typer.Option(None, "--tool", help="Call this tool of the agent, unasked."),
+    arguments=json_option("--arguments", '{"url": "..."}', "Call --tool with these arguments."),
+    jitter_seconds=typer.Option(
+        None,
+        "--jitter",
+        metavar="SPAN",
+        help="Fire up to so late, such as 5m.",
+        parser=lambda text: span(text, "--jitter") if text else None,
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +93,9 @@ class RecurrenceOptions:
     cron: str = typer.Option(
         "", metavar="EXPRESSION", help="Minute hour day month weekday: '0 9 * * MON'."
     )
-    every: str = typer.Option("", metavar="SPAN", help="Again and again, such as 15m or 1d.")
+    every_seconds: str = typer.Option(
+        "", "--every", metavar="SPAN", help="Again and again, such as 15m or 1d."
+    )
     at: str = typer.Option("", metavar="TIME", help="Once, such as 2026-12-01T09:00.")
     after: str = typer.Option(
         "", "--in", metavar="SPAN", help="Once, so long from now, such as 3d."
@@ -110,7 +110,8 @@ class RecurrenceOptions:
         Raises:
             CommandError: None is given, or several, or it cannot be read.
         """
-        said = {"--cron": self.cron, "--every": self.every, "--at": self.at, "--in": self.after}
+        every = self.every_seconds
+        said = {"--cron": self.cron, "--every": every, "--at": self.at, "--in": self.after}
         named = [option for option, text in said.items() if text]
         if len(named) != 1:
             raise UsageError(
@@ -119,8 +120,8 @@ class RecurrenceOptions:
             )
         if self.cron:
             return {"cron": self.cron}
-        if self.every:
-            return {"every_seconds": span(self.every, "--every")}
+        if every:
+            return {"every_seconds": span(every, "--every")}
         if self.at:
             return {"at": moment(self.at, time_zone(zone), "--at").isoformat()}
         return {"at": after(self.after, "--in").isoformat(timespec="seconds")}
@@ -132,9 +133,7 @@ app = group()
 @app.command(name="list", cls=RemoteCommand)
 def list_schedules() -> int:
     """List the schedules with what comes next."""
-    found = backend().every(contract.LIST_SCHEDULES)
-    none = "No schedules yet: `heartbit schedules add NAME --task ... --in 3d` makes one."
-    return print_list(found, SCHEDULES, found.schedules, none=none)
+    return print_list(backend().every(contract.LIST_SCHEDULES), SCHEDULES)
 
 
 @app.command(cls=RemoteCommand)
@@ -142,26 +141,21 @@ def list_schedules() -> int:
 def add(
     name: str = NEW,
     *,
-    settings: ScheduleOptions,
+    settings: Annotated[Given, SETTINGS],
     when: RecurrenceOptions,
     deliver: TargetOptions,
-    jitter: str = JITTER,
     conversation: bool = CONVERSATION,
-    tool: str = TOOL,
-    arguments: str = ARGUMENTS,
 ) -> int:
     """Make a schedule: --cron, --every, --at or --in says when."""
-    given: dict[str, Any] = {
+    given = {
         "name": name,
-        **asdict(settings),
-        **when.given(settings.time_zone),
-        **_work(tool, arguments, conversation=conversation),
+        "agent": "orchestrator",
+        **settings,
+        **when.given(settings.get("time_zone", "UTC")),
+        **_kind_of_task(settings, conversation=conversation),
     }
-    if jitter:
-        given["jitter_seconds"] = span(jitter, "--jitter")
     server = backend()
-    if targets := deliver.given(server):
-        given["deliver"] = targets
+    given |= deliver.given(server)
     made = server.call(contract.CREATE_SCHEDULE, checked(ScheduleIn, given))
     return print_done(made, f"{one_line(made.name)}: {made.description}. {_coming(made)}")
 
@@ -222,7 +216,7 @@ def backfill(name: str = NAME, *, begin: str = FROM, end: str = TO) -> int:
 
 
 @app.command(cls=RemoteCommand)
-def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
+def remove(name: str = NAME, *, yes: bool = common.YES) -> int:
     """Remove a schedule and the log of its slots; its runs stay."""
     server = backend()
     found = _find(server, name)
@@ -231,18 +225,15 @@ def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
     return print_removed(found.id, found.name, stays="its runs stay")
 
 
-def _work(tool: str, arguments: str, *, conversation: bool) -> dict[str, Any]:
-    """Return what is done each time, beside the task, as the REST API takes it."""
-    if conversation and tool:
+def _kind_of_task(settings: Given, *, conversation: bool) -> dict[str, Any]:
+    """Return the kind of task as a setting, if it is another than the usual one."""
+    if conversation and settings.get("tool"):
         raise UsageError("--conversation goes to the agent, --tool past it: choose one.")
-    if arguments and not tool:
+    if "arguments" in settings and not settings.get("tool"):
         raise UsageError("--arguments are those of --tool: name the tool.")
     if conversation:
         return {"task_type": "message"}
-    if not tool:
-        return {}
-    values = json_object(arguments, "--arguments", '{"url": "..."}') if arguments else {}
-    return {"task_type": "tool_call", "tool": tool, "arguments": values}
+    return {"task_type": "tool_call"} if settings.get("tool") else {}
 
 
 def _switch(name: str, *, enabled: bool) -> ScheduleOut:
@@ -341,4 +332,5 @@ SCHEDULES: Final = Table[ScheduleSummaryOut](
         "WHEN": lambda one: one.description,
     },
     STYLES,
+    none="No schedules yet: `heartbit schedules add NAME --task ... --in 3d` makes one.",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.cli.installation.startup import ensure_ready
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.address import check_port, parse_address
 
 CONCURRENCY = typer.Option(100, "--concurrency", "-c", min=1, help="Runs it holds at once.")
@@ -15,8 +15,8 @@ BIND = typer.Option("", metavar="HOST:PORT", help="Answer health checks there: /
 def serve(
     *,
     concurrency: int = CONCURRENCY,
-    queues: str = options.QUEUES,
-    loglevel: options.LogLevel = options.LOG_LEVEL,
+    queues: str = common.QUEUES,
+    loglevel: common.LogLevel = common.LOG_LEVEL,
     bind: str = BIND,
 ) -> int:
     """Start a worker, which executes what was submitted.

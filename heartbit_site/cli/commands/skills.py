@@ -14,7 +14,7 @@ from heartbit_site.base.amounts import counted
 from heartbit_site.base.visible_text import visible
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import RemoteCommand
 from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
@@ -52,8 +52,7 @@ app = group()
 @app.command(name="list", cls=RemoteCommand)
 def list_skills() -> int:
     """List the skills with the agents that have them."""
-    found = backend().every(contract.LIST_SKILLS)
-    return print_list(found, SKILLS, found.skills, none="No skills yet.")
+    return print_list(backend().every(contract.LIST_SKILLS), SKILLS)
 
 
 @app.command(cls=RemoteCommand)
@@ -80,7 +79,7 @@ def add(path: Path = FOLDER) -> int:
 
 
 @app.command(cls=RemoteCommand)
-def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
+def remove(name: str = NAME, *, yes: bool = common.YES) -> int:
     """Remove a skill with its versions; agents must not have it."""
     server = backend()
     found = server.call(contract.SHOW_SKILL, skill=name)
@@ -92,8 +91,7 @@ def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
 @app.command(name="versions", cls=RemoteCommand)
 def list_versions(name: str = NAME) -> int:
     """List the versions of a skill, the newest first."""
-    found = backend().every(contract.LIST_SKILL_VERSIONS, skill=name)
-    return print_list(found, VERSIONS, found.versions)
+    return print_list(backend().every(contract.LIST_SKILL_VERSIONS, skill=name), VERSIONS)
 
 
 @app.command(cls=RemoteCommand)
@@ -203,6 +201,7 @@ SKILLS: Final = Table[SkillOut](
         "DESCRIPTION": lambda one: one_line(one.description, TEXT_WIDTH),
     },
     STYLES,
+    none="No skills yet.",
 )
 VERSIONS: Final = Table[SkillVersionOut](
     {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import typer
 
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.run_names import run_id_of
 from heartbit_site.cli.terminal.errors import OK, UsageError
 from heartbit_site.cli.terminal.invocation import as_json
@@ -32,8 +32,8 @@ def status(
     run: str | None = RUN,
     *,
     last: int = LAST,
-    watch: bool = options.WATCH,
-    plain: bool = options.PLAIN,
+    watch: bool = common.WATCH,
+    plain: bool = common.PLAIN,
 ) -> int:
     """Show the last runs, or one of them with its sub-agents."""
     # Of a run's waits, kinds may be declared beside tools.

@@ -13,7 +13,7 @@ from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.backend.server_backend import ServerBackend
 from heartbit_site.cli.following.streams import accepted, stream_of
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.payload import payload_of
 from heartbit_site.cli.terminal.errors import UsageError
 from heartbit_site.contract.runs import START_RUN, RunIn
@@ -34,25 +34,25 @@ CONFIG = typer.Option(
 
 
 def submit(
-    task: str | None = options.TASK,
+    task: str | None = common.TASK,
     *,
-    agent: str = options.TASK_AGENT,
-    model: str = options.MODEL,
+    agent: str = common.TASK_AGENT,
+    model: str = common.MODEL,
     priority: int = PRIORITY,
     idempotency_key: str | None = KEY,
-    approve: bool = options.REQUIRE_APPROVAL,
-    payload: str = options.PAYLOAD,
-    files: list[Path] | None = options.FILES,
-    archives: list[Path] | None = options.ARCHIVES,
+    approve: bool = common.REQUIRE_APPROVAL,
+    payload: str = common.PAYLOAD,
+    files: list[Path] | None = common.FILES,
+    archives: list[Path] | None = common.ARCHIVES,
     config: Path | None = CONFIG,
-    watch: bool = options.WATCH,
-    plain: bool = options.PLAIN,
+    watch: bool = common.WATCH,
+    plain: bool = common.PLAIN,
 ) -> int:
     """Give a task to the workers and print the run's id.
 
     With --watch the run is shown and its answer printed; Ctrl-C leaves it, and it continues.
     """
-    task = options.check_task(task, payload, "submit")
+    task = common.check_task(task, payload, "submit")
     server = backend(config)
     if isinstance(server, ServerBackend) and config is not None:
         raise UsageError(

@@ -13,7 +13,7 @@ from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.commands.result import result
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.json_object import json_object
 from heartbit_site.cli.options.shared import RemoteCommand
@@ -42,8 +42,8 @@ AS = typer.Option(
     help="Call it for this member, with their permissions and credentials.",
 )
 ARGUMENTS = typer.Option("{}", metavar="JSON", help="Call it with these arguments.")
-APPROVE = typer.Option(options.OFF, "--approve", help="Let the call wait for an approval.")
-NO_WAIT = typer.Option(options.OFF, "--no-wait", help="Print the run's id and leave.")
+APPROVE = typer.Option(common.OFF, "--approve", help="Let the call wait for an approval.")
+NO_WAIT = typer.Option(common.OFF, "--no-wait", help="Print the run's id and leave.")
 
 DESCRIPTION_WIDTH: Final = 200
 EXAMPLE: Final = '{"city": "Bergen"}'
@@ -54,8 +54,7 @@ app = group()
 @app.command(name="list", cls=RemoteCommand)
 def list_tools() -> int:
     """List the tools with their effects."""
-    found = backend().every(LIST_TOOLS)
-    return print_list(found, TOOLS, found.tools)
+    return print_list(backend().every(LIST_TOOLS), TOOLS)
 
 
 @app.command(cls=RemoteCommand)

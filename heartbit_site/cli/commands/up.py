@@ -9,7 +9,7 @@ import typer
 
 from heartbit_site.base import variables
 from heartbit_site.cli.installation.startup import ensure_ready
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.address import check_port, page_url
 from heartbit_site.cli.options.queues import parse_queues
 
@@ -40,7 +40,7 @@ def up(
     port: int = PORT,
     bind: str = BIND,
     concurrency: int = CONCURRENCY,
-    queues: str = options.QUEUES,
+    queues: str = common.QUEUES,
 ) -> int:
     """Start everything here: worker, beat, web and services.
 

@@ -16,7 +16,7 @@ import typer
 
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli.installation.startup import ensure_ready
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.groups import group_without_default
 from heartbit_site.cli.options.shared import ChangeHereCommand, PrintingCommand
 from heartbit_site.cli.terminal.errors import OK, UsageError
@@ -43,10 +43,10 @@ ROLE = typer.Option(
     help="Add the person to the workspace as viewer (the default), operator, editor or admin.",
 )
 SUPERUSER = typer.Option(
-    options.OFF, "--superuser", help="Give every right in every workspace, and the fleet."
+    common.OFF, "--superuser", help="Give every right in every workspace, and the fleet."
 )
 GENERATE = typer.Option(
-    options.OFF, "--generate", "-g", help="Generate the password and print it; else ask for it."
+    common.OFF, "--generate", "-g", help="Generate the password and print it; else ask for it."
 )
 
 app = group_without_default()

@@ -7,7 +7,7 @@ import typer
 from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.cli.installation.services import kept
 from heartbit_site.cli.installation.startup import ensure_ready
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.address import check_port
 from heartbit_site.cli.terminal.errors import OK
 
@@ -23,7 +23,7 @@ def web(
     port: int = PORT,
     bind: str = BIND,
     grace: int = GRACE,
-    loglevel: options.LogLevel = options.LOG_LEVEL,
+    loglevel: common.LogLevel = common.LOG_LEVEL,
 ) -> int:
     """Serve the web pages, the admin and the API.
 

@@ -50,9 +50,6 @@ RUN: Final[Any] = typer.Argument(metavar="RUN", help="The run's id, or how it be
 ANY_RUN: Final[Any] = typer.Argument(
     None, metavar="RUN", help="The run's id, or how it begins; none: all runs."
 )
-AGENT: Final[Any] = typer.Option(
-    "orchestrator", "--agent", "-a", metavar="NAME", help="Let this agent do it."
-)
 TASK_AGENT: Final[Any] = typer.Option(
     "", "--agent", "-a", metavar="NAME", help="Let this agent do it; else the orchestrator."
 )

@@ -21,9 +21,9 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from dataclasses import is_dataclass
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import typer
 import typer.main
@@ -31,7 +31,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.cli.options import common as options
+from heartbit_site.cli.options import common
 from heartbit_site.cli.terminal.invocation import INVOCATION
 from heartbit_site.cli.terminal.output import note
 from heartbit_site.config import locate
@@ -52,30 +52,45 @@ PLACED: Final = frozenset({("users", "create")})
 WITHOUT_DATA: Final = frozenset({("config", "check")})
 
 
+@dataclass(frozen=True, slots=True)
+class OptionGroup:
+    """Options that several commands share, whose values a command takes as one.
+
+    Attributes:
+        parameters: The options as parameters of a command.
+        read: Returns what the command takes, of the parameters' values.
+    """
+
+    parameters: list[inspect.Parameter]
+    read: Callable[..., Any]
+
+
 def with_groups(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options that are fields of the dataclasses which it takes."""
+    """Give a command the options of the groups that it takes: dataclasses, and ``OptionGroup``."""
     declared = _parameters(command)
-    groups: dict[str, Any] = {
-        each.name: each.annotation for each in declared if is_dataclass(each.annotation)
-    }
-    fields = {
-        name: [each.replace(kind=each.KEYWORD_ONLY) for each in _parameters(group)]
-        for name, group in groups.items()
-    }
+    groups = {each.name: group for each in declared if (group := _group(each.annotation))}
 
     @functools.wraps(command)
     def run(**given: Any) -> int:
         made = {
-            name: groups[name](**{field.name: given.pop(field.name) for field in own})
-            for name, own in fields.items()
+            name: group.read(**{each.name: given.pop(each.name) for each in group.parameters})
+            for name, group in groups.items()
         }
         return command(**given, **made)
 
-    spread = [option for each in declared for option in fields.get(each.name, [each])]
+    spread: list[inspect.Parameter] = []
+    for each in declared:
+        spread += groups[each.name].parameters if each.name in groups else [each]
     typed: Any = run
     typed.__signature__ = inspect.Signature(spread)
     typed.__annotations__ = {each.name: each.annotation for each in spread}
     return run
+
+
+def _group(kind: Any) -> OptionGroup | None:
+    if isinstance(kind, type) and is_dataclass(kind):
+        return OptionGroup([one.replace(kind=one.KEYWORD_ONLY) for one in _parameters(kind)], kind)
+    return next((each for each in get_args(kind) if isinstance(each, OptionGroup)), None)
 
 
 def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
@@ -88,6 +103,17 @@ class PrintingCommand(TyperCommand):
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self.add("as_json")
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; a sentence about a field can name the option that was typed."""
+        INVOCATION.command = ctx.command_path
+        INVOCATION.options = {
+            str(each.name): max(each.opts, key=len)
+            if each.param_type_name == "option"
+            else str(each.metavar or each.name)
+            for each in self.params
+        }
+        return super().invoke(ctx)
 
     def add(self, *names: str) -> None:
         """Add shared options, unless the command has options of its own that are named so."""
@@ -177,7 +203,7 @@ def _shared() -> dict[str, Any]:
             expose_value=False,
         ),
         as_json: bool = typer.Option(
-            options.OFF,
+            common.OFF,
             "--json",
             help="Print JSON for machines.",
             callback=_use_json,

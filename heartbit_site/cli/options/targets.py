@@ -43,17 +43,18 @@ class TargetOptions:
         help="Keep each result as this artifact of its run; may be repeated.",
     )
 
-    def given(self, backend: Backend) -> list[dict[str, Any]]:
-        """Return the targets as the REST API takes them: webhooks by their numbers.
+    def given(self, backend: Backend) -> dict[str, Any]:
+        """Return the targets as the setting `deliver` of a body, if there are any.
 
         Raises:
             CommandError: There is no webhook of a name, or there are several.
         """
-        return [
+        targets = [
             *([{"kind": "email", "to": self.email}] if self.email else []),
             *({"kind": "webhook", "endpoint": _webhook(backend, one)} for one in self.webhook),
             *({"kind": "artifact", "name": name} for name in self.artifact),
         ]
+        return {"deliver": targets} if targets else {}
 
 
 def no_such(noun: str, name: str, names: Iterable[str]) -> CommandError:

@@ -3,7 +3,7 @@
 Usage::
 
     KEYS = Table[KeyOut]({"KEY": lambda key: key.prefix, "STATE": lambda key: key.state}, STYLES)
-    print_list(everything, KEYS, everything.keys, none="No keys yet.")
+    print_list(backend().every(LIST_KEYS), KEYS)
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from rich.text import Text
 from heartbit_site.cli.terminal.errors import OK
 from heartbit_site.cli.terminal.invocation import as_json
 from heartbit_site.cli.terminal.output import one_line, write, write_view
+from heartbit_site.contract.model import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from pydantic import BaseModel
 
@@ -38,10 +39,12 @@ class Table(Generic[Row]):
     Attributes:
         columns: The value that a row has below each title.
         styles: How a cell with exactly this text is drawn.
+        none: The sentence for a list without rows; empty: the titles alone.
     """
 
     columns: Mapping[str, Callable[[Row], object]]
     styles: Mapping[str, str] = field(default_factory=dict)
+    none: str = ""
 
     def print(self, rows: Iterable[Row]) -> None:
         """Print rows below the titles."""
@@ -74,16 +77,16 @@ class Table(Generic[Row]):
         return found
 
 
-def print_list(view: BaseModel, table: Table[Row], rows: Sequence[Row], *, none: str = "") -> int:
+def print_list(view: BaseModel, table: Table[Any], *, none: str = "") -> int:
     """Print a list as JSON or as a table; return the exit code.
 
     Args:
         view: The list as an operation answers it.
         table: The columns.
-        rows: The list's rows.
-        none: The sentence for a list without rows; empty: the titles alone.
+        none: The sentence for a list without rows; empty: the table's.
     """
-    text = "" if rows else none
+    rows = getattr(view, rows_of(type(view)))
+    text = "" if rows else none or table.none
     return print_view(view, lambda: write(text) if text else table.print(rows))
 
 

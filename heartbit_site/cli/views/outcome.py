@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from heartbit_site.base.queues import serve_command
+from heartbit_site.base.queues import without_worker
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.terminal import errors
 from heartbit_site.cli.terminal.invocation import as_json
@@ -74,7 +74,4 @@ def past(run: RunSummaryOut) -> str:
 def warn_without_worker(run: RunDetailOut) -> None:
     """Say so when a run waits for workers that are not there."""
     if run.status in LIVE and not run.has_worker:
-        note(
-            f"No worker serves the queue {run.queue} now, so the run waits: "
-            f"`{serve_command(run.queue)}` starts one."
-        )
+        note(without_worker(run.queue))
