@@ -20,7 +20,7 @@ from agents.errors import InvalidEditError, RunStateError
 from agents.journal.events import RunForked, RunSteered, encode
 from agents.limits.quotas import raise_if_exceeded
 from agents.live.changes import notify_on_commit
-from agents.loop.history import find_turn, is_final, last_seq_of_turn
+from agents.loop.history import find_turn, is_final, last_seq_of_step, last_seq_of_turn
 from agents.models import RecalledMemory
 from agents.output import respond
 from agents.reads.agents import find_agent
@@ -248,18 +248,21 @@ def _plan(source: Run, past: RunHistory, number: int, edits: Edits, version: Age
 def _once_more(
     source: Run, past: RunHistory, number: int, edits: Edits, version: AgentVersion
 ) -> _Plan:
-    """Plan a run of a kind without turns from its beginning, with other input if edited."""
-    if number:
-        find_turn(past.journal, number)  # refuses every number
+    """Plan a run of another kind than an agent's, from a step of it or from its beginning.
+
+    From the beginning it may take other input.
+    """
+    cut = last_seq_of_step(past.journal, number)
     is_call = source.kind == RunKind.TOOL_CALL
-    said = {*edits.said()} - {"version", *(("call", "arguments") if is_call else ("task",))}
+    inputs = () if number else ("call", "arguments") if is_call else ("task",)
+    said = {*edits.said()} - {"version", *inputs}
     if said or edits.call not in ("", "0.0"):
         raise InvalidEditError(
-            f"The run's kind is {source.kind}: a fork of it takes another version, or "
-            f"{'other arguments for its call 0.0' if is_call else 'another task'}."
+            f"The run's kind is {source.kind}: a fork of it takes another version, or, from its "
+            f"beginning, {'other arguments for its call 0.0' if is_call else 'another task'}."
         )
     if edits.arguments is None:
-        return _Plan(1)
+        return _Plan(cut)
     payload = past.payloads[1]
     name = payload["call"]["name"]
     _check_arguments(name, edits.arguments, version, is_child=source.parent_id is not None)

@@ -21,6 +21,7 @@ from agents.journal.events import (
     ToolFinished,
 )
 from agents.loop.agent_state import AgentState
+from agents.loop.kinds import state_of
 from heartbit_site.base.errors import ConflictError, NotFoundError
 
 if TYPE_CHECKING:
@@ -88,12 +89,16 @@ def find_turn(journal: Sequence[RecordedEvent], number: int) -> Turn:
     """
     kind = kind_of(journal)
     if kind != "agent":
-        raise TurnNotFoundError(f"The run's kind is {kind}: only an agent's run has turns.")
+        raise _without_turns(kind)
     found = turns(journal)
     if not 1 <= number <= len(found):
         there = f"1 to {len(found)}" if found else "none yet"
         raise TurnNotFoundError(f"The run has no turn {number}; its turns are: {there}.")
     return found[number - 1]
+
+
+def _without_turns(kind: str) -> TurnNotFoundError:
+    return TurnNotFoundError(f"The run's kind is {kind}: only an agent's run has turns.")
 
 
 def kind_of(journal: Sequence[RecordedEvent]) -> str:
@@ -116,6 +121,31 @@ def replay_to(
     for recorded in journal[:seq]:
         state.fold(recorded)
     return state
+
+
+def last_seq_of_step(journal: Sequence[RecordedEvent], number: int) -> int:
+    """Return the last event of a step, which is a turn if the run's kind is an agent; 0: the task.
+
+    Raises:
+        TurnNotFoundError: The run has no such step.
+        TurnOpenError: A call of the turn has no result.
+    """
+    kind = kind_of(journal)
+    if kind == "agent" or number == 0:
+        return last_seq_of_turn(journal, number)
+    state, ends = state_of(kind).begin(()), []
+    for recorded in journal:
+        before = state.step
+        state.fold(recorded)
+        if state.step > before:
+            ends.append(recorded.seq)
+    if not ends:
+        raise _without_turns(kind)
+    if not 1 <= number <= len(ends):
+        raise TurnNotFoundError(
+            f"The run has no step {number}; its finished steps are: 1 to {len(ends)}."
+        )
+    return ends[number - 1]
 
 
 def last_seq_of_turn(journal: Sequence[RecordedEvent], number: int) -> int:

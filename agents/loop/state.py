@@ -187,6 +187,11 @@ class RunState(Fold):
             self.children.pop(key, None)
 
     @property
+    def step(self) -> int:
+        """Number of finished steps; a run of the kind can be forked after each of them."""
+        return 0
+
+    @property
     def used_tokens(self) -> int:
         """Tokens of the run and its ended sub-agents, input and output."""
         return self.input_tokens + self.output_tokens + self.team_tokens

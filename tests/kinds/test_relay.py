@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from agents.choices import RunKind, RunStatus
-from agents.live.view import RunView
-from agents.models import Agent, AgentVersion, Run
+import pytest
+
+from agents.actions.fork_run import Edits, fork_run
+from agents.choices import Placement, RunKind, RunStatus
+from agents.errors import InvalidEditError
+from agents.live.follow import wait_for_end
+from agents.live.tree_view import TreeView
+from agents.live.updates import EventUpdate, RunUpdate
+from agents.loop import checkpoint
+from agents.loop.history import TurnNotFoundError
+from agents.models import Agent, AgentVersion
 from agents.runs.history import load_history
 from heartbit_site.base import orm
-from tests.kinds.relay.agent_tools import KIND
-from tests.kinds.test_echo import publish_echo, types
+from tests.kinds.relay.agent_tools import KIND, RelayState
+from tests.kinds.test_echo import ADA, publish_echo, types
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from uuid import UUID
 
     from heartbit_site.base.models import Workspace
     from tests.runtime.conftest import Studio
@@ -96,10 +106,45 @@ async def test_its_view_shows_whom_it_waits_for(studio: Studio) -> None:
 
     await orm.run_in_thread(team)
     run = await studio.run("hello", agent="relay", model="")
-    journal = (await orm.run_in_thread(lambda: load_history(run))).journal
-    view, doing = RunView(run.pk, None, run.agent, run.task), []
-    for recorded in journal:
-        view.fold(recorded)
+    tree, doing = TreeView(), []
+    tree.apply(RunUpdate(run))
+    view = tree.runs[run.pk]
+    for recorded in (await orm.run_in_thread(lambda: load_history(run))).journal:
+        tree.apply(EventUpdate(run.pk, recorded))
         doing.append(view.snapshot()["run"]["doing"])
-    assert "Waits for parrot" in doing
-    assert await orm.run_in_thread(lambda: Run.objects.filter(parent=run).count()) == 1
+    assert doing == ["Queued", "Works", "Waits for parrot", "Queued again", "Works", ""]
+    notes = [part for name, part in view.snapshot().items() if name.startswith("note ")]
+    assert [note["title"] for note in notes] == ["Waits for parrot"]
+
+
+async def test_it_is_forked_after_a_stage_whose_runs_are_not_repeated(studio: Studio) -> None:
+    def team() -> None:
+        change(publish_echo(studio.workspace), says="Again:")
+        child = {"agent": "parrot", "task": "{}"}
+        publish_relay(studio.workspace, [child], [child], [child])
+
+    await orm.run_in_thread(team)
+    run = await studio.run("hello", agent="relay", model="")
+    assert run.output == "Again: Again: Again: hello"
+    with pytest.raises(TurnNotFoundError, match="no step 4; its finished steps are: 1 to 3"):
+        await orm.run_in_thread(lambda: fork_run(run, 4, by=ADA))
+    with pytest.raises(InvalidEditError, match="from its beginning, another task"):
+        await orm.run_in_thread(lambda: fork_run(run, 2, edits=Edits(task="Other."), by=ADA))
+
+    def fork() -> UUID:
+        parrot = Agent.objects.get(workspace=studio.workspace, name="parrot")
+        parrot.current_version = parrot.versions.get(number=1)
+        parrot.save()
+        return fork_run(run, 2, by=ADA, home=Placement.LOCAL)
+
+    forked_id = await orm.run_in_thread(fork)
+    studio.host.execute(forked_id)
+    forked = await wait_for_end(forked_id, studio.host.window)
+    assert (forked.kind, forked.output) == (KIND, "Echo: Again: Again: hello")
+    assert await orm.run_in_thread(forked.children.count) == 1, "the last stage alone"
+
+
+async def test_its_state_outlasts_a_checkpoint() -> None:
+    state = RelayState(said=["One.", "Two."])
+    stored = json.loads(json.dumps(checkpoint.encode(KIND, state)))
+    assert checkpoint.decode(KIND, stored) == state

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from agents.journal.events import RunSucceeded, WaitResolved
+from agents.journal.events import ChildStarted, RunSucceeded, WaitResolved
 from agents.journal.folding import folds
+from agents.live.kinds import VIEWS
+from agents.live.view import RunView
 from agents.loop.kinds import STATES
 from agents.loop.ports import PendingChildren
 from agents.loop.state import RunState
@@ -36,12 +38,24 @@ class RelayState(RunState):
 
     said: list[str] = field(default_factory=list)
 
+    @property
+    def step(self) -> int:
+        """Number of stages that have ended."""
+        return len(self.said)
+
     @folds(WaitResolved)
     def _close_stage(self, _: WaitResolved) -> None:
         if all(key in self.resolved for key in self.children):
             outcomes = [self.resolved[key].value for key in self.children]
             self.said.append(" ".join(str(value.get("output")) for value in outcomes))
             self._forget(*tuple(self.children))
+
+
+@dataclass(slots=True)
+class RelayView(RunView):
+    """View of a relay, with a note for each run that it starts."""
+
+    NOTES = (*RunView.NOTES, ChildStarted)
 
 
 def read(_version_id: int, _agent_id: int, _name: str, snapshot: Mapping[str, Any]) -> Stages:
@@ -85,3 +99,4 @@ async def build(active: ActiveRun, sources: EngineDependencies) -> RelayEngine:
 
 ENGINES[KIND] = build
 STATES[KIND] = RelayState
+VIEWS[KIND] = RelayView
