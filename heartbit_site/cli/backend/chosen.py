@@ -2,7 +2,7 @@
 
 ::
 
-    channel = backend().call(CHANGE_CHANNEL, body=ChannelChangeIn(enabled=False), channel_id=7)
+    agent = backend().call(START_AGENT, name="writer")
     channels = backend().every(LIST_CHANNELS).channels
 """
 
