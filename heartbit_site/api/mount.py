@@ -14,6 +14,11 @@ from heartbit_site.api import errors
 from heartbit_site.api.endpoints import PendingResponse, router_for
 from heartbit_site.api.json_parser import UntrustedParser
 from heartbit_site.api.openapi_schema import DescribedAPI
+from heartbit_site.api.query_parameters import (
+    UnknownParameterError,
+    parameters_by_route,
+    refuse_unknown_parameters,
+)
 from heartbit_site.api.routes import artifact_files, events, health, inbound, workspaces
 from heartbit_site.base import orm
 from heartbit_site.contract.operation import noun_modules
@@ -23,6 +28,8 @@ if TYPE_CHECKING:
 
     from django.http import HttpRequest
     from django.http.response import HttpResponseBase
+
+    from heartbit_site.api.query_parameters import Parameters
 
 NAMESPACE = "api-v1"
 #: The nouns of the contract, and what is no JSON or needs no caller.
@@ -54,16 +61,24 @@ async def nothing_here(request: HttpRequest) -> HttpResponseBase:
     )
 
 
-def on_loop(view: Callable[..., Any]) -> Callable[..., Any]:
+def on_loop(view: Callable[..., Any], parameters: Parameters) -> Callable[..., Any]:
     """Return ninja's view for the loop: authentication, checks and operation take one thread.
 
-    A wrong method is answered with problem details.
+    A wrong method, or an unknown query parameter, is answered with problem details.
+
+    Args:
+        view: The view.
+        parameters: The query parameters of each of its methods.
     """
     is_async = inspect.iscoroutinefunction(view)
 
     @wraps(view)
     async def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         response: HttpResponseBase
+        try:
+            refuse_unknown_parameters(request, parameters)
+        except UnknownParameterError as error:
+            return errors.heartbit_error(request, error)
         if is_async:
             response = await view(request, *args, **kwargs)
         else:
@@ -100,10 +115,12 @@ async def _completed(request: HttpRequest, response: PendingResponse) -> HttpRes
 def _patterns() -> list[URLPattern]:
     mounted: list[Any] = api.urls[0]
     described = {"openapi-json", "openapi-view"}
+    parameters = parameters_by_route(ROUTERS)
     found = []
     for pattern in mounted:
         view: Any = nothing_here if pattern.name == "api-root" else pattern.callback
-        wrapped = on_loop(view) if pattern.name not in described else view
+        known = parameters.get(str(pattern.pattern), {})
+        wrapped = on_loop(view, known) if pattern.name not in described else view
         found.append(URLPattern(pattern.pattern, wrapped, pattern.default_args, pattern.name))
     return found
 

@@ -35,6 +35,7 @@ from heartbit_site.config.sections import OrchestratorSection
 from scheduling.actions.set_schedule import change_schedule, create_schedule
 from scheduling.models import Schedule
 from scheduling.querysets import database_now
+from scheduling.spec import SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,6 +51,7 @@ class ScheduleChanges:
     Attributes:
         created: New schedules.
         updated: Schedules with changes.
+        fields: Settings that changed, by the names of the updated schedules.
         unchanged: Schedules without changes.
         over: Single times in the past, which were not created.
         paused: Schedules that the file does not have; only when pruning.
@@ -57,6 +59,7 @@ class ScheduleChanges:
 
     created: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unchanged: tuple[str, ...] = ()
     over: tuple[str, ...] = ()
     paused: tuple[str, ...] = ()
@@ -262,29 +265,40 @@ def _write_schedules(
         ConfigurationError: A schedule cannot be stored.
     """
     done: dict[str, list[str]] = {"created": [], "updated": [], "unchanged": [], "over": []}
+    fields = {}
     for setting in settings:
         try:
-            done[_write_schedule(workspace, setting, by)].append(setting.name)
+            result, changed = _write_schedule(workspace, setting, by)
         except HeartbitError as error:
             raise ConfigurationError(f"The schedule {setting.name!r}: {error}") from error
+        done[result].append(setting.name)
+        if changed:
+            fields[setting.name] = changed
     paused = _pause_others(workspace, [setting.name for setting in settings], by) if prune else []
     return ScheduleChanges(
-        **{name: tuple(names) for name, names in done.items()}, paused=tuple(paused)
+        **{name: tuple(names) for name, names in done.items()},
+        fields=fields,
+        paused=tuple(paused),
     )
 
 
-def _write_schedule(workspace: Workspace, setting: ScheduleSpec, by: Actor) -> str:
-    """Write one schedule; return the name of its list in ``ScheduleChanges``."""
-    row = Schedule.objects.filter(workspace=workspace, name=setting.name).first()
+def _write_schedule(
+    workspace: Workspace, setting: ScheduleSpec, by: Actor
+) -> tuple[str, tuple[str, ...]]:
+    """Write one schedule; return the name of its list in ``ScheduleChanges``, and what changed."""
+    rows = Schedule.objects.filter(workspace=workspace, name=setting.name)
+    row = rows.select_related("agent").first()
     if row is None and _is_over(setting):
-        return "over"
+        return "over", ()
     unsaid = {"begins_at"} if setting.begins_at is None else set()  # it begins now, or as it did
-    given = setting.model_dump(exclude=unsaid)
     if row is None:
-        create_schedule(workspace, given, by=by)
-        return "created"
-    changed = change_schedule(row, given, by=by)
-    return "unchanged" if changed.updated_at == row.updated_at else "updated"
+        create_schedule(workspace, setting.model_dump(exclude=unsaid), by=by)
+        return "created", ()
+    if "enabled" not in setting.model_fields_set:
+        unsaid.add("enabled")  # a schedule that somebody paused stays so
+    written = change_schedule(row, setting.model_dump(exclude=unsaid), by=by)
+    changed = tuple(audit.changes(row, written, ("agent", *SETTINGS)))
+    return "updated" if changed else "unchanged", changed
 
 
 def _is_over(setting: ScheduleSpec) -> bool:

@@ -26,6 +26,7 @@ from heartbit_site.config.read import parse
 from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.toml_text import value
 from scheduling.actions.save_schedule import save_schedule
+from scheduling.actions.set_schedule import change_schedule
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
 from scheduling.spec import SETTINGS, ScheduleSpec
@@ -224,7 +225,7 @@ def test_given_schedules_then_they_are_made_once_and_changed_by_name(
     assert again.schedules == ScheduleChanges(unchanged=("s s",))
     assert row(workspace).updated_at == made.updated_at
     changed = import_config(workspace, parse(FILE.replace("0 9", "0 10")), by=by)
-    assert changed.schedules == ScheduleChanges(updated=("s s",))
+    assert changed.schedules == ScheduleChanges(updated=("s s",), fields={"s s": ("cron",)})
     after = row(workspace)
     assert (after.pk, after.cron, after.begins_at) == (made.pk, "0 10 * * MON", made.begins_at)
     entries = AuditEntry.objects.filter(chain=workspace.pk, action__startswith="schedule.")
@@ -255,7 +256,23 @@ def test_given_what_the_file_does_not_name_then_pruning_pauses_it_and_nothing_el
     assert import_config(workspace, parse(A), prune=True).schedules.paused == ("s s",)
     assert (row(workspace).enabled, row(workspace, "a: reminder").enabled) == (False, True)
     assert import_config(workspace, parse(A), prune=True).schedules.paused == ()
-    assert import_config(workspace, parse(FILE)).schedules.updated == ("s s",)
+    assert import_config(workspace, parse(FILE)).schedules.fields == {"s s": ("deliver",)}
+    assert not row(workspace).enabled
+
+
+def test_given_a_paused_schedule_then_only_a_file_that_names_enabled_switches_it_on(
+    empty: Callable[[], Workspace],
+) -> None:
+    workspace = empty()
+    import_config(workspace, parse(FILE))
+    change_schedule(row(workspace), {"enabled": False}, by=SYSTEM)
+    unsaid = import_config(workspace, parse(FILE))
+    assert (unsaid.schedules.unchanged, row(workspace).enabled) == (("s s",), False)
+    file = parse(FILE.replace("0 9", "0 10") + "enabled = true")
+    expected = {"s s": ("cron", "enabled")}
+    assert import_config(workspace, file, dry_run=True).schedules.fields == expected
+    assert not row(workspace).enabled
+    assert import_config(workspace, file).schedules.fields == expected
     assert row(workspace).enabled
 
 

@@ -29,7 +29,7 @@ from heartbit_site.config.locate import NAME, find
 from heartbit_site.environment import read
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agents.definitions.spec import AgentSpec
     from heartbit_site.base.models import Workspace
@@ -159,15 +159,14 @@ def _confirm(losses: Sequence[str]) -> None:
 
 
 def _print_changes(changes: Changes) -> None:
-    updated = [f"{name} ({', '.join(changes.fields[name])})" for name in changes.updated]
     rows = [
         ("created", changes.created),
-        ("updated", updated),
+        ("updated", _with_fields(changes.updated, changes.fields)),
         ("published again", changes.republished),
         ("unchanged", changes.unchanged),
         ("stopped", changes.disabled),
         ("new schedules", changes.schedules.created),
-        ("changed schedules", changes.schedules.updated),
+        ("changed schedules", _with_fields(changes.schedules.updated, changes.schedules.fields)),
         ("same schedules", changes.schedules.unchanged),
         ("paused schedules", changes.schedules.paused),
         ("new MCP servers", changes.mcp_servers.created),
@@ -182,6 +181,10 @@ def _print_changes(changes: Changes) -> None:
     write("\n".join(lines or ["The file says nothing to import."]))
     for sentence in changes.notes:
         note(sentence)
+
+
+def _with_fields(names: Sequence[str], fields: Mapping[str, Sequence[str]]) -> list[str]:
+    return [f"{name} ({', '.join(fields[name])})" for name in names]
 
 
 def _found(file: Path | None, config: Path | None) -> Path:

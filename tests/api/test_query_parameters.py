@@ -1,0 +1,39 @@
+"""Query parameters that an operation does not have are refused: they would be ignored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.api.server import Caller
+
+
+@pytest.mark.parametrize(
+    ("address", "sentence"),
+    [
+        ("/runs?stauts=failed", "There is no parameter stauts: did you mean status?"),
+        ("/runs?limit=1&x=1", "There is no parameter x: /api/v1/docs lists them."),
+        ("/agents/writer?version=1", "There is no parameter version: /api/v1/docs lists them."),
+        ("/health?probe=1", "There is no parameter probe: /api/v1/docs lists them."),
+        ("/health?workspace=a", "There is no parameter workspace: /api/v1/docs lists them."),
+        ("/runs/0/files/content?pth=a", "There is no parameter pth: did you mean path?"),
+        ("/runs/0/events?folow=false", "There is no parameter folow: did you mean follow?"),
+    ],
+)
+def test_given_an_unknown_parameter_then_it_is_named(
+    caller: Caller, address: str, sentence: str
+) -> None:
+    refused = caller.http.get(address)
+    assert (refused.status_code, refused.json()["code"]) == (422, "unknown_parameter")
+    assert refused.json()["detail"] == sentence
+
+
+def test_given_the_parameters_of_an_operation_and_the_workspace_then_they_are_taken(
+    caller: Caller,
+) -> None:
+    found = caller.get("/runs", status="failed", limit=1, workspace="a")
+    assert found.json()["runs"] == []
+    assert caller.http.post("/runs?task=a", json={"task": "t"}).status_code == 422
+    assert caller.http.get("/agents?workspace=a").status_code == 200
