@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from agents.actions.create_deliveries import create_deliveries
-from agents.actions.post_message import post_message, start_conversation
-from agents.actions.start_run import start_run
-from agents.actions.start_tool_call import start_tool_call
+from agents.actions.admit import admit
+from agents.actions.run_request import RunRequest, call_of
+from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy
 from agents.delivery.targets import read_targets
 from agents.models import Conversation, Run
@@ -84,61 +83,39 @@ def start_firing(
 
 
 def _start(schedule: Schedule, slot: datetime, key: str | None) -> UUID:
-    # To the microsecond: a manual run in the same second is not the occurrence's run.
-    name = key or InternalKey(f"schedule:{schedule.pk}:{slot.astimezone(UTC).isoformat()}")
-    by = Actor(f"{BY_SCHEDULE}{schedule.name}", "system")
-    match schedule.task_type:
-        case TaskType.MESSAGE:
-            run_id = _post(schedule, _task(schedule, slot), name, by)
-        case TaskType.TOOL_CALL:
-            run_id = start_tool_call(
-                schedule.workspace,
-                schedule.tool,
-                schedule.arguments,
-                agent=schedule.agent.name,
-                idempotency_key=name,
-                approve=schedule.require_approval,
-                by=by,
-                hops=schedule.hops,
-            )
-        case _:
-            run_id = start_run(
-                schedule.workspace,
-                _task(schedule, slot),
-                agent=schedule.agent.name,
-                idempotency_key=name,
-                approve=schedule.require_approval,
-                by=by,
-                hops=schedule.hops,
-            )
-    # A target that is gone, such as a removed webhook, fails its delivery and not the run.
-    create_deliveries(run_id, schedule.workspace, read_targets(schedule.deliver))
-    return run_id
-
-
-def _post(schedule: Schedule, text: str, key: str | InternalKey, by: Actor) -> UUID:
-    """Post the task on the schedule's conversation, which the first firing creates."""
-    conversation = None
-    if schedule.conversation_id is not None:
-        rows = Conversation.objects.select_related("workspace")
-        conversation = rows.filter(pk=schedule.conversation_id).first()
-    if conversation is None:
-        conversation = start_conversation(
-            schedule.workspace, agent=schedule.agent.name, title=schedule.name
-        )
-        schedule.conversation_id = conversation.pk
-        schedule.save(update_fields=["conversation_id"])
-    posted = post_message(
-        conversation,
-        text,
-        by=by,
-        idempotency_key=key,
+    is_call = schedule.task_type == TaskType.TOOL_CALL
+    request = RunRequest(
+        schedule.workspace,
+        "" if is_call else _task(schedule, slot),
+        agent=schedule.agent.name,
+        call=call_of(schedule.tool, schedule.arguments) if is_call else None,
+        conversation=_thread(schedule) if schedule.task_type == TaskType.MESSAGE else None,
         # A run of its own: a steered run would deliver to its own recipients.
         busy_policy=BusyPolicy.QUEUE,
         approve=schedule.require_approval,
         hops=schedule.hops,
+        # To the microsecond: a manual run in the same second is not the occurrence's run.
+        idempotency_key=key
+        or InternalKey(f"schedule:{schedule.pk}:{slot.astimezone(UTC).isoformat()}"),
+        by=Actor(f"{BY_SCHEDULE}{schedule.name}", "system"),
+        # A target that is gone, such as a removed webhook, fails its delivery and not the run.
+        deliveries=read_targets(schedule.deliver),
     )
-    return posted.run_id
+    return admit(request).run_id
+
+
+def _thread(schedule: Schedule) -> Conversation:
+    """Return the schedule's conversation, which the first firing creates."""
+    found = None
+    if schedule.conversation_id is not None:
+        found = Conversation.objects.filter(pk=schedule.conversation_id).first()
+    if found is None:
+        found = start_conversation(
+            schedule.workspace, agent=schedule.agent.name, title=schedule.name
+        )
+        schedule.conversation_id = found.pk
+        schedule.save(update_fields=["conversation_id"])
+    return found
 
 
 def _task(schedule: Schedule, slot: datetime) -> str:

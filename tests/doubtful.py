@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from django.db import connection
 from django.db.models.functions import Now
 
-from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.journal.events import Event, ModelAnswered, OutcomeRequested, ToolStarted, encode
 from agents.llm.messages import AssistantMessage, Usage
 from agents.llm.messages import ToolCall as Asked
 from agents.models import Run, ToolCall, WorkerHeartbeat
 from agents.runs.claims import GENERATION
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from uuid import UUID

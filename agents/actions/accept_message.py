@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.utils import timezone
 
-from agents.actions.create_deliveries import create_deliveries
-from agents.actions.post_message import post_message, start_conversation
+from agents.actions.admit import admit
+from agents.actions.run_request import RunRequest
+from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy, InboundStatus
 from agents.delivery.targets import read_targets
 from agents.errors import ChannelClosedError, MessageTooLongError, TooManyMessagesError
@@ -80,16 +81,18 @@ def accept_message(channel: Channel, message: Inbound) -> Accepted:
     conversation = conversation_of(channel, message) or start_conversation(
         channel.workspace, agent=channel.agent, title=message.title[:_MOST_OF_TITLE]
     )
-    posted = post_message(
-        conversation,
-        message.text,
-        by=Actor(f"{BY_CHANNEL}{channel.name}", "api"),
-        busy_policy=BusyPolicy.QUEUE,
-        approve=channel.approve,
-    )
-    targets = read_targets(channel.deliver)
     reply = (message.reply,) if message.reply is not None else ()
-    create_deliveries(posted.run_id, channel.workspace, (*targets, *reply))
+    posted = admit(
+        RunRequest(
+            channel.workspace,
+            message.text,
+            conversation=conversation,
+            busy_policy=BusyPolicy.QUEUE,
+            approve=channel.approve,
+            by=Actor(f"{BY_CHANNEL}{channel.name}", "api"),
+            deliveries=(*read_targets(channel.deliver), *reply),
+        )
+    )
     InboundMessage.objects.create(
         channel=channel,
         external_id=message.external_id,

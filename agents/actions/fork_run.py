@@ -12,28 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
+from agents.actions.admit import Admitted, admit
 from agents.actions.refuse_reader import refuse_reader
-from agents.actions.start_tool_call import describe_call
-from agents.actions.wake_run import wake_queue
+from agents.actions.run_request import Fork, RunRequest, describe_call
 from agents.choices import Placement, RunKind
-from agents.errors import InvalidEditError, RunStateError
-from agents.journal.events import RunForked, RunSteered, encode
-from agents.limits.quotas import raise_if_exceeded
-from agents.live.changes import notify_on_commit
+from agents.errors import InvalidEditError
+from agents.journal.events import RunForked, RunSteered
 from agents.loop.history import find_turn, is_final, last_seq_of_step, last_seq_of_turn
 from agents.models import RecalledMemory
 from agents.output import respond
-from agents.reads.agents import find_agent
 from agents.reads.versions import definition_of, find_version
 from agents.runs.history import load_history
-from agents.runs.idempotency_keys import stored_key
 from agents.runs.run_audit import record_of_run
-from agents.runtime.providers.preflight import has_obstacle, raise_if_not_ready
 from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.ids import new_id
-from heartbit_site.base.query import fetch_one
 from heartbit_site.base.untrusted import clean_text
 from tools.calls import call_parsing
 from tools.calls.result import ToolResult
@@ -99,7 +92,7 @@ def fork_run(
     by: Actor = NOBODY,
     home: Placement = Placement.FLEET,
     idempotency_key: str | None = None,
-) -> UUID:
+) -> Admitted:
     """Start a run that continues from the end of a turn of another run, whatever state that is in.
 
     Args:
@@ -110,28 +103,19 @@ def fork_run(
         home: Placement of the run: fleet or local.
         idempotency_key: Repeating the key in the same workspace returns the same run.
 
-    Returns:
-        The new run's id.
-
     Raises:
         TurnNotFoundError: The source has no such turn.
         TurnOpenError: A call of the turn has no result, and none is replaced.
         InvalidEditError: The edits contradict each other, or do not fit the call.
         VersionNotFoundError: The agent has no such version.
-        ReservedKeyError: The idempotency key begins with a prefix reserved for Heartbit.
         ForkRefusedError: The turn ended the source, and no edit adds anything.
         ForbiddenError: The source has recalled memories that the owner may not read.
-        AgentNotFoundError: The agent is stopped.
-        HaltedError: The workspace or the installation is stopped.
-        QuotaExceededError: The workspace or the agent has reached a run quota.
-        ModelUnreachableError: No model that the agent may ask answers.
-        NoSandboxError: The agent runs code, and there is no sandbox where it would run.
+        HeartbitError: As for ``admit``.
     """
-    made, is_new = accept_fork(
-        source, turn, edits=edits, by=by, home=home, idempotency_key=idempotency_key
-    )
-    if is_new:
-        record_of_run(by, "fork", source, run=str(made), turn=turn, edits=sorted(edits.said()))
+    made = accept_fork(source, turn, edits=edits, by=by, home=home, idempotency_key=idempotency_key)
+    if made.is_new:
+        said = sorted(edits.said())
+        record_of_run(by, "fork", source, run=str(made.run_id), turn=turn, edits=said)
     return made
 
 
@@ -143,53 +127,31 @@ def accept_fork(
     by: Actor = NOBODY,
     home: Placement = Placement.FLEET,
     idempotency_key: str | None = None,
-) -> tuple[UUID, bool]:
-    """Fork without an audit entry, which the caller writes; return the run's id and True if new."""
+) -> Admitted:
+    """Fork without an audit entry, which the caller writes."""
     edits = _cleaned(edits)
     version = find_version(source.version.agent, edits.version) if edits.version else None
     if turn:  # else nothing but the task is copied
         refuse_reader(source, by)
     past = load_history(source)
     plan = _plan(source, past, turn, edits, version or source.version)
-    forked = RunForked(str(source.pk), plan.cut, turn, edits.said(), by.name)
-    events: list[Event] = [forked]
+    events: list[Event] = [RunForked(str(source.pk), plan.cut, turn, edits.said(), by.name)]
     if edits.message:
         events.append(RunSteered(edits.message, by.name))
-    key = stored_key(idempotency_key)
-    if source.kind == RunKind.AGENT and has_obstacle(source.workspace_id, home):
-        raise_if_not_ready(source.version.agent, "" if version else source.model, home, key=key)
-    run_id = new_id()
-    parameters = (
-        run_id,
-        source.workspace_id,
-        source.pk,
-        plan.cut,
-        version.pk if version is not None else None,
-        edits.task or plan.task or None,
-        json.dumps(plan.changed, ensure_ascii=False),
-        json.dumps([encode(event) for event in events], ensure_ascii=False),
-        home.value,
-        key,
-        by.name,
-        by.user_id,
+    made = admit(
+        RunRequest(
+            source.workspace,
+            edits.task or plan.task,
+            fork=Fork(source, plan.cut, version, plan.changed, events),
+            model="" if version else source.model,
+            home=home,
+            idempotency_key=idempotency_key,
+            by=by,
+        )
     )
-    # One statement: atomic by itself, or in the caller's block.
-    row: tuple[UUID, str, bool] | None = fetch_one(
-        "SELECT * FROM heartbit_fork(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", parameters
-    )
-    if row is None:
-        agent = source.version.agent
-        # Both raise: the agent or the workspace is stopped, or a quota is used up.
-        raise_if_exceeded(find_agent(source.workspace, agent.name, origin=agent.origin))
-        raise RunStateError(f"Run {source.pk} is gone.")
-    accepted, queue, is_new = row
-    if home is Placement.FLEET and is_new:
-        wake_queue(accepted, queue)
-    if is_new:
-        if turn:  # else the new run recalls for itself
-            _copy_memories(source, accepted)
-        notify_on_commit(source.workspace_id, "runs")
-    return accepted, is_new
+    if made.is_new and turn:  # else the new run recalls for itself
+        _copy_memories(source, made.run_id)
+    return made
 
 
 def _copy_memories(source: Run, forked: UUID) -> None:

@@ -42,6 +42,6 @@ def retry_run(run: Run, *, by: Actor, home: Placement = Placement.FLEET) -> UUID
     with transaction.atomic():
         if discarded:
             call_function("SELECT heartbit_discard(%s, %s)", [run.pk, by.name])
-        accepted, _ = accept_fork(run, 0, by=by, home=home)
+        accepted = accept_fork(run, 0, by=by, home=home).run_id
         record_of_run(by, "retry", run, run=str(accepted), discarded=discarded)
     return accepted

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from agents.actions.start_run import start_run
+from agents.actions.admit import admit
+from agents.actions.run_request import RunRequest
 from agents.messaging.addresses import Recipient, address_of, resolve_agent
 from agents.messaging.guard import hops_of, refuse_local, refuse_sub_agent
 from agents.messaging.storage import Draft, checked_text, lock_sender, save_message
@@ -49,16 +50,19 @@ def start_agent(sender: Sender, to: str, task: str, *, key: str | None = None) -
     if earlier is not None:
         return earlier
     message_id, hops, run = new_id(), hops_of(sender), sender.run
-    run_id = start_run(
-        sender.workspace,
-        as_task(str(message_id), sender.address, words),
-        agent=agent.name,
-        model=run.model_override if run is not None else "",
-        priority=run.priority if run is not None else 0,
-        origin=sender.origin,
-        approve=run is not None and run.approve,
-        by=sender.by or Actor(sender.address, "system"),
+    admitted = admit(
+        RunRequest(
+            sender.workspace,
+            as_task(str(message_id), sender.address, words),
+            agent=agent.name,
+            origin=sender.origin,
+            model=run.model_override if run is not None else "",
+            priority=run.priority if run is not None else 0,
+            approve=run is not None and run.approve,
+            by=sender.by or Actor(sender.address, "system"),
+        )
     )
+    run_id = admitted.run_id
     draft = Draft(
         MessageKind.TASK, words, Recipient(address_of(agent)), hops, run_id=run_id, id=message_id
     )

@@ -9,8 +9,9 @@ from django.contrib.admin.utils import flatten
 from django.db import transaction
 from django.shortcuts import redirect
 
+from agents.actions.admit import admit
+from agents.actions.run_request import RunRequest
 from agents.actions.save_agent import change_agent, create_agent
-from agents.actions.start_run import start_run
 from agents.admin import strategy_form
 from agents.admin.agent_list import AgentList
 from agents.admin.bindings import ToolBindingFormSet
@@ -156,7 +157,7 @@ class AgentAdmin(VerbAdmin[Agent], FromTemplates, AgentList):
         """Start a run and go to its page."""
         asked = form.cleaned_data
         with transaction.atomic():
-            run = start_run(
+            wanted = RunRequest(
                 agent.workspace,
                 asked["task"],
                 agent=agent.name,
@@ -164,6 +165,7 @@ class AgentAdmin(VerbAdmin[Agent], FromTemplates, AgentList):
                 approve=asked["approve"],
                 by=actor_of(request),
             )
+            run = admit(wanted).run_id
             self.note(request, "start_run", agent, {"run": str(run)})
         return run_url(agent.workspace, run)
 

@@ -14,9 +14,10 @@ from django.urls import reverse
 from django.utils.html import format_html_join
 from unfold.widgets import UnfoldAdminSelectWidget
 
+from agents.actions.admit import admit
 from agents.actions.pause_work import pause_work
 from agents.actions.resume_work import resume_work
-from agents.actions.start_tool_call import start_tool_call
+from agents.actions.run_request import RunRequest, call_of
 from agents.admin.json_fields import JSONObjectText, json_widget
 from agents.admin.links import run_url
 from agents.admin.schema_words import argument_rows
@@ -259,14 +260,9 @@ class ToolAdmin(ReadOnlyAdmin[CatalogueTool]):
     def try_tool(self, request: HttpRequest, row: CatalogueTool, form: Any) -> str:
         """Call the tool as an agent that has it, and open the run."""
         agent: Agent = form.cleaned_data["agent"]
-        run_id = start_tool_call(
-            agent.workspace,
-            row.name,
-            form.cleaned_data["arguments"] or {},
-            agent=agent.name,
-            by=actor_of(request),
-        )
-        return run_url(agent.workspace, run_id)
+        call = call_of(row.name, form.cleaned_data["arguments"] or {})
+        wanted = RunRequest(agent.workspace, call=call, agent=agent.name, by=actor_of(request))
+        return run_url(agent.workspace, admit(wanted).run_id)
 
     @dialog(
         "Disable",

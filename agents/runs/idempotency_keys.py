@@ -7,8 +7,16 @@ who guesses the key of a schedule's next occurrence cannot put another run in it
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from agents.models import Run
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.query import execute
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from heartbit_site.base.models import Workspace
 
 #: How keys of Heartbit's own begin.
 RESERVED = ("schedule:", "heartbit:")
@@ -44,3 +52,15 @@ def stored_key(key: str | InternalKey | None) -> str | None:
             "own: choose another one."
         )
     return key
+
+
+def run_with(workspace: Workspace, key: str | None) -> UUID | None:
+    """Return the run that a stored key has started, if there is one.
+
+    Requests with the same key come here one after the other, until the caller's transaction ends.
+    """
+    if not key:
+        return None
+    execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, %s))", [key, workspace.pk])
+    rows = Run.objects.filter(workspace=workspace, idempotency_key=key)
+    return rows.values_list("pk", flat=True).first()

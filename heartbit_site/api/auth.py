@@ -19,7 +19,7 @@ from heartbit_site.api.rate_limit import bucket_key, rate_limiter
 from heartbit_site.base.access import Access, access_of_key, access_of_user, is_operator
 from heartbit_site.base.actions.create_api_key import authenticate_api_key
 from heartbit_site.base.errors import ForbiddenError
-from heartbit_site.base.refusals import describe_refusal
+from heartbit_site.base.rights import forbidden
 from heartbit_site.contract import operation
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class NeedsAuth(AuthBase):
         access = _access(request)
         missing = [scope for scope in self.needs.scopes if not access.allows(scope)]
         if missing and not (self.needs.either and len(missing) < len(self.needs.scopes)):
-            raise _forbidden(access, missing[0])
+            raise forbidden(access, missing[0])
         if self.needs.operator and not is_operator(access):
             raise ForbiddenError(
                 "The fleet is the installation's: use a key that a superuser or the command line "
@@ -140,13 +140,6 @@ def refuse_unknown(address: str, error: HeartbitError) -> HeartbitError:
     """
     rate_limiter().take(bucket_key(address))
     return error
-
-
-def _forbidden(access: Access, scope: str) -> ForbiddenError:
-    """Say it to a program by the scope, and to a person by their role and who can help."""
-    if access.via == "api":
-        return ForbiddenError(f"The API key does not have the scope {scope}.", scope)
-    return ForbiddenError(describe_refusal(access, scope), scope)
 
 
 def _access(request: HttpRequest) -> Access:

@@ -278,9 +278,9 @@ class Heartbit:
         try:
             # Models can be imported only now that Django is set up.
             from heartbit_site.library.execution import execute  # noqa: PLC0415
-            from heartbit_site.library.run_request import RunRequest  # noqa: PLC0415
+            from heartbit_site.library.team_request import TeamRequest  # noqa: PLC0415
 
-            request = RunRequest(
+            request = TeamRequest(
                 task=task,
                 workspace=self.workspace,
                 team=self.team,

@@ -24,7 +24,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.database_faults import is_away
 from heartbit_site.library import outcome
 from heartbit_site.library.callbacks import CallbackDispatcher, warn_of_waiting
-from heartbit_site.library.run_request import STARTER, RunRequest, create_run
+from heartbit_site.library.team_request import STARTER, TeamRequest, create_run
 from memory.providers.choice import is_in_process
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class RunExecution:
     def __init__(
         self,
         shared: SharedHost,
-        request: RunRequest,
+        request: TeamRequest,
         tell: Callable[[Update | None], None] | None = None,
     ) -> None:
         """Have a thread create the run now, before the host's loop comes to ``run``.
@@ -178,7 +178,7 @@ def _say_what_waits(run_id: UUID, said: set[int]) -> None:
 
 async def execute(
     shared: SharedHost,
-    request: RunRequest,
+    request: TeamRequest,
     callbacks: Callbacks,
     answer_type: type[BaseModel] | None,
 ) -> Result:
@@ -221,7 +221,7 @@ async def execute(
         await asyncio.gather(*both, return_exceptions=True)
 
 
-async def _unfollowed(shared: SharedHost, request: RunRequest) -> Result:
+async def _unfollowed(shared: SharedHost, request: TeamRequest) -> Result:
     execution = RunExecution(shared, request)
     playing = _begun(shared, execution)
     try:

@@ -55,7 +55,7 @@ class Team:
         lead: The orchestrator, if it was named.
         every: Settings of all agents without their own.
         response_schema: Schema of the answer of the agent that gets the task.
-        ready: Its agents' rows, once they were looked up (``run_request.create_run``).
+        ready: Its agents' rows, once they were looked up (``team_request.create_run``).
     """
 
     provider: Mapping[str, Any] = field(default_factory=dict)

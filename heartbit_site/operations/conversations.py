@@ -7,7 +7,9 @@ from typing import Annotated, Any
 from django.db import transaction
 from pydantic import Field
 
-from agents.actions import post_message as posting
+from agents.actions.admit import admit
+from agents.actions.run_request import RunRequest
+from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy
 from agents.models import Conversation, Run
 from heartbit_site.base.access import Access
@@ -44,11 +46,12 @@ class ConversationLiveError(ConflictError):
 
 def create_conversation(access: Access, body: ConversationIn) -> ConversationOut:
     """Create a conversation: the run that answers a message has the earlier ones as context."""
-    row = posting.start_conversation(
+    row = start_conversation(
         access.workspace,
         agent=body.agent,
         title=body.title,
         busy_policy=BusyPolicy(body.busy_policy),
+        by=starter_of(access),
     )
     return ConversationOut.of(row)
 
@@ -120,13 +123,14 @@ def post_message(
 ) -> PostedOut:
     """Give the agent a message; 409 when the last one is worked on and the policy is to refuse."""
     policy = body.busy_policy
-    posted = posting.post_message(
-        find_conversation(access.workspace, conversation_id, lock=True),
+    request = RunRequest(
+        access.workspace,
         body.text,
-        by=starter_of(access),
-        model=body.model,
-        idempotency_key=idempotency_key or None,
+        conversation=find_conversation(access.workspace, conversation_id, lock=True),
         busy_policy=None if policy is None else BusyPolicy(policy),
+        model=body.model,
         approve=body.require_approval,
+        idempotency_key=idempotency_key or None,
+        by=starter_of(access),
     )
-    return PostedOut.of(posted)
+    return PostedOut.of(admit(request))

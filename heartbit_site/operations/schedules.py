@@ -9,6 +9,7 @@ from django.db.models import OuterRef, Subquery
 from pydantic import Field
 
 from agents.delivery.targets import describe_targets
+from agents.runs.idempotency_keys import run_with, stored_key
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.preview import preview
@@ -30,7 +31,6 @@ from heartbit_site.contract.schedules import (
     SchedulesOut,
     ScheduleSummaryOut,
 )
-from heartbit_site.operations.idempotency import run_with
 from heartbit_site.operations.paging import list_page, page, with_beginning
 from scheduling.actions.backfill_schedule import backfill_schedule as backfill
 from scheduling.actions.remove_schedule import remove_schedule as remove
@@ -115,7 +115,7 @@ def run_schedule(
 
     200 instead of 201 when the idempotency key had been used before.
     """
-    key = idempotency_key or None
+    key = stored_key(idempotency_key or None)
     row = find_schedule(access.workspace, schedule)
     done = run_with(access.workspace, key)
     if done is not None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.actions.start_tool_call import start_tool_call
+from agents.actions.admit import admit
+from agents.actions.run_request import RunRequest, call_of
 from agents.errors import UnknownToolError
 from agents.limits.pauses import stopped_tools
 from agents.reads.tool_usage import ToolUsage, tool_usage
@@ -51,15 +52,14 @@ def try_tool(access: Access, tool: Word, body: ToolTrialIn) -> RunDetailOut:
     The call is a run of its own, with a journal: `GET /runs/{run_id}/result?wait=60` waits for it.
     """
     spec = _find(catalogue(access.workspace.pk), tool)
-    run_id = start_tool_call(
+    request = RunRequest(
         access.workspace,
-        spec.name,
-        body.arguments,
+        call=call_of(spec.name, body.arguments),
         agent=body.agent,
         approve=body.require_approval,
         by=starter_of(access),
     )
-    return detail_of_new(run_id)
+    return detail_of_new(admit(request).run_id)
 
 
 def _find(known: Mapping[str, ToolSpec], name: str) -> ToolSpec:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from typing import Annotated
-from uuid import UUID
 
 from django.db import transaction
 from pydantic import Field
 
 from agents.actions import fork_run as forking
+from agents.actions.admit import Admitted
 from agents.choices import Placement
 from agents.querysets import find_past_run, find_run
 from heartbit_site.base.access import Access
@@ -19,7 +19,6 @@ from heartbit_site.contract.operation import Answered
 from heartbit_site.contract.runs import RunDetailOut
 from heartbit_site.contract.turns import ForkIn, TurnOut, TurnsOut
 from heartbit_site.operations import paging, turn_views
-from heartbit_site.operations.idempotency import run_with
 from heartbit_site.operations.run_views import detail
 
 Number = Annotated[int, Field(ge=1, le=100_000, description="From 1.")]
@@ -53,9 +52,9 @@ def fork_run(
     effects. 200 instead of 201 when the idempotency key had been used before.
     """
     key = idempotency_key or None
-    used = run_with(access.workspace, key)
-    run = detail(find_run(access.workspace, fork(access, run_id, body, key)))
-    return run if used is None else Answered(200, run)
+    made = fork(access, run_id, body, key)
+    run = detail(find_run(access.workspace, made.run_id))
+    return run if made.is_new else Answered(200, run)
 
 
 def fork(
@@ -65,7 +64,7 @@ def fork(
     key: str | None = None,
     *,
     home: Placement = Placement.FLEET,
-) -> UUID:
+) -> Admitted:
     """Fork a run.
 
     Args:
@@ -74,9 +73,6 @@ def fork(
         body: The turn, and what is different.
         key: The idempotency key.
         home: Who may execute the new run.
-
-    Returns:
-        The new run's id.
     """
     edits = body.model_dump(exclude={"turn", "call_id", "arguments"})
     edits["call"] = body.call_id

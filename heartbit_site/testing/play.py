@@ -12,7 +12,7 @@ from heartbit_site.base.audit import Actor
 from heartbit_site.config.read import load
 from heartbit_site.library import Heartbit, shared_host
 from heartbit_site.library.execution import execute
-from heartbit_site.library.run_request import STARTER, RunRequest
+from heartbit_site.library.team_request import STARTER, TeamRequest
 from heartbit_site.testing.played_run import played
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ async def play(
         scripted, task = cassette.model(name=name), task or cassette.task
     else:
         scripted = ScriptedModel(model, name=name)
-    request = RunRequest(
+    request = TeamRequest(
         task=task,
         workspace=workspace.slug,
         team=builder.team,

@@ -11,7 +11,6 @@ import psycopg
 from django.conf import settings
 from django.db import connection, transaction
 
-from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.journal.events import (
     ApprovalRequested,
@@ -30,6 +29,7 @@ from agents.models import ToolCall as Call
 from agents.runs.claims import GENERATION
 from agents.runtime.recovery.control_session import LOCK_CLASS
 from heartbit_site.base.ids import new_id
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from uuid import UUID

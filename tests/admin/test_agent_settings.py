@@ -10,12 +10,12 @@ from django.urls import reverse
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.admin.bindings import ToolBindingForm
 from agents.admin.forms import AgentForm
 from agents.models import Agent, AgentVersion, ToolBinding
 from tests.admin import rows
 from tests.admin.forms import filled_undrawn, values
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from django.test import Client

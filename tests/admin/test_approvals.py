@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Always, approve_call, deny_call
-from agents.actions.post_message import post_message, start_conversation
+from agents.actions.start_conversation import start_conversation
 from agents.admin import queries
 from agents.models import Decision, Grant, ToolCall
 from heartbit_site.base.audit import Actor
@@ -19,6 +19,7 @@ from heartbit_site.base.models import Membership, Workspace
 from tests.admin import rows
 from tests.askers import TRIP, question
 from tests.clients import Client
+from tests.starts import post_message
 
 pytestmark = pytest.mark.django_db
 

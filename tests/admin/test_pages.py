@@ -22,11 +22,11 @@ from django_celery_beat.models import (
 
 from agents.actions.accept_message import accept_message
 from agents.actions.decide_call import Always, approve_call
-from agents.actions.post_message import post_message, start_conversation
 from agents.actions.redeliver_webhook import ping_webhook
 from agents.actions.save_skill import save_skill
 from agents.actions.save_webhook import save_webhook
 from agents.actions.send_message import send_message
+from agents.actions.start_conversation import start_conversation
 from agents.admin.decision import TONES
 from agents.admin.formatting import DELIVERY_TONES, RUN_TONES
 from agents.choices import VERDICTS, DeliveryStatus, RunStatus
@@ -55,6 +55,7 @@ from scheduling.models import Firing, Schedule
 from tests.admin import rows
 from tests.inbound.posts import channel_of
 from tests.skills.folders import skill_folder
+from tests.starts import post_message
 from tools.actions.save_credential import save_credential
 from tools.models import Credential, McpServer
 

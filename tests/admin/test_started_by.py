@@ -8,10 +8,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from agents.actions.start_run import start_run
 from agents.models import Agent, Run
 from heartbit_site.base.audit import Actor
 from tests.admin import rows
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from django.test import Client

@@ -20,14 +20,14 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 from django.urls import URLPattern, reverse
 
-from agents.actions.post_message import start_conversation
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from heartbit_site import urls
 from heartbit_site.base.models import Role
 from heartbit_site.web import urls as web_urls
 from memory.models import Passage
 from tests.admin.rich_rows import create_rich_rows
 from tests.clients import Client
+from tests.starts import start_run
 from tests.web.people import member, person
 from tools.models import McpServer
 

@@ -12,9 +12,8 @@ import httpx
 import pytest
 from django.conf import settings
 
-from agents.actions.post_message import start_conversation
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.journal.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
 from agents.models import Agent, InboundMessage, Run, RunEvent, ToolCall
@@ -31,6 +30,7 @@ from scheduling.firings import record_firing
 from scheduling.models import Schedule
 from tests.api.server import key_for
 from tests.doubtful import in_doubt
+from tests.starts import start_run
 from tests.web.matrix_world import MAKERS, agent_of
 from tests.web.people import member, session_of
 from tests.web.waiting_calls import unserved

@@ -12,7 +12,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.models import Agent, Run
 from agents.runtime.providers.preflight import has_obstacle
@@ -20,6 +19,7 @@ from heartbit_site.api.programs import ProgramRequests
 from heartbit_site.base import orm
 from heartbit_site.base.audit import NOBODY
 from tests.api.server import key_for
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,6 @@ from httpx_sse import EventSource, ServerSentEvent
 
 from agents.actions.pause_work import pause_work
 from agents.actions.resume_work import resume_work
-from agents.actions.start_run import start_run
 from agents.limits.pauses import queue
 from agents.models import Agent, Run, RunEvent
 from heartbit_site.api import stream
@@ -20,6 +19,7 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.audit import SYSTEM
 from memory.visibility import MANAGE
 from tests.cli.test_run import TEAM
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.start_run import start_run
 from agents.journal.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
 from agents.models import BlackboardEntry, Decision, Run, RunEvent, ToolCall, WebhookDelivery
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
 from tests.admin import rows
+from tests.starts import start_run
 from tests.web.matrix_world import MAKERS, agent_of
 from tests.web.waiting_calls import unserved
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Self
 
 from django.db import connection
 
-from agents.actions.start_run import start_run
 from heartbit_site.base.orm import OrmExecutor
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,14 +5,14 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
-from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.models import Agent, ToolBinding
 from agents.models.agent import unlimited
 from heartbit_site.base.models import Workspace
 from tests.bench.toolbox import agent_tools
 from tests.bench.workloads import LEAD, MEMBERS, MODEL, SOLO, SYSTEM_PROMPT, TOOLS, WORKER
+from tests.starts import post_message, start_run
 from tools.definitions.registry import registry
 
 if TYPE_CHECKING:

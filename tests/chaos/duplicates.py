@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from redis import Redis
 
-from agents.actions.start_run import start_run
 from agents.models import Run
 from tests.chaos import report
 from tests.chaos.checker import judge
@@ -26,6 +25,7 @@ from tests.chaos.load import Load
 from tests.chaos.rig import Rig, rig, say
 from tests.chaos.toolbox import agent_tools
 from tests.fleet import wait_until
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,6 @@ from uuid import UUID
 
 from django.conf import settings
 
-from agents.actions.start_run import start_run
 from agents.choices import TERMINAL
 from agents.models import Run
 from heartbit_site.base.models import Workspace
@@ -23,6 +22,7 @@ from tests.chaos.couriers import (
     task,
 )
 from tests.chaos.journals import CAREFUL
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

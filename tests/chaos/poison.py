@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import F
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.choices import TERMINAL, RunStatus
 from agents.models import Agent, Run, RunEvent, ToolBinding
 from tests.bench.figures import percentile
@@ -22,6 +21,7 @@ from tests.chaos.checker import Verdict
 from tests.chaos.couriers import SCRIPT, SHORT_SCRIPT
 from tests.chaos.load import Load
 from tests.chaos.rig import Rig, rig, say
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

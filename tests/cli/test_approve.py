@@ -11,7 +11,6 @@ import pytest
 from django.utils import timezone
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.start_run import start_run
 from agents.models import Decision, Grant, Run, ToolCall, Wait
 from agents.querysets import calls_waiting
 from heartbit_site.base.errors import ConflictError, HeartbitError
@@ -26,6 +25,7 @@ from heartbit_site.contract.approvals import DECIDE, DecisionIn
 from heartbit_site.first_start import default_workspace
 from tests.cli.in_process import options_of, printed_json
 from tests.fleet import Worker, wait_until
+from tests.starts import start_run
 from tests.web.waiting_calls import unserved
 
 if TYPE_CHECKING:

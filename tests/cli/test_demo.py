@@ -12,7 +12,6 @@ import httpx
 import pytest
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.start_run import start_run
 from agents.llm.messages import ToolCall
 from agents.models import Agent, WorkerHeartbeat
 from heartbit_site.cli.terminal.errors import CANNOT_START, FAILED, CommandError
@@ -22,6 +21,7 @@ from heartbit_site.demo.check import LONGEST_ANSWER, Answers, Work, overlap, tas
 from tests.admin.rows import MODEL, Held, answer
 from tests.cli.trees import START
 from tests.command import ROOT
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from pathlib import Path

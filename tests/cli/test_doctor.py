@@ -15,7 +15,6 @@ import pytest
 from django.contrib.auth.models import User
 
 from agents.actions.save_webhook import save_webhook
-from agents.actions.start_run import start_run
 from agents.models import Agent, AgentVersion, Channel, WebhookEndpoint
 from heartbit_site.base import secrets
 from heartbit_site.base.actions.rotate_secrets import secret_columns
@@ -31,6 +30,7 @@ from heartbit_site.first_start import DEFAULT_WORKSPACE
 from scheduling.models import Schedule
 from tests.accounts.provider_server import models, provider_server
 from tests.command import NO_MODEL
+from tests.starts import start_run
 from tests.tools.connectors.smtp_server import smtp_server
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.models import Agent, Run
 from heartbit_site.base.models import Workspace
 from tests.command import HEARTBIT
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from tests.command import Command

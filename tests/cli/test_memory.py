@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 from django.contrib.auth.models import User
 
-from agents.actions.start_run import start_run
 from agents.models import Agent, LearnedMemory
 from heartbit_site.base.models import AuditEntry, Membership
 from heartbit_site.cli.terminal.errors import USAGE
 from memory.models import MemoryItem, MemoryPolicy
 from tests.admin.rows import Held
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace

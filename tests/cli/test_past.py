@@ -10,7 +10,6 @@ import pytest
 from agents.actions.pause_work import pause_work
 from agents.actions.publish_agent import publish_agent
 from agents.actions.resume_work import resume_work
-from agents.actions.start_tool_call import start_tool_call
 from agents.choices import Placement
 from agents.limits.pauses import of_workspace
 from agents.models import Agent, Run, ToolBinding
@@ -23,6 +22,7 @@ from heartbit_site.contract.turns import ForkIn, TurnOut
 from heartbit_site.first_start import default_workspace
 from tests.admin import rows
 from tests.cli.places import NOWHERE
+from tests.starts import start_tool_call
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace

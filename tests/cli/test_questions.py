@@ -8,7 +8,6 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from agents.actions.start_run import start_run
 from agents.models import Decision, Run, ToolCall
 from agents.querysets import calls_waiting
 from heartbit_site.base.errors import HeartbitError
@@ -29,6 +28,7 @@ from tests.cli.terminal import PROMPT, REASON_PROMPT, Terminal
 from tests.cli.test_approve import refused
 from tests.cli.test_approve_there import NOWHERE
 from tests.fleet import wait_until
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,13 +8,13 @@ import pytest
 
 from agents.actions.create_deliveries import create_deliveries
 from agents.actions.send_message import send_message
-from agents.actions.start_run import start_run
 from agents.delivery.targets import check_targets
 from agents.messaging.addresses import sender_of_person
 from agents.models import Delivery
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.preview import preview
 from heartbit_site.cli.terminal.errors import USAGE
+from tests.starts import start_run
 from tests.web.matrix_world import agent_of
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.db.models.functions import Now
 
-from agents.actions.start_run import start_run
 from agents.models import Agent, Run, WorkerHeartbeat
 from tests.admin.rows import MODEL, Held, holder
 from tests.runtime.test_judging import is_gone, session, sweeper
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     import psycopg

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from django.utils import timezone
 
 from agents.actions.create_deliveries import create_deliveries
-from agents.actions.start_run import start_run
 from agents.delivery.targets import check_targets
 from agents.models import Agent, Delivery, Run
 from tests.admin import rows
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,7 +19,6 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.create_deliveries import create_deliveries
 from agents.actions.deliver_results import LEASE_SECONDS, deliver_results
 from agents.actions.redeliver_result import redeliver_result
-from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.delivery.html_report import html_of
 from agents.delivery.report import report_of
@@ -33,6 +32,7 @@ from heartbit_site.base.models import Workspace
 from tests.delivery.orders import ADA, TO_ADA, ended, make_due, order, ordered, row_of
 from tests.mailbox import receiving_mail
 from tests.security.payloads import CORPUS
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from email.message import Message

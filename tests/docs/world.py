@@ -11,7 +11,6 @@ from django.contrib.auth.models import User
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.save_skill import save_skill
-from agents.actions.start_run import start_run
 from agents.models import Agent
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Membership, Role, Workspace
@@ -25,6 +24,7 @@ from tests.fleet import wait_until
 from tests.memory.knowledge import documents
 from tests.operation.test_quarantine import quarantined
 from tests.skills.folders import skill_files, skill_folder
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from pathlib import Path

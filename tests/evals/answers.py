@@ -14,7 +14,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.live.follow import wait_for_end
 from agents.models import Agent, ToolBinding, ToolCall
@@ -26,6 +25,7 @@ from tests.evals import knowledge
 from tests.evals.intervals import share
 from tests.evals.manuals import load_manuals
 from tests.evals.rankings import GIVEN, RANKINGS
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from django.contrib.auth.models import User
 
-from agents.actions.post_message import post_message, start_conversation
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Run
@@ -22,6 +21,7 @@ from memory.choices import Scope
 from memory.history import Author
 from memory.models import MemoryItem
 from memory.place import MemoryPlace
+from tests.starts import post_message, start_run
 
 if TYPE_CHECKING:
     from uuid import UUID

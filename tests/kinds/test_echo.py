@@ -10,8 +10,6 @@ import pytest
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.retry_run import retry_run
-from agents.actions.start_run import start_run
-from agents.actions.start_tool_call import start_tool_call
 from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Agent, AgentVersion, Run
@@ -20,6 +18,7 @@ from heartbit_site.base.audit import Actor
 from tests.fleet import Worker, wait_until
 from tests.kinds import echo
 from tests.kinds.echo.agent_tools import KIND
+from tests.starts import start_run, start_tool_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable

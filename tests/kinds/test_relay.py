@@ -135,7 +135,7 @@ async def test_it_is_forked_after_a_stage_whose_runs_are_not_repeated(studio: St
         parrot = Agent.objects.get(workspace=studio.workspace, name="parrot")
         parrot.current_version = parrot.versions.get(number=1)
         parrot.save()
-        return fork_run(run, 2, by=ADA, home=Placement.LOCAL)
+        return fork_run(run, 2, by=ADA, home=Placement.LOCAL).run_id
 
     forked_id = await orm.run_in_thread(fork)
     studio.host.execute(forked_id)

@@ -8,11 +8,10 @@ import pytest
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import deny_call, edit_call
-from agents.actions.fork_run import Edits, fork_run
+from agents.actions.fork_run import Edits
 from agents.actions.publish_agent import publish_agent
 from agents.actions.retry_run import retry_run
 from agents.actions.save_budget import save_budget
-from agents.actions.start_tool_call import start_tool_call
 from agents.actions.steer_run import steer_run
 from agents.choices import Placement, RunStatus
 from agents.errors import InvalidEditError, RunStateError
@@ -28,6 +27,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import UsageEntry
 from tests.runtime.deciding import ANNA, happened, waiting
+from tests.starts import fork_run, start_tool_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable

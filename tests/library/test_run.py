@@ -15,7 +15,6 @@ import pytest
 from pydantic import BaseModel, field_validator
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.start_run import start_run
 from agents.errors import AgentsChangedError
 from agents.models import Agent, Run, WorkerHeartbeat, WorkFile
 from heartbit_site.base import orm
@@ -25,6 +24,7 @@ from heartbit_site.library import AnswerError, RunFailedError, tool
 from memory.models import MemoryItem
 from memory.providers import choice
 from tests.fleet import wait_until
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.messaging.addresses import Sender, sender_of_call, sender_of_person
 from agents.models import Agent, InboxEntry, Run
@@ -16,6 +15,7 @@ from heartbit_site.base.audit import Actor
 from heartbit_site.base.orm import OrmExecutor
 from heartbit_site.base.toolspec import ToolContext
 from tests.runtime.conftest import agent, studio
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

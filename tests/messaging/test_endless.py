@@ -14,7 +14,6 @@ import pytest
 from agents.actions.read_inbox import read_inbox
 from agents.actions.reply_to_message import reply_to_message, steer_with_reply
 from agents.actions.send_message import send_message
-from agents.actions.start_run import start_run
 from agents.choices import RunStatus
 from agents.errors import MessageLimitReachedError
 from agents.journal.events import ModelAnswered, RunSteered
@@ -22,6 +21,7 @@ from agents.live.follow import wait_for_end
 from agents.models import Agent, Message, Run, RunEvent
 from heartbit_site.base import orm
 from tests.messaging.conftest import ALL, Writes, sender_of_run
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from uuid import UUID

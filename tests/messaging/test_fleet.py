@@ -6,12 +6,12 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from agents.actions.start_run import start_run
 from agents.choices import RunStatus
 from agents.models import Agent, Message, Run, ToolCall
 from tests.fleet import wait_until
 from tests.messaging.conftest import ALL, ping_pong
 from tests.runtime.test_fleet import ended, events, own_worker
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace

@@ -8,9 +8,9 @@ import pytest
 from django.contrib.auth.models import User
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.models import Agent, Run, ToolBinding
 from tests.clients import Client
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,6 @@ from django.db import OperationalError, connection
 from django.urls import reverse
 
 from agents.actions.set_agent_state import set_agent_state
-from agents.actions.start_run import start_run
 from agents.errors import AgentNotFoundError
 from agents.models import Agent, Run, RunEvent
 from agents.reads.agent_status import statuses as agent_statuses
@@ -18,6 +17,7 @@ from heartbit_site.base import audit
 from heartbit_site.base.models import AuditEntry
 from tests.fleet import wait_until
 from tests.operation.conftest import statuses
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,10 +16,9 @@ from django.db import connection
 from django.utils import timezone
 
 from agents.actions.accept_message import accept_message
-from agents.actions.fork_run import Edits, fork_run
-from agents.actions.post_message import post_message, start_conversation
+from agents.actions.fork_run import Edits
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.housekeeping import archive_files as archive
 from agents.housekeeping import archive_runs
 from agents.housekeeping.archive_runs import (
@@ -39,6 +38,7 @@ from heartbit_site.base.models import UsageEntry, Workspace
 from tests.admin.rows import Held, answer, tree
 from tests.inbound.posts import channel_of
 from tests.runtime.extraction import person
+from tests.starts import fork_run, post_message, start_run
 
 if TYPE_CHECKING:
     from uuid import UUID

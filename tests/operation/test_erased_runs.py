@@ -9,7 +9,7 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 from django_celery_beat.models import PeriodicTask
 
-from agents.actions.fork_run import Edits, fork_run
+from agents.actions.fork_run import Edits
 from agents.housekeeping import archive_files
 from agents.housekeeping.archive_runs import archive_workspace, directory
 from agents.housekeeping.erase_person import erase_runs_everywhere
@@ -28,6 +28,7 @@ from scheduling.models import Schedule
 from tests.admin.rows import Held, answer
 from tests.operation.test_archive import actor, age, finished, read
 from tests.runtime.extraction import person
+from tests.starts import fork_run
 from tools.actions.save_credential import save_credential
 from tools.models import Credential
 

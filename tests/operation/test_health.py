@@ -13,7 +13,6 @@ import pytest
 from django.conf import settings
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.models import Agent, ToolBinding
 from heartbit_site.cli.options.address import parse_address
 from heartbit_site.cli.terminal.errors import USAGE, CommandError
@@ -21,6 +20,7 @@ from heartbit_site.health_server import CONNECTIONS
 from tests.chaos.proxy import Fault, Proxy
 from tests.fleet import Worker, wait_until
 from tests.pace import within
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,6 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from agents.actions.pause_work import pause_work
-from agents.actions.start_run import start_run
 from agents.errors import HaltedError
 from agents.limits.pauses import blocked_reason, of_tool, of_workspace, stopped_tools
 from agents.models import Pause, Run
@@ -17,6 +16,7 @@ from agents.reads.fleet import read_fleet
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import AuditEntry
 from tests.api.server import Caller, key_for
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,13 +10,11 @@ import pytest
 from django.db import connection, transaction
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.fork_run import fork_run
 from agents.actions.pause_work import pause_work
 from agents.actions.publish_agent import publish_agent
 from agents.actions.resume_work import resume_work
 from agents.actions.retry_run import retry_run
 from agents.actions.set_agent_state import set_agent_state
-from agents.actions.start_run import start_run
 from agents.errors import HaltedError
 from agents.limits.pauses import EVERYTHING, blocked_reason, of_workspace, queue
 from agents.models import Agent, Pause, Run, RunEvent
@@ -26,6 +24,7 @@ from heartbit_site.base.models import AuditEntry, Workspace
 from tests.fleet import Worker, wait_until
 from tests.operation.conftest import statuses
 from tests.pace import in_time
+from tests.starts import fork_run, start_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

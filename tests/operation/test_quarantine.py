@@ -9,7 +9,6 @@ from django.db import connection, transaction
 
 from agents.actions.discard_run import discard_run
 from agents.actions.retry_run import retry_run
-from agents.actions.start_run import start_run
 from agents.actions.unquarantine_run import unquarantine_run
 from agents.errors import CallClosedError, RunStateError
 from agents.models import Agent, Run, RunEvent, WorkerHeartbeat
@@ -18,6 +17,7 @@ from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import AuditEntry
 from heartbit_site.first_start import default_workspace
 from tests.fleet import wait_until
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from django.test import Client

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.actions.start_run import start_run
 from agents.models import Run
 from tests.fleet import wait_until
 from tests.quotas.limited import give_tier
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -15,11 +15,9 @@ from django.db.models import F
 from django.utils import timezone
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.fork_run import fork_run
-from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
 from agents.actions.retry_run import retry_run
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy, Placement
 from agents.errors import QuotaExceededError, TooManyRunsError
 from agents.models import Agent, AgentVersion, Run, RunCount
@@ -29,6 +27,7 @@ from tests.api.server import Caller, WebServer, key_for
 from tests.pace import in_time
 from tests.quotas.limited import counted, flood, give_tier, new_workspace, park
 from tests.runs.holding import accept, claimant, fetch, pool, suspended_on
+from tests.starts import fork_run, post_message, start_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,6 @@ from django.db.models import F
 from agents.actions.save_budget import save_budget
 from agents.actions.save_webhook import save_webhook
 from agents.actions.send_quota_notices import send_quota_notices
-from agents.actions.start_run import start_run
 from agents.choices import RunStatus
 from agents.models import Budget, WebhookDelivery, WebhookEndpoint
 from heartbit_site.base import audit, orm
@@ -25,6 +24,7 @@ from heartbit_site.base.models import Tier, UsageEntry, Workspace
 from tests.fleet import wait_until
 from tests.quotas.limited import give_tier, new_workspace, park, told
 from tests.runtime.conftest import agent, studio
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,6 @@ from django.conf import settings
 from django.urls import reverse
 
 from agents.actions.save_budget import save_budget
-from agents.actions.start_run import start_run
 from agents.housekeeping.archive_runs import limit_of
 from agents.models import Agent, Budget, Run, WorkerHeartbeat
 from agents.reads.usage import DAYS, usage_of
@@ -23,6 +22,7 @@ from tests.admin.forms import filled
 from tests.api.server import Caller, WebServer, key_for
 from tests.clients import Client
 from tests.quotas.limited import flood, give_tier, new_workspace, park
+from tests.starts import start_run
 from tests.web.axe import serious
 from tests.web.people import member, person, session_of
 from tests.web.visitor import visit

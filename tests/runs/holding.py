@@ -9,7 +9,6 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.journal.events import ModelAnswered
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
@@ -20,6 +19,7 @@ from agents.runs.lease import Lease
 from agents.runs.pool import Pool, open_pool
 from heartbit_site.base import orm
 from heartbit_site.base.suspensions import ChildTask, Suspension
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -17,7 +17,6 @@ from django.utils import timezone
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Always, approve_call, deny_call
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.choices import Placement, RunStatus
 from agents.errors import CallClosedError
 from agents.journal.events import ApprovalRequested, ModelDelayed
@@ -32,6 +31,7 @@ from heartbit_site.base.suspensions import ChildTask, Suspension
 from tests.fleet import wait_until
 from tests.runs.holding import accept, answer, blocked, claimant, fetch, hold, pool
 from tests.sizes import sized
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

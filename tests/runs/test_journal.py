@@ -10,7 +10,6 @@ import pytest
 from django.db import DatabaseError, connection
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.start_run import start_run
 from agents.choices import Placement, RunStatus
 from agents.errors import AgentNotFoundError, EmptyTaskError, LeaseLostError
 from agents.journal.events import (
@@ -31,6 +30,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.models import UsageEntry, Workspace
 from heartbit_site.base.suspensions import ChildTask, Suspension
 from tests.runs.holding import accept, answer, claimant, fetch, hold, pool, suspended_on
+from tests.starts import start_run
 
 __all__ = ["claimant", "pool"]
 

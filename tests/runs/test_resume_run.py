@@ -11,13 +11,13 @@ from django.db import connection
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.resume_run import resume_run
-from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.errors import RunStateError
 from agents.models import Run, WorkerHeartbeat
 from agents.runtime.recovery.control_session import LOCK_CLASS
 from heartbit_site.base import orm
 from tests.runs.holding import accept, claimant, hold, pool, suspended_on
+from tests.starts import start_run
 
 __all__ = ["claimant", "pool"]
 

@@ -9,10 +9,8 @@ import pytest
 from django.db import connection, transaction
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.fork_run import fork_run
-from agents.actions.post_message import post_message, start_conversation
 from agents.actions.retry_run import retry_run
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy
 from agents.journal.events import RunForked, encode
 from agents.llm.messages import ToolCall
@@ -23,6 +21,7 @@ from heartbit_site.base.ids import new_id
 from heartbit_site.base.os_user import os_username
 from heartbit_site.first_start import default_workspace
 from tests.admin import rows
+from tests.starts import fork_run, post_message, start_run
 from tests.web.people import person
 
 if TYPE_CHECKING:

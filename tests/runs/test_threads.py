@@ -12,9 +12,9 @@ import pytest
 from django.conf import settings
 from django.db.migrations.loader import MigrationLoader
 
+from agents.actions.admit import Admitted
 from agents.actions.cancel_run import cancel_run
-from agents.actions.post_message import Posted, post_message, start_conversation
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.actions.steer_run import steer_run
 from agents.choices import BusyPolicy, Placement, RunStatus
 from agents.errors import CallClosedError
@@ -29,6 +29,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.ids import new_id
 from tests.quotas.limited import give_tier
 from tests.runs.holding import answer, blocked, claimant, fetch, hold, pool
+from tests.starts import post_message, start_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +60,7 @@ async def post(
     text: str,
     policy: BusyPolicy | None = None,
     **options: Any,
-) -> Posted:
+) -> Admitted:
     """Say something on a thread; it is executed by nobody but the test."""
     return await orm.run_in_thread(
         lambda: post_message(thread, text, home=Placement.LOCAL, busy_policy=policy, **options)
@@ -342,10 +343,10 @@ class TestSteering:
         first = (await post(thread, "One.")).run_id
         key = f"key-{first}"
         told = [await post(thread, "Two.", BusyPolicy.STEER, idempotency_key=key) for _ in range(3)]
-        assert told == [Posted(first, "steered")] * 3
+        assert told == [Admitted(first, "steered")] * 3
         assert await steers(first) == ["Two."]
         _, lease = await hold(pool, claimant, first)
         assert isinstance(await lease.finish(RunSucceeded("done")), Committed)
         late = await post(thread, "Two.", BusyPolicy.STEER, idempotency_key=key)
-        assert late == Posted(first, "steered"), "also when the run has ended meanwhile"
+        assert late == Admitted(first, "steered"), "also when the run has ended meanwhile"
         assert await orm.run_in_thread(lambda: Run.objects.filter(conversation=thread).count()) == 1

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from django.db import connection, transaction
 
-from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.querysets import calls_waiting, uncertain_calls
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.choices import Placement, RunKind
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, RunEvent, ToolBinding
 from agents.runtime.execution.host import LocalHost
 from heartbit_site.base import orm
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

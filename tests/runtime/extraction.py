@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import User
 
-from agents.actions.start_run import start_run
 from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 from memory.models import MemoryItem
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from tests.runtime.conftest import Studio

@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from agents.actions.fork_run import fork_run
 from agents.agent_tools.artifacts import read_artifact
 from agents.choices import RunStatus
 from agents.models import Agent, Artifact, Run, ToolCall
@@ -19,6 +18,7 @@ from agents.runtime.toolset.big_results import READER, BigResults
 from agents.runtime.toolset.toolbox import RunToolbox
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import ToolContext
+from tests.starts import fork_run
 from tools.calls.result import answer
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from django.contrib.auth.models import Permission, User
 
 from agents.actions.decide_call import approve_call, edit_call
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Agent, ToolBinding
@@ -19,6 +18,7 @@ from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.credentials import BearerCredential  # noqa: TC001  a signature names it
 from heartbit_site.base.toolspec import Effect, ToolContext, spec_of
 from tests.runtime.deciding import ANNA, waiting
+from tests.starts import start_run
 from tools.actions.save_credential import save_credential
 from tools.definitions.registry import registry
 from tools.models import Credential

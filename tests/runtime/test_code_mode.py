@@ -10,7 +10,7 @@ import pytest
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import approve_call, deny_call, edit_call
-from agents.actions.fork_run import Edits, fork_run
+from agents.actions.fork_run import Edits
 from agents.choices import Placement, RunStatus
 from agents.journal.events import ScriptCalled, encode
 from agents.live.follow import wait_for_end
@@ -20,6 +20,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.toolspec import Effect, spec_of
 from tests.runtime.conftest import Studio
 from tests.runtime.deciding import ANNA, waiting
+from tests.starts import fork_run
 from tools.definitions.registry import registry
 
 Create = Callable[..., Agent]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.post_message import Posted, post_message, start_conversation
+from agents.actions.start_conversation import start_conversation
 from agents.actions.steer_run import steer_run
 from agents.choices import BusyPolicy, Placement, RunStatus
 from agents.errors import CallClosedError, ConversationBusyError
@@ -18,8 +18,10 @@ from agents.models import Agent, Conversation, Run
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 from tests.runtime.deciding import happened, waiting
+from tests.starts import post_message
 
 if TYPE_CHECKING:
+    from agents.actions.admit import Admitted
     from tests.fleet import WireServer
     from tests.runtime.conftest import Studio
 
@@ -40,7 +42,7 @@ class Voice:
     def __init__(self, studio: Studio, thread: Conversation) -> None:
         self._studio, self._thread = studio, thread
 
-    async def post(self, text: str, policy: BusyPolicy | None = None) -> Posted:
+    async def post(self, text: str, policy: BusyPolicy | None = None) -> Admitted:
         posted = await orm.run_in_thread(
             lambda: post_message(
                 self._thread,

@@ -12,7 +12,6 @@ import pytest
 from agents.actions.create_deliveries import create_deliveries
 from agents.actions.deliver_results import deliver_results
 from agents.actions.redeliver_result import redeliver_result
-from agents.actions.start_run import start_run
 from agents.choices import DeliveryStatus, Placement, RunStatus
 from agents.delivery.targets import Target, ending_of, target_of
 from agents.live.follow import wait_for_end
@@ -34,6 +33,7 @@ from tests.delivery.conftest import mailbox, smtp
 from tests.mcp.servers import STDIO
 from tests.runtime.deciding import waiting
 from tests.runtime.desk import agent_tools
+from tests.starts import start_run
 from tools.actions.refresh_mcp_server import refresh_mcp_server
 from tools.actions.save_mcp_server import save_mcp_server
 from tools.definitions.registry import marked, registry

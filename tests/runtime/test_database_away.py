@@ -15,13 +15,13 @@ from django.conf import settings
 from django.contrib.auth.models import User
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Agent
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor
 from tests.runtime.cutting import locked
+from tests.starts import start_run
 from tools.actions.read_mcp_server import Reading
 from tools.actions.refresh_mcp_server import store_reading
 from tools.actions.save_mcp_server import save_mcp_server

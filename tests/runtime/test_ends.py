@@ -11,7 +11,6 @@ import pytest
 from django.conf import settings
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.start_run import start_run
 from agents.errors import RunNotFoundError
 from agents.live import ends as waiting
 from agents.live import valkey_ends
@@ -20,6 +19,7 @@ from agents.live.valkey import ValkeyPublisher, connect
 from agents.models import Agent, Run
 from agents.runs.live_entries import PUSHED_BYTES, RunEnd, RunEnded, decode_end, encode_end
 from heartbit_site.base import orm
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

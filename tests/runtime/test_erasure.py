@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from redis import Redis
 
-from agents.actions.fork_run import Edits, fork_run
-from agents.actions.post_message import post_message, start_conversation
-from agents.actions.start_run import start_run
+from agents.actions.fork_run import Edits
+from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement, RunStatus
 from agents.housekeeping.archive_runs import archive_workspace, directory
 from agents.live.follow import wait_for_end
@@ -27,6 +26,7 @@ from heartbit_site.base.query import fetch_all, fetch_one
 from memory.actions.erase import erase_person
 from memory.models import MemoryItem
 from tests.runtime.extraction import Create, follow, items, person, proposal, saying, tell
+from tests.starts import fork_run, post_message, start_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

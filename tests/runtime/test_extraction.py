@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.fork_run import Edits, fork_run
-from agents.actions.post_message import post_message, start_conversation
+from agents.actions.fork_run import Edits
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement, RunKind, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Agent, LearnedMemory, MemoryExtraction, Run, RunEvent, ToolCall
@@ -30,6 +29,7 @@ from tests.fleet import Worker, wait_until
 from tests.kinds import dying
 from tests.kinds.dying import AFTER_COMMIT, BEFORE_COMMIT, FOLDER
 from tests.runtime.extraction import Create, follow, items, person, proposal, say, saying, tell
+from tests.starts import fork_run, post_message, start_run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,11 +13,11 @@ from django.conf import settings
 from django.db import connection
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.start_run import start_run
 from agents.choices import TERMINAL, RunStatus
 from agents.models import Agent, Run, RunEvent, WorkerHeartbeat
 from agents.runs import wake_messages
 from tests.fleet import WireServer, Worker, frozen, wait_until
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.fork_run import fork_run
-from agents.actions.post_message import start_conversation
+from agents.actions.start_conversation import start_conversation
 from agents.agent_tools import edit, glob, grep, patch, read, shell, write
 from agents.agent_tools import folder as tools_of_folder
 from agents.choices import Placement, RunStatus
@@ -24,6 +23,7 @@ from heartbit_site.base.toolspec import ToolContext
 from tests.runtime.test_conversations import Voice
 from tests.security.measured import MOST_MEGABYTES, measured
 from tests.sizes import sized
+from tests.starts import fork_run
 from tools.sandbox.choice import find_sandbox
 from tools.sandbox.folder import ENTRIES
 from tools.sandbox.program import Limits

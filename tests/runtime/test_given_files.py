@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.fork_run import fork_run
-from agents.actions.post_message import post_message, start_conversation
 from agents.actions.retry_run import retry_run
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.agent_tools import folder as tools_of_folder
 from agents.agent_tools import keep_file, shell
 from agents.choices import Placement, RunStatus
@@ -22,6 +20,7 @@ from agents.runtime.files.folder import Folder
 from agents.runtime.toolset.call_context import context_factory
 from heartbit_site.base import orm
 from heartbit_site.base.audit import NOBODY
+from tests.starts import fork_run, post_message, start_run
 
 if TYPE_CHECKING:
     from uuid import UUID

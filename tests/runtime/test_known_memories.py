@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import User
 
-from agents.actions.fork_run import Edits, fork_run
-from agents.actions.start_run import start_run
+from agents.actions.fork_run import Edits
 from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.loop.known import KnownMemory, block, fitting
@@ -26,6 +25,7 @@ from memory.choices import Scope
 from memory.history import Author
 from memory.models import MemoryItem
 from memory.place import MemoryPlace
+from tests.starts import fork_run, start_run
 
 if TYPE_CHECKING:
     from tests.runtime.conftest import Studio

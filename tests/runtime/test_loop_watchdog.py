@@ -12,7 +12,6 @@ from django.db import connection
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.choices import RunStatus
 from agents.models import Agent, Run, RunEvent, ToolBinding
 from agents.runtime.recovery.loop_watchdog import LoopWatchdog
@@ -20,6 +19,7 @@ from tests.fleet import Worker, frozen, wait_until
 from tests.runtime import stuck
 from tests.runtime.stuck import agent_tools
 from tests.sizes import sized
+from tests.starts import start_run
 from tools.definitions.registry import registry
 
 if TYPE_CHECKING:

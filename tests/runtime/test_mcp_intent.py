@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import mcp_types
 import pytest
 
-from agents.actions.start_run import start_run
 from agents.choices import TERMINAL, CallStatus, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, RunEvent
@@ -22,6 +21,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM
 from tests.fleet import Worker, wait_until
 from tests.mcp.servers import HERE
+from tests.starts import start_run
 from tools.actions.read_mcp_server import Reading
 from tools.actions.refresh_mcp_server import store_reading
 from tools.actions.save_mcp_server import save_mcp_server

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.post_message import post_message, start_conversation
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.actions.steer_run import steer_run
 from agents.choices import Placement
 from agents.live.follow import wait_for_end
@@ -26,6 +25,7 @@ from memory.history import Author
 from memory.place import MemoryPlace
 from tests.runtime.desk import agent_tools
 from tests.runtime.extraction import Create, follow, items, person, proposal, say, saying, tell
+from tests.starts import post_message, start_run
 from tools.definitions.registry import marked, registry, resolve
 
 if TYPE_CHECKING:

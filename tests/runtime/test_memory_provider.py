@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Agent, RecalledMemory, Run
@@ -27,6 +26,7 @@ from memory.providers.protocol import ProvidedText
 from tests.fleet import Worker, wait_until
 from tests.runtime.extraction import Create, follow, person, tell
 from tests.runtime.file_memories import DIE, FOLDER, MOOD, PRIVATE, FileMemories
+from tests.starts import start_run
 from tools.definitions.registry import registry, resolve
 
 if TYPE_CHECKING:

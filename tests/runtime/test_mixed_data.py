@@ -11,10 +11,9 @@ import pytest
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Always, approve_call, edit_call
-from agents.actions.fork_run import Edits, fork_run
-from agents.actions.post_message import post_message, start_conversation
+from agents.actions.fork_run import Edits
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement, RunStatus
 from agents.definitions.advice import advice
 from agents.definitions.spec import AgentSpec
@@ -41,6 +40,7 @@ from tests.runtime import desk
 from tests.runtime.deciding import ANNA, waiting
 from tests.runtime.desk import agent_tools
 from tests.runtime.desk.agent_tools import HOLD
+from tests.starts import fork_run, post_message, start_run
 from tools.definitions.registry import marked, registry
 
 if TYPE_CHECKING:

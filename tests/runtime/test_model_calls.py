@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
 from agents.actions.save_provider_account import save_provider_account
+from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement, RunStatus
 from agents.context.tokens import estimate_all
 from agents.journal.events import ContextSummarized, ModelAnswered, ModelDelayed
@@ -36,6 +36,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import ProviderAccount, UsageEntry
 from tests.runtime.conftest import Studio
+from tests.starts import post_message
 
 if TYPE_CHECKING:
     from pytest_django.fixtures import Settings

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.models import Agent, Run, ToolBinding
 from heartbit_site.base.audit import Actor
 from tests.api.server import Caller, WebServer, key_for
 from tests.fleet import Worker, wait_until
+from tests.starts import start_run
 from tests.tools import shop
 from tests.tools.shop.models import Order
 from tests.tools.shop.setting import Scene, person, scene, tables

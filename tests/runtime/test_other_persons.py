@@ -11,11 +11,10 @@ import pytest
 from django.contrib.auth.models import User
 
 from agents.actions.decide_call import answer_call, approve_call, deny_call, edit_call
-from agents.actions.fork_run import Edits, fork_run
-from agents.actions.post_message import post_message, start_conversation
+from agents.actions.fork_run import Edits
 from agents.actions.publish_agent import publish_agent
 from agents.actions.retry_run import retry_run
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.actions.steer_run import steer_run
 from agents.choices import BusyPolicy, Placement
 from agents.live.follow import wait_for_end
@@ -36,6 +35,7 @@ from memory.history import Author
 from memory.models import MemoryItem
 from memory.place import MemoryPlace
 from tests.runtime.deciding import waiting
+from tests.starts import fork_run, post_message, start_run
 from tools.actions.save_credential import save_credential
 from tools.definitions.registry import registry
 from tools.models import Credential

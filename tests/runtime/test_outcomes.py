@@ -11,7 +11,6 @@ import pytest
 from django.db import connection
 
 from agents.actions.resolve_call import resolve_call
-from agents.actions.start_run import start_run
 from agents.choices import CallResolution, Placement, RunStatus
 from agents.errors import CallClosedError
 from agents.journal.events import Event, OutcomeRequested, ToolStarted, encode
@@ -25,6 +24,7 @@ from heartbit_site.base.suspensions import ChildTask, Suspension
 from heartbit_site.base.toolspec import Effect, spec_of
 from tests.runs.holding import answer
 from tests.runtime.deciding import ANNA, happened
+from tests.starts import start_run
 from tools.definitions.registry import registry
 
 if TYPE_CHECKING:

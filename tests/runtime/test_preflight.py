@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.post_message import post_message, start_conversation
 from agents.actions.retry_run import retry_run
-from agents.actions.start_run import start_run
-from agents.actions.start_tool_call import start_tool_call
+from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy, Placement
 from agents.errors import ModelUnreachableError, NoSandboxError
 from agents.models import Agent, Run, RunEvent, WorkerHeartbeat
@@ -20,6 +18,7 @@ from heartbit_site.base.audit import NOBODY
 from tests.api.server import Caller, key_for
 from tests.fleet import wait_until
 from tests.outages import account_of, outages
+from tests.starts import post_message, start_run, start_tool_call
 
 if TYPE_CHECKING:
     from pytest_django.fixtures import Settings

@@ -10,13 +10,13 @@ import psycopg
 from django.db import connection
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.start_run import start_run
 from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Run
 from agents.runs import claims, lease
 from agents.runs.pool import call
 from heartbit_site.base import orm
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run
@@ -19,6 +18,7 @@ from heartbit_site.base.audit import Actor
 from heartbit_site.base.credentials import SignInCredential
 from heartbit_site.base.models import AuditEntry, Role
 from tests.mcp.sign_ins import PUBLIC_URL, Vault, connected_as, vault
+from tests.starts import start_run
 from tests.web.people import member
 from tools.actions.refresh_mcp_server import refresh_mcp_server
 from tools.actions.save_mcp_server import save_mcp_server, set_mcp_server

@@ -10,7 +10,6 @@ from django.db import connection
 
 from agents.actions.decide_call import approve_call
 from agents.actions.pause_work import pause_work
-from agents.actions.start_tool_call import start_tool_call
 from agents.choices import Placement, RunStatus
 from agents.limits.pauses import of_tool
 from agents.live.follow import wait_for_end
@@ -23,6 +22,7 @@ from heartbit_site.base.models import Workspace
 from heartbit_site.base.toolspec import Effect
 from tests.runtime.conftest import Studio
 from tests.runtime.deciding import ANNA, waiting
+from tests.starts import start_tool_call
 from tests.tools.calls import EXECUTOR, Journal, context, made
 from tools.calls.pipeline import PreparedCall, execute, prepare
 from tools.calls.result import ToolResult

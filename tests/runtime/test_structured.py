@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.choices import Placement, RunStatus
 from agents.definitions.definition import AgentDefinition
 from agents.journal.events import (
@@ -29,6 +28,7 @@ from agents.output import respond
 from agents.output.payload import parse
 from agents.reads.outcome import result_of
 from heartbit_site.base import orm
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from tests.runtime.conftest import Studio

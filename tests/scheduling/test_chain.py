@@ -10,8 +10,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_agent import start_agent
+from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy
 from agents.errors import MessageLimitReachedError, SubAgentError
 from agents.models import Message, Run
@@ -22,6 +22,7 @@ from scheduling.agent_tools import schedule
 from scheduling.models import Firing, Schedule
 from tests.messaging.conftest import Writes, context_of, sender_of_run, unserved, writes
 from tests.scheduling.conftest import let_pass
+from tests.starts import post_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable

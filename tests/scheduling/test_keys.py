@@ -7,15 +7,14 @@ from datetime import UTC, timedelta
 
 import pytest
 
-from agents.actions.fork_run import fork_run
-from agents.actions.post_message import post_message, start_conversation
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.models import Delivery, Run
 from agents.runs.idempotency_keys import InternalKey, ReservedKeyError
 from scheduling.actions.fire_due import fire_due
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.models import Firing, Schedule
 from tests.scheduling.conftest import ANN, let_pass
+from tests.starts import fork_run, post_message, start_run
 
 Plan = Callable[..., Schedule]
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from agents.actions.create_deliveries import create_deliveries
-from agents.actions.post_message import post_message, start_conversation
+from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy
 from agents.delivery.targets import read_targets
 from agents.models import Delivery, Run
@@ -16,6 +16,7 @@ from scheduling.actions.fire_due import fire_due
 from scheduling.choices import FiringStatus, TaskType
 from scheduling.models import Firing, Schedule
 from tests.scheduling.conftest import let_pass
+from tests.starts import post_message
 
 Plan = Callable[..., Schedule]
 pytestmark = pytest.mark.django_db

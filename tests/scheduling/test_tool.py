@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.actions.create_deliveries import create_deliveries
-from agents.actions.post_message import post_message, start_conversation
+from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement, RunStatus
 from agents.delivery.targets import EmailTarget
 from agents.live.follow import wait_for_end
@@ -26,6 +26,7 @@ from scheduling.actions.save_schedule import CREATED, save_schedule
 from scheduling.choices import TaskType
 from scheduling.models import Schedule
 from scheduling.querysets import database_now
+from tests.starts import post_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable

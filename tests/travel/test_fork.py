@@ -12,9 +12,9 @@ import pytest
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import approve_call, deny_call
-from agents.actions.fork_run import Edits, ForkRefusedError, fork_run
-from agents.actions.post_message import post_message, start_conversation
+from agents.actions.fork_run import Edits, ForkRefusedError
 from agents.actions.publish_agent import publish_agent
+from agents.actions.start_conversation import start_conversation
 from agents.actions.steer_run import steer_run
 from agents.choices import Placement, RunStatus
 from agents.errors import AgentNotFoundError, InvalidEditError
@@ -28,6 +28,7 @@ from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.operations.turn_views import describe_turn, list_turns
 from tests.runtime.deciding import ANNA, waiting
+from tests.starts import fork_run, post_message
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -13,7 +13,6 @@ from django.contrib.auth.models import Group, User
 from agents.actions.publish_agent import publish_agent
 from agents.actions.rollback_agent import RollbackRefusedError, rollback_agent
 from agents.actions.save_agent import change_agent
-from agents.actions.start_run import start_run
 from agents.definitions.snapshot_diff import compare
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.errors import AgentNotFoundError
@@ -27,6 +26,7 @@ from agents.reads.versions import (
 )
 from heartbit_site.base.audit import Actor
 from tests.installed import uninstall
+from tests.starts import start_run
 from tools.definitions.registry import registry
 
 if TYPE_CHECKING:

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from django.db.models import Value
 
-from agents.actions.post_message import start_conversation
 from agents.actions.publish_agent import publish_agent
 from agents.actions.save_channel import save_channel
 from agents.actions.save_skill import save_skill
 from agents.actions.save_webhook import save_webhook
 from agents.actions.send_message import send_message
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.delivery.webhooks import new_message_id
 from agents.journal.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
@@ -54,6 +53,7 @@ from scheduling.choices import FiringStatus
 from scheduling.firings import record_firing
 from scheduling.models import Firing, Schedule
 from tests.skills.folders import skill_folder
+from tests.starts import start_run
 from tests.web.matrix_table import ROUTES
 from tests.web.people import member, person, session_of
 from tools.actions.save_credential import save_credential

@@ -10,8 +10,8 @@ from django.conf import settings
 from django.db import transaction
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.start_run import start_run
 from heartbit_site.asgi import application
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from uuid import UUID

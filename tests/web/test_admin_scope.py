@@ -17,12 +17,12 @@ from django.urls import reverse
 from agents.actions.accept_message import accept_message
 from agents.actions.create_default_team import create_default_team
 from agents.actions.decide_call import Always, approve_call
-from agents.actions.post_message import post_message, start_conversation
 from agents.actions.redeliver_webhook import ping_webhook
 from agents.actions.save_provider_account import save_provider_account
 from agents.actions.save_skill import save_skill
 from agents.actions.save_webhook import save_webhook
 from agents.actions.send_message import send_message
+from agents.actions.start_conversation import start_conversation
 from agents.inbound.message import Inbound
 from agents.messaging.addresses import sender_of_person
 from agents.models import Agent, Budget, Delivery, Run, WebhookEndpoint
@@ -56,6 +56,7 @@ from tests.admin.forms import filled
 from tests.clients import Client
 from tests.inbound.posts import channel_of
 from tests.skills.folders import skill_folder
+from tests.starts import post_message
 from tools.actions.save_credential import save_credential
 from tools.actions.save_mcp_server import save_mcp_server
 from tools.definitions.registry import definition_hash, registry

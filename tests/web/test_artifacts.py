@@ -10,12 +10,12 @@ import pytest
 from playwright.sync_api import expect
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.models import Agent, Run
 from agents.output.results import ArtifactOut
 from agents.reads.artifacts import file_name
 from heartbit_site.base.artifact_names import artifact_name
 from tests.fleet import wait_until
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,10 +8,9 @@ import pytest
 from django.db import transaction
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.fork_run import Edits, fork_run
-from agents.actions.post_message import post_message, start_conversation
+from agents.actions.fork_run import Edits
 from agents.actions.retry_run import retry_run
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.actions.steer_run import steer_run
 from agents.choices import BusyPolicy
 from agents.errors import CallClosedError
@@ -20,6 +19,7 @@ from heartbit_site.base.audit import Actor, verify
 from heartbit_site.base.models import AuditEntry, Role
 from tests.api.server import Caller, key_for
 from tests.clients import Client
+from tests.starts import fork_run, post_message, start_run
 from tests.web.people import member
 
 if TYPE_CHECKING:

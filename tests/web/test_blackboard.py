@@ -9,10 +9,10 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.models import Agent, BlackboardEntry, Run, ToolBinding
 from heartbit_site.base.preview import preview
 from tests.fleet import wait_until
+from tests.starts import start_run
 from tests.web.matrix_world import agent_of
 
 if TYPE_CHECKING:

@@ -26,7 +26,6 @@ from agents.actions.notify_approvers import notify_approvers
 from agents.actions.save_channel import save_channel
 from agents.actions.save_provider_account import save_provider_account
 from agents.actions.save_webhook import save_webhook
-from agents.actions.start_run import start_run
 from agents.choices import TERMINAL
 from agents.models import Agent, Channel, Decision, Run, WebhookEndpoint
 from heartbit_site.base.actions.create_api_key import create_api_key
@@ -35,6 +34,7 @@ from heartbit_site.base.models import ProviderAccount
 from heartbit_site.base.scopes import SCOPES
 from tests.fleet import Worker, wait_until
 from tests.mailbox import receiving_mail
+from tests.starts import start_run
 from tests.web.people import member, session_of
 from tests.web.receiver import receiving
 from tests.web.waiting_calls import unserved

@@ -9,12 +9,13 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import expect
 
-from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
+from agents.actions.start_conversation import start_conversation
 from agents.models import Agent, Conversation, Run
 from heartbit_site.base.models import AuditEntry
 from tests.api.server import Caller, key_for
 from tests.clients import Client
+from tests.starts import post_message
 from tests.web.people import member, session_of
 
 if TYPE_CHECKING:

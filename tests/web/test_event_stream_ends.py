@@ -10,10 +10,10 @@ import pytest
 from django.conf import settings
 from django.test import AsyncClient
 
-from agents.actions.start_run import start_run
 from agents.models import Agent
 from heartbit_site.api import stream
 from heartbit_site.base import orm
+from tests.starts import start_run
 from tests.web.people import member, session_of
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from playwright.sync_api import expect
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.pause_work import pause_work
-from agents.actions.start_run import start_run
 from agents.limits.pauses import queue
 from agents.models import Agent, Run, WorkerHeartbeat
 from heartbit_site.base.audit import SYSTEM
 from tests.fleet import Worker, wait_until
+from tests.starts import start_run
 from tests.web import labels
 from tests.web.people import member, person
 

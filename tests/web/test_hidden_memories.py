@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.journal.events import MemoriesRecalled, ScriptCalled, ToolFinished
 from agents.journal.memory_texts import MemoryTexts, is_memory_tool
 from agents.live.watchers import watch
@@ -27,6 +26,7 @@ from memory.history import Author
 from memory.place import MemoryPlace
 from tests.admin.rows import Held, answer
 from tests.mcp.sign_ins import browser
+from tests.starts import start_run
 from tests.web.people import member
 from tools.definitions.registry import marked
 

@@ -17,10 +17,10 @@ from django.contrib.auth.models import User
 from playwright.sync_api import expect
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.models import Agent, Run
 from tests.chaos.processes import EffectsServer
 from tests.fleet import Worker, wait_until
+from tests.starts import start_run
 from tests.web import labels
 from tests.web.people import member, person
 

@@ -17,7 +17,6 @@ from playwright.sync_api import expect
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import approve_call
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.models import Agent, Decision, Run, ToolBinding, ToolCall
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.enqueue import TaskMessage, send
@@ -28,6 +27,7 @@ from memory.actions.save_base import save_base
 from memory.actions.save_document import save_document
 from memory.models import Document
 from tests.fleet import Worker, wait_until
+from tests.starts import start_run
 from tests.web.axe import serious
 from tests.web.people import member, person
 from tests.web.test_approvals import SUM, careful

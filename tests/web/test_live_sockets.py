@@ -16,7 +16,6 @@ from redis.asyncio import Redis
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import deny_call
-from agents.actions.start_run import start_run
 from agents.live import changes, feeds, listener
 from agents.live.changes import Notifier, notify
 from agents.live.member_consumer import FORBIDDEN, MALFORMED, NOT_FOUND, UNKNOWN, MemberConsumer
@@ -26,6 +25,7 @@ from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Membership, Workspace
 from tests.chaos.valkey_server import ValkeyServer
+from tests.starts import start_run
 from tests.web.people import member, person, session_of
 from tests.web.talk import Talk, opened
 from tests.web.test_approvals import SUM, careful

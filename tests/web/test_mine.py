@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from agents.actions.post_message import post_message, start_conversation
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.models import Agent
 from heartbit_site.base.audit import Actor
+from tests.starts import post_message, start_run
 from tests.web import labels
 from tests.web.people import member
 

@@ -9,13 +9,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from agents.actions.create_default_team import create_default_team
-from agents.actions.post_message import post_message, start_conversation
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.approvals.links import token_of
 from agents.models import Run
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace
 from tests.fleet import wait_until
+from tests.starts import post_message, start_run
 from tests.web import labels
 from tests.web.axe import serious
 from tests.web.people import member, person

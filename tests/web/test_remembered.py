@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.models import Agent, LearnedMemory, Run, WebhookEndpoint
 from agents.runs.webhook_events import create_webhook_deliveries
 from heartbit_site.base.audit import SYSTEM, Actor
@@ -20,6 +19,7 @@ from memory.models import MemoryItem
 from memory.place import MemoryPlace
 from tests.admin.rows import Held, answer
 from tests.mcp.sign_ins import browser
+from tests.starts import start_run
 from tests.web.people import member
 
 if TYPE_CHECKING:

@@ -15,8 +15,6 @@ from django.templatetags.static import static
 from playwright.sync_api import expect
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
-from agents.actions.start_tool_call import start_tool_call
 from agents.journal import events
 from agents.live.json_lines import to_json_line
 from agents.live.tree_view import TreeView
@@ -26,6 +24,7 @@ from agents.models import Agent, Run
 from agents.runs.live_entries import Delta
 from tests.api.server import Caller, key_for
 from tests.fleet import wait_until
+from tests.starts import start_run, start_tool_call
 from tests.web import labels
 from tests.web.people import member
 

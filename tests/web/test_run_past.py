@@ -12,8 +12,7 @@ from django.db import connection
 from playwright.sync_api import expect
 
 from agents.actions.decide_call import Always, approve_call
-from agents.actions.post_message import post_message, start_conversation
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.choices import CallResolution
 from agents.models import Agent, Decision, Delivery, Run, RunEvent, ToolCall
 from heartbit_site.base.audit import Actor
@@ -22,6 +21,7 @@ from heartbit_site.base.models import Workspace
 from tests.admin import rows
 from tests.doubtful import in_doubt
 from tests.operation.test_quarantine import quarantined
+from tests.starts import post_message, start_run
 from tests.web import labels
 from tests.web.people import member, person
 from tests.web.waiting_calls import unserved

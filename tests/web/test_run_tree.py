@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from agents.actions.start_run import start_run
 from agents.models import Run
 from tests.fleet import wait_until
+from tests.starts import start_run
 from tests.web.people import member
 
 if TYPE_CHECKING:

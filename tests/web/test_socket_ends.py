@@ -17,9 +17,9 @@ from django.utils import timezone
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
-from agents.actions.start_run import start_run
 from agents.live.member_consumer import MALFORMED, UNKNOWN, MemberConsumer
 from heartbit_site.base import orm
+from tests.starts import start_run
 from tests.web.people import member, session_of
 from tests.web.talk import opened
 

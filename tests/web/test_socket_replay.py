@@ -12,11 +12,11 @@ import redis
 from django.conf import settings
 from websockets.asyncio.client import connect
 
-from agents.actions.start_run import start_run
 from agents.live.valkey import stream_key
 from agents.models import Run
 from heartbit_site.base import orm
 from tests.sizes import sized
+from tests.starts import start_run
 from tests.web.people import member, session_of
 
 if TYPE_CHECKING:

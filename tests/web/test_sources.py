@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
+from agents.actions.start_conversation import start_conversation
 from agents.models import Agent, Conversation, Run, ToolBinding
 from heartbit_site.base.audit import SYSTEM
 from memory.actions.ingest_documents import ingest_documents
@@ -17,6 +17,7 @@ from memory.actions.save_document import save_document
 from memory.models import Document
 from tests.fleet import wait_until
 from tests.memory.knowledge import documents
+from tests.starts import post_message
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace

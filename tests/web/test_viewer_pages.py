@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from agents.actions.post_message import post_message, start_conversation
+from agents.actions.start_conversation import start_conversation
 from heartbit_site.base.models import Role
 from heartbit_site.base.refusals import ONLY_INSTALLATION
+from tests.starts import post_message
 from tests.web import labels
 from tests.web.axe import serious
 from tests.web.people import member

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from agents.actions.start_run import start_run
 from agents.choices import TERMINAL
 from agents.live import watchers
 from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate
@@ -14,6 +13,7 @@ from agents.live.valkey import connect
 from agents.models import Run
 from agents.querysets import events_after, tree
 from heartbit_site.base import orm
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

@@ -23,7 +23,6 @@ from agents.actions.deliver_webhooks import (
 from agents.actions.redeliver_webhook import ping_webhook, redeliver_webhook
 from agents.actions.rotate_secret import rotate_secret
 from agents.actions.save_webhook import save_webhook
-from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.delivery.webhooks import EVENTS, RETRY_AFTER
 from agents.errors import DeliveryStateError
@@ -41,6 +40,7 @@ from heartbit_site.contract.webhooks import EventName
 from tests.admin import rows
 from tests.api.server import Caller, key_for
 from tests.clients import Client
+from tests.starts import start_run
 from tests.web.people import member
 from tests.web.receiver import Receiver, Told, receiving
 

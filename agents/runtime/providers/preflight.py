@@ -27,7 +27,7 @@ from agents.choices import Placement
 from agents.errors import ModelUnreachableError, NoSandboxError
 from agents.llm import defaults
 from agents.llm.providers import PROVIDERS
-from agents.models import Agent, Run, WorkerHeartbeat
+from agents.models import Agent, WorkerHeartbeat
 from agents.runtime.providers.accounts import account_name
 from agents.runtime.providers.open_circuits import open_circuits
 from heartbit_site.base.amounts import duration
@@ -111,21 +111,18 @@ def has_obstacle(workspace_id: int, home: Placement) -> bool:
     )
 
 
-def raise_if_not_ready(agent: Agent, model: str, home: Placement, *, key: str | None) -> None:
+def raise_if_not_ready(agent: Agent, model: str, home: Placement) -> None:
     """Raise if none of an agent's models answers, or its mode needs a sandbox that is missing.
 
     Args:
         agent: The agent.
         model: ``provider:model`` of the run; empty: the agent's.
         home: Placement of the run.
-        key: The start's idempotency key, as stored; a repeated start returns its run in any case.
 
     Raises:
         ModelUnreachableError: The circuits of all its models are open.
         NoSandboxError: It runs code, and there is no sandbox where it would run.
     """
-    if _is_repeated(agent.workspace_id, key):
-        return
     if (agent.origin, agent.name) in _known.without_sandbox(agent.workspace_id, home):
         where = f"no worker of the queue {agent.queue} has a sandbox: see `heartbit doctor` there."
         raise NoSandboxError(
@@ -149,11 +146,6 @@ def raise_if_not_ready(agent: Agent, model: str, home: Placement, *, key: str | 
             f"{duration(timedelta(seconds=seconds))}, or give the agent a fallback model.",
             seconds,
         )
-
-
-def _is_repeated(workspace_id: int, key: str | None) -> bool:
-    runs = Run.objects.filter(workspace=workspace_id, idempotency_key=key)
-    return key is not None and runs.exists()
 
 
 def _models(agent: Agent, model: str) -> Iterator[str]:

@@ -101,7 +101,7 @@ def fork(
     access = LocalBackend().access
 
     def start() -> UUID:
-        return turns.fork(access, run, body, home=Placement.LOCAL)
+        return turns.fork(access, run, body, home=Placement.LOCAL).run_id
 
     return stay_here(access.workspace, start, plain=plain)
 

@@ -49,7 +49,8 @@ def run(
     ensure_ready(
         "heartbit_site.cli.following.standalone", model=model if model or file is None else None
     )
-    from agents.actions.start_run import start_run, task_text
+    from agents.actions.admit import admit
+    from agents.actions.run_request import RunRequest, task_text
     from agents.choices import Placement
     from agents.reads.agents import find_agent
     from heartbit_site.base.os_user import terminal_user
@@ -70,17 +71,18 @@ def run(
     check_run(chosen, model)
 
     def start() -> UUID:
-        return start_run(
+        request = RunRequest(
             workspace,
             task,
             agent=chosen.name,
+            origin=chosen.origin,
+            payload=long_form,
             model=model,
             home=Placement.LOCAL,
-            origin=chosen.origin,
             approve=approve,
-            payload=long_form,
             by=terminal_user(),
             files=given_files,
         )
+        return admit(request).run_id
 
     return stay_here(workspace, start, plain=plain)

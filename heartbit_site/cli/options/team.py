@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from agents.actions.start_run import task_text
+from agents.actions.run_request import task_text
 from agents.output.payload import parse
 from agents.querysets import find_run
 from agents.reads.agents import find_agent
@@ -61,5 +61,5 @@ def start_with(
     task_text(body.task, payload)  # an empty one is refused before a team is made
     chosen = team_of(access.workspace, file, body.agent)
     task = body.model_copy(update={"agent": chosen.name})
-    _, run_id = accept(access, task, idempotency_key, origin=chosen.origin)
-    return detail(find_run(access.workspace, run_id))
+    made = accept(access, task, idempotency_key, origin=chosen.origin)
+    return detail(find_run(access.workspace, made.run_id))

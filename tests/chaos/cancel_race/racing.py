@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.start_run import start_run
 from agents.choices import TERMINAL
 from agents.models import Run
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.choices import RunKind
 from agents.llm.messages import ToolCall
 from agents.models import Agent, BlackboardEntry, Run, ToolBinding
@@ -19,6 +18,7 @@ from tests.chaos.crash_points.table import Case, State
 from tests.chaos.crashes import agent_tools
 from tests.chaos.crashes.boundary import Boundary, planned
 from tests.chaos.records import Effect as Happened
+from tests.starts import start_run
 from tools.definitions.registry import registry
 
 if TYPE_CHECKING:

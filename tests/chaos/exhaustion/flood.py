@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import connections
 
-from agents.actions.start_run import start_run
 from agents.choices import TERMINAL, RunStatus
 from agents.models import Run
 from heartbit_site.base.models import Tier, Workspace
@@ -23,6 +22,7 @@ from tests.chaos import report
 from tests.chaos.checker import Verdict
 from tests.chaos.couriers import COURIER, workspace_of_couriers
 from tests.chaos.rig import Rig, rig, say
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from pathlib import Path

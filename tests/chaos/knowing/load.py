@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from django.contrib.auth.models import User
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.choices import TERMINAL
 from agents.models import Agent, MemoryExtraction, Run
 from heartbit_site.base import queues
@@ -21,6 +20,7 @@ from memory.knowledge.readers.pdf import MOST_OF_PART
 from memory.models import Document
 from tests.memory.knowledge import documents
 from tests.runtime.extraction import proposal, saying
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     import random

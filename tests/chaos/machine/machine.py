@@ -15,7 +15,6 @@ from django.db.models.functions import Now
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from agents.actions.start_run import start_run
 from agents.choices import TERMINAL, Placement, RunStatus
 from agents.journal.events import (
     ApprovalRequested,
@@ -35,6 +34,7 @@ from agents.models import ToolCall as ToolCallRow
 from heartbit_site.base.ids import new_id
 from tests.chaos.machine import workers
 from tests.runs.holding import answer
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from agents.journal.events import Ending

@@ -14,7 +14,6 @@ from django.test import override_settings
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.save_provider_account import save_provider_account
-from agents.actions.start_run import start_run
 from agents.choices import TERMINAL, Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, ToolBinding
@@ -27,6 +26,7 @@ from tests.chaos.model_faults.wire import MODELS
 from tests.chaos.processes import EffectsServer
 from tests.chaos.toolbox import agent_tools
 from tests.server_process import ServerProcess
+from tests.starts import start_run
 from tools.definitions.registry import registry
 
 if TYPE_CHECKING:

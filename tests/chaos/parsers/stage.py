@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
 from agents.choices import TERMINAL
 from agents.models import Agent, Run, ToolBinding
 from agents.querysets import calls_waiting
 from tests.fleet import wait_until
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace

@@ -13,7 +13,6 @@ from django.conf import settings
 from django.db import connection, transaction
 from redis import Redis
 
-from agents.actions.start_run import start_run
 from agents.choices import TERMINAL
 from agents.journal.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
@@ -21,6 +20,7 @@ from agents.models import Run, WorkerHeartbeat
 from heartbit_site.base import queues
 from tests.chaos.parsers import values
 from tests.fleet import wait_until
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from pathlib import Path

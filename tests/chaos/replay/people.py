@@ -12,10 +12,9 @@ from django.db import connection
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import approve_call, deny_call, edit_call
-from agents.actions.fork_run import Edits, fork_run
-from agents.actions.post_message import post_message, start_conversation
+from agents.actions.fork_run import Edits
 from agents.actions.resolve_call import resolve_call
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.actions.steer_run import steer_run
 from agents.choices import BusyPolicy, CallResolution, Placement
 from agents.errors import CallClosedError
@@ -25,6 +24,7 @@ from agents.models import Conversation, Run, WorkerHeartbeat
 from agents.querysets import calls_waiting, uncertain_calls
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
+from tests.starts import fork_run, post_message, start_run
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -11,14 +11,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.post_message import post_message, start_conversation
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.actions.steer_run import steer_run
 from agents.choices import TERMINAL
 from agents.errors import CallClosedError
 from agents.models import Conversation, Run
 from tests.chaos.couriers import CAREFUL_SCRIPT, COURIER, SHORT_SCRIPT, add_agent, task
 from tests.chaos.journals import CAREFUL
+from tests.starts import post_message, start_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from django.db.models import F
 from django.utils import timezone
 
-from agents.actions.start_run import start_run
 from agents.models import Run
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import UsageEntry
 from tests.fleet import wait_until
+from tests.starts import start_run
 from tests.web.shots import parts
 
 if TYPE_CHECKING:

@@ -10,11 +10,10 @@ from django.db import connection
 from django.utils import timezone
 
 from agents.actions.pause_work import pause_work
-from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
 from agents.actions.save_provider_account import save_provider_account
 from agents.actions.save_webhook import save_webhook
-from agents.actions.start_run import start_run
+from agents.actions.start_conversation import start_conversation
 from agents.approvals.links import token_of
 from agents.limits.pauses import queue
 from agents.models import Agent, Run, ToolCall, WebhookEndpoint
@@ -23,6 +22,7 @@ from heartbit_site.base.actions.save_member import save_member
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import ProviderAccount, Role, Workspace
 from tests.fleet import wait_until
+from tests.starts import post_message, start_run
 from tests.web.people import person
 from tests.web.shots import parts
 from tests.web.shots.dealer import connect

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
+from agents.actions.admit import admit
 from agents.actions.create_default_team import MEMBERS
-from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_run import start_run
+from agents.actions.run_request import RunRequest
+from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement
 from agents.errors import AgentsChangedError
 from agents.models import Agent, BlackboardEntry
 from agents.models import Conversation as Thread
-from agents.runtime.files.folder import Folder
 from heartbit_site.base import variables
 from heartbit_site.base.access import NoWorkspaceError
 from heartbit_site.base.audit import Actor
@@ -55,7 +55,7 @@ DEFAULT_TEAM = tuple(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunRequest:
+class TeamRequest:
     """A task for a team.
 
     Attributes:
@@ -81,7 +81,7 @@ class RunRequest:
     files: Mapping[str, bytes] = field(default_factory=dict)
 
 
-def create_run(request: RunRequest) -> UUID:
+def create_run(request: TeamRequest) -> UUID:
     """Create the run, which does not execute yet.
 
     Raises:
@@ -105,8 +105,8 @@ def create_run(request: RunRequest) -> UUID:
     return run_id
 
 
-def _start(request: RunRequest, agent: Agent, *, versions: Sequence[int] | None = None) -> UUID:
-    return start_run(
+def _start(request: TeamRequest, agent: Agent, *, versions: Sequence[int] | None = None) -> UUID:
+    wanted = RunRequest(
         agent.workspace,
         request.task,
         agent=agent.name,
@@ -117,9 +117,10 @@ def _start(request: RunRequest, agent: Agent, *, versions: Sequence[int] | None 
         files=request.files,
         versions=versions,
     )
+    return admit(wanted).run_id
 
 
-def _agent(request: RunRequest) -> Agent:
+def _agent(request: TeamRequest) -> Agent:
     """Return the agent that gets the task; its row and its team's are created if need be."""
     if request.configuration is not None:
         with transaction.atomic():
@@ -130,7 +131,7 @@ def _agent(request: RunRequest) -> Agent:
     return ready.agent
 
 
-def _key(request: RunRequest) -> tuple[str, str, str]:
+def _key(request: TeamRequest) -> tuple[str, str, str]:
     """Return what decides about a team's rows beside the team itself."""
     return request.workspace, variables.PROVIDER.read(), variables.MODEL.read()
 
@@ -188,15 +189,22 @@ def _published_again(everyone: list[Agent]) -> list[Agent]:
     return _everyone(everyone[0])
 
 
-def _post(request: RunRequest, conversation: Conversation, agent: Agent) -> UUID:
+def _post(request: TeamRequest, conversation: Conversation, agent: Agent) -> UUID:
     with conversation.lock:
         thread = _thread(conversation, agent)
         conversation.id = thread.pk
+    wanted = RunRequest(
+        agent.workspace,
+        request.task,
+        conversation=thread,
+        home=Placement.LOCAL,
+        by=STARTER,
+        files=request.files,
+    )
     with transaction.atomic():
-        posted = post_message(thread, request.task, by=STARTER, home=Placement.LOCAL)
-        _write(posted.run_id, request.entries)
-        Folder.give(posted.run_id, request.files)
-    return posted.run_id
+        run_id = admit(wanted).run_id
+        _write(run_id, request.entries)
+    return run_id
 
 
 def _thread(conversation: Conversation, agent: Agent) -> Thread:

@@ -1,0 +1,147 @@
+"""The request for a run: every door makes it in this form."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agents.actions.create_default_team import ORCHESTRATOR
+from agents.choices import BusyPolicy, Placement
+from agents.errors import EmptyTaskError
+from agents.llm.messages import ToolCall
+from agents.output.payload import render
+from heartbit_site.base.audit import NOBODY, Actor
+from heartbit_site.base.untrusted import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agents.delivery.targets import Target
+    from agents.journal.events import Event
+    from agents.models import AgentVersion, Conversation, Run
+    from agents.output.payload import TaskPayload
+    from agents.runs.idempotency_keys import InternalKey
+    from heartbit_site.base.models import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """Part of another run that a run begins with.
+
+    Attributes:
+        source: The run to fork.
+        cut: Sequence number of the last event that is copied.
+        version: Another version of the source's agent; None: the source's.
+        changed: Payloads that differ from the source's, by sequence number.
+        events: First events after the copied ones.
+    """
+
+    source: Run
+    cut: int
+    version: AgentVersion | None
+    changed: Mapping[int, Mapping[str, Any]]
+    events: Sequence[Event]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """A request for a run.
+
+    Attributes:
+        workspace: The run's workspace.
+        task: The task for the agent; may be empty with a payload, a call or a fork.
+        agent: The agent's name.
+        origin: Set of agents to choose from: empty: those edited in the admin; else those of a
+            configuration (``Agent.origin``).
+        payload: The task in its long form; its text follows ``task``.
+        call: The tool call that the run consists of (``call_of``), with the agent's bindings,
+            approvals and limits; the worker validates it. None: a run of the version's kind.
+        conversation: The conversation that the task is a message of; its agent is asked.
+        busy_policy: Policy while a run still answers the conversation's last message; None: the
+            conversation's.
+        fork: Part of another run that it begins with, with that run's agent; None: no part.
+        model: ``provider:model`` for the run and its children; empty: each agent's own.
+        home: Placement of the run: fleet or local.
+        priority: Higher starts first, among the workspace's runs.
+        approve: True if every tool call, also of its sub-agents, waits for a person.
+        hops: Number of agents' plans in a row that led to the run, as in ``Run``.
+        idempotency_key: Repeating the key in the same workspace returns the same run.
+        by: The run's owner.
+        files: Files of the run's folder, by path.
+        deliveries: Targets of the result.
+        versions: Current versions of all agents of ``origin``, in the order of the agents' ids, as
+            the caller knows them; None: any.
+    """
+
+    workspace: Workspace
+    task: str = ""
+    _: KW_ONLY
+    agent: str = ORCHESTRATOR
+    origin: str = ""
+    payload: TaskPayload | None = None
+    call: ToolCall | None = None
+    conversation: Conversation | None = None
+    busy_policy: BusyPolicy | None = None
+    fork: Fork | None = None
+    model: str = ""
+    home: Placement = Placement.FLEET
+    priority: int = 0
+    approve: bool = False
+    hops: int = 0
+    idempotency_key: str | InternalKey | None = None
+    by: Actor = NOBODY
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    deliveries: Sequence[Target] = ()
+    versions: Sequence[int] | None = None
+
+    @property
+    def asked(self) -> tuple[str, str]:
+        """Name and origin of the agent."""
+        if self.fork is not None:
+            agent = self.fork.source.version.agent
+            return agent.name, agent.origin
+        if self.conversation is not None:
+            return self.conversation.agent, self.conversation.origin
+        return self.agent, self.origin
+
+    @property
+    def policy(self) -> BusyPolicy | None:
+        """Policy for a message while a run is active; None: the request is no message."""
+        if self.conversation is None:
+            return None
+        return BusyPolicy(self.busy_policy or self.conversation.busy_policy)
+
+    @property
+    def text(self) -> str:
+        """The text that the agent reads, or that lists show for a call.
+
+        Raises:
+            EmptyTaskError: The text is blank.
+        """
+        if self.call is not None:
+            return clean_text(describe_call(self.call.name, self.call.arguments))
+        return task_text(self.task, self.payload)
+
+
+def call_of(tool: str, arguments: Mapping[str, object]) -> ToolCall:
+    """Return the call of a run that consists of one tool call."""
+    return ToolCall("call_0", tool, json.dumps(arguments, ensure_ascii=False))
+
+
+def describe_call(tool: str, arguments: str) -> str:
+    """Return the task text that lists show for such a run."""
+    return f"{tool} {arguments}"
+
+
+def task_text(task: str, payload: TaskPayload | None) -> str:
+    """Return the text that the agent reads.
+
+    Raises:
+        EmptyTaskError: The text is blank.
+    """
+    texts = (clean_text(task).strip(), render(payload) if payload is not None else "")
+    text = "\n\n".join(filter(None, texts))
+    if not text:
+        raise EmptyTaskError("The task is empty: say what the agent should do.")
+    return text
