@@ -9,6 +9,10 @@ class LeaseLostError(HeartbitError):
     """Another worker has claimed this run; the former holder can write nothing more."""
 
 
+class ProgramToolsError(ConflictError):
+    """A run needs a tool that only the Python program that defines its agent has."""
+
+
 class JournalAwayError(HeartbitError):
     """A journal write failed: its outcome is unknown until the database is back."""
 

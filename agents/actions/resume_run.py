@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from agents.choices import TERMINAL, Placement
 from agents.errors import RunStateError
 from agents.runtime.execution.executor import executor_of
+from agents.runtime.toolset.program_tools import refuse_without_tools_of_tree
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -36,6 +37,8 @@ def resume_run(run: Run) -> Resumption:
 
     Raises:
         RunStateError: The run's tree has ended.
+        ProgramToolsError: The calling process should execute the run, and lacks a tool that only
+            the run's program has.
     """
     root = run.root
     if root.status in TERMINAL:
@@ -47,4 +50,6 @@ def resume_run(run: Run) -> Resumption:
     if root.home == Placement.FLEET:
         return Resumption(root.pk, takes_over=False)
     executor = executor_of(root.pk)
+    if executor is None:
+        refuse_without_tools_of_tree(root)
     return Resumption(root.pk, takes_over=executor is None, executor=executor or "")

@@ -232,6 +232,45 @@ class Heartbit:
         """
         return await self._perform(task, None, files)
 
+    def resume(self, run_id: UUID | str) -> Result:
+        """Continue a run of this program whose process ended before it, and wait for its end.
+
+        Args:
+            run_id: The run's id; the agents are those that it began with, the callbacks and tools
+                those of this builder.
+
+        Raises:
+            ConfigurationError: Another process executes it, or an event loop runs here already.
+            RunNotFoundError: The workspace has no such run.
+            RunStateError: The run has ended.
+            ProgramToolsError: A tool is not as it was when the run began.
+            EmbeddedError: The database's server cannot be started.
+        """
+        return block_on("resume", "aresume", lambda: self.aresume(run_id))
+
+    async def aresume(self, run_id: UUID | str) -> Result:
+        """Continue a run as ``resume`` does. Cancelling this cancels the run.
+
+        Args:
+            run_id: As for ``resume``.
+
+        Raises:
+            ConfigurationError: Another process executes it.
+            RunNotFoundError: The workspace has no such run.
+            RunStateError: The run has ended.
+            ProgramToolsError: A tool is not as it was when the run began.
+            EmbeddedError: The database's server cannot be started.
+        """
+
+        def start() -> UUID:
+            from heartbit_site.library.team_request import (  # noqa: PLC0415  needs Django set up
+                find_unfinished,
+            )
+
+            return find_unfinished(self.workspace, self.team, run_id)
+
+        return await self._execute(start)
+
     def conversation(self, *, title: str = "", id: UUID | str | None = None) -> Conversation:
         """Return a conversation with the team, where each message knows the earlier ones.
 
@@ -272,23 +311,36 @@ class Heartbit:
         files: Mapping[str, GivenFile] | None = None,
     ) -> Result:
         given = await asyncio.to_thread(read_files, files) if files else {}
+
+        def start() -> UUID:
+            from heartbit_site.library.team_request import (  # noqa: PLC0415  needs Django set up
+                TeamRequest,
+                create_run,
+            )
+
+            return create_run(
+                TeamRequest(
+                    task=task,
+                    workspace=self.workspace,
+                    team=self.team,
+                    entries=self.entries,
+                    thread=thread,
+                    files=given,
+                )
+            )
+
+        return await self._execute(start)
+
+    async def _execute(self, start: Callable[[], UUID]) -> Result:
+        """Execute the run that ``start`` creates or finds, on the shared host."""
         shared = shared_host.acquire_running()
         if shared is None:
             shared = await asyncio.to_thread(shared_host.acquire)
         try:
             # Models can be imported only now that Django is set up.
             from heartbit_site.library.execution import execute  # noqa: PLC0415
-            from heartbit_site.library.team_request import TeamRequest  # noqa: PLC0415
 
-            request = TeamRequest(
-                task=task,
-                workspace=self.workspace,
-                team=self.team,
-                entries=self.entries,
-                thread=thread,
-                files=given,
-            )
-            return await execute(shared, request, self.callbacks, self.answer_type)
+            return await execute(shared, start, self.callbacks, self.answer_type)
         finally:
             shared_host.release()
 

@@ -24,7 +24,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.database_faults import is_away
 from heartbit_site.library import outcome
 from heartbit_site.library.callbacks import CallbackDispatcher, warn_of_waiting
-from heartbit_site.library.team_request import STARTER, TeamRequest, create_run
+from heartbit_site.library.team_request import STARTER
 from memory.providers.choice import is_in_process
 
 if TYPE_CHECKING:
@@ -56,16 +56,16 @@ class RunExecution:
     def __init__(
         self,
         shared: SharedHost,
-        request: TeamRequest,
+        start: Callable[[], UUID],
         tell: Callable[[Update | None], None] | None = None,
     ) -> None:
-        """Have a thread create the run now, before the host's loop comes to ``run``.
+        """Have a thread start the run now, before the host's loop comes to ``run``.
 
         ``tell`` gets every update, on the host's thread; None is the end.
         """
         self._host = shared.host
         self._tell = tell
-        self._accepting: Future[UUID] = orm.shared().submit(create_run, request)
+        self._accepting: Future[UUID] = orm.shared().submit(start)
 
     async def run(self) -> Result:
         """Execute the run, wait for its end and return its result.
@@ -124,7 +124,7 @@ class RunExecution:
                 await patience.wait(error)
 
     async def cancel(self) -> None:
-        """Cancel the run, if it was created."""
+        """Cancel the run, if it was started."""
         accepting = asyncio.wrap_future(self._accepting)
         await asyncio.wait({accepting})
         if accepting.cancelled() or accepting.exception() is not None:
@@ -178,16 +178,16 @@ def _say_what_waits(run_id: UUID, said: set[int]) -> None:
 
 async def execute(
     shared: SharedHost,
-    request: TeamRequest,
+    start: Callable[[], UUID],
     callbacks: Callbacks,
     answer_type: type[BaseModel] | None,
 ) -> Result:
-    """Execute a request and call its callbacks.
+    """Execute the run that ``start`` creates or finds, and call its callbacks.
 
     The run is cancelled if this is cancelled or a callback fails.
     """
     if not callbacks:
-        found = await _unfollowed(shared, request)
+        found = await _unfollowed(shared, start)
         return replace(found, structured=outcome.typed(found.structured, answer_type))
     loop = asyncio.get_running_loop()
     updates: asyncio.Queue[Update | None] = asyncio.Queue()
@@ -198,7 +198,7 @@ async def execute(
         except RuntimeError:  # the program has closed its loop, so nobody listens any more
             logger.debug("the program has closed its loop: an update of its run is dropped")
 
-    execution = RunExecution(shared, request, tell)
+    execution = RunExecution(shared, start, tell)
     playing = _begun(shared, execution)
     dispatcher = CallbackDispatcher(callbacks, shared)
     listening = asyncio.create_task(dispatcher.dispatch(updates), name="heartbit-listen")
@@ -221,8 +221,8 @@ async def execute(
         await asyncio.gather(*both, return_exceptions=True)
 
 
-async def _unfollowed(shared: SharedHost, request: TeamRequest) -> Result:
-    execution = RunExecution(shared, request)
+async def _unfollowed(shared: SharedHost, start: Callable[[], UUID]) -> Result:
+    execution = RunExecution(shared, start)
     playing = _begun(shared, execution)
     try:
         return await asyncio.shield(playing)

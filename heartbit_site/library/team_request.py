@@ -11,12 +11,14 @@ from django.db import transaction
 from agents.actions.admit import admit
 from agents.actions.create_default_team import MEMBERS
 from agents.actions.publish_agent import publish_agent
+from agents.actions.resume_run import resume_run
 from agents.actions.run_request import RunRequest
 from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement
 from agents.errors import AgentsChangedError
 from agents.models import Agent, BlackboardEntry
 from agents.models import Conversation as Thread
+from agents.querysets import find_run
 from heartbit_site.base import variables
 from heartbit_site.base.access import NoWorkspaceError
 from heartbit_site.base.audit import Actor
@@ -103,6 +105,26 @@ def create_run(request: TeamRequest) -> UUID:
         run_id = _start(request, agent)
         _write(run_id, request.entries)
     return run_id
+
+
+def find_unfinished(workspace: str, team: Team, run_id: UUID | str) -> UUID:
+    """Return the root of a run whose process has ended, which this program continues.
+
+    Raises:
+        ConfigurationError: There is no such workspace, or another process executes the run.
+        RunNotFoundError: The workspace does not have the run.
+        RunStateError: The run has ended.
+        ProgramToolsError: The program does not define a tool as it was when the run began.
+    """
+    register(team.tools)
+    resumption = resume_run(find_run(_workspace(workspace), run_id))
+    if not resumption.takes_over:
+        executor = f"process {resumption.executor}" if resumption.executor else "the fleet"
+        raise ConfigurationError(
+            f"Run {resumption.root_id} is executed by {executor}: "
+            f"`heartbit resume {resumption.root_id}` watches it."
+        )
+    return resumption.root_id
 
 
 def _start(request: TeamRequest, agent: Agent, *, versions: Sequence[int] | None = None) -> UUID:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from heartbit_site.base.audit import Actor
 from heartbit_site.config.read import load
 from heartbit_site.library import Heartbit, shared_host
 from heartbit_site.library.execution import execute
-from heartbit_site.library.team_request import STARTER, TeamRequest
+from heartbit_site.library.team_request import STARTER, TeamRequest, create_run
 from heartbit_site.testing.played_run import played
 
 if TYPE_CHECKING:
@@ -57,7 +58,9 @@ async def play(
     shared = shared_host.acquire()
     try:
         with shared.host.models.replaced_by(scripted):
-            found = await execute(shared, request, builder.callbacks, builder.answer_type)
+            found = await execute(
+                shared, partial(create_run, request), builder.callbacks, builder.answer_type
+            )
     finally:
         shared_host.release()
     return played(found, scripted.requests)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import sys
+import tempfile
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +23,7 @@ from tools.mcp.errors import McpConnectionError, McpError
 from tools.mcp.pool import McpPool
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
 SECONDS = 30.0
 
@@ -134,3 +137,65 @@ async def test_a_cancelled_call_leaves_the_connection_usable(pool: McpPool) -> N
     with pytest.raises(asyncio.CancelledError):
         await call
     assert await pool.call(shop, echo, {"text": "b"}, key="3", seconds=SECONDS) == "b"
+
+
+PROGRAM = """
+from mcp.server.mcpserver import MCPServer
+server = MCPServer("shop")
+@server.tool()
+def add(a: int, b: int) -> str:
+    "{says}"
+    return "{says}"
+@server.tool()
+def wait() -> str:
+    "Wait."
+    import time
+    time.sleep(2)
+    return "waited"
+server.run("stdio")
+"""
+
+
+@pytest.fixture
+def program() -> Iterator[Path]:
+    """A file in a directory that the user of servers can read, which `tmp_path` is not."""
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory).chmod(0o755)
+        yield Path(directory) / "server.py"
+
+
+async def test_a_kept_process_that_offers_what_was_accepted_before_is_replaced(
+    pool: McpPool, program: Path
+) -> None:
+    shop = McpEndpoint(1, "shop", words=(sys.executable, str(program)))
+    program.write_text(PROGRAM.format(says="old"))
+    old, wait = await tool_of(shop, "add"), await tool_of(shop, "wait")
+    calling = asyncio.create_task(pool.call(shop, wait, {}, key="1", seconds=SECONDS))
+    arguments = {"a": 1, "b": 2}
+    assert await pool.call(shop, old, arguments, key="2", seconds=SECONDS) == "old"
+    program.write_text(PROGRAM.format(says="new"))
+    new = await tool_of(shop, "add")
+    await pool.connect(shop, new, seconds=SECONDS)
+    assert await pool.call(shop, new, arguments, key="3", seconds=SECONDS) == "new"
+    assert await calling == "waited"  # on the old process, which ends with it
+
+
+async def test_a_tool_that_a_new_process_does_not_offer_either_is_refused(
+    pool: McpPool, program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted: list[int] = []
+    monkeypatch.setattr("tools.mcp.pool._mark", noted.append)
+    shop = McpEndpoint(1, "shop", words=(sys.executable, str(program)))
+    program.write_text(PROGRAM.format(says="old"))
+    old = await tool_of(shop, "add")
+    assert await pool.call(shop, old, {"a": 1, "b": 2}, key="1", seconds=SECONDS) == "old"
+    program.write_text(PROGRAM.format(says="new"))
+    new = await tool_of(shop, "add")
+    gone = replace(new, name="x_gone", remote_name="gone")
+    for tool, why in (
+        (gone, "gone cannot be used: the server does not have it any more"),
+        (old, "changed the tool x_add, so it is not called"),
+    ):
+        with pytest.raises(McpError, match=why):
+            await pool.call(shop, tool, {"a": 1, "b": 2}, key="2", seconds=SECONDS)
+    assert noted == [1, 1]

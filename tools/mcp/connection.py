@@ -20,6 +20,7 @@ from heartbit_site.base.suspensions import Question
 from tools.definitions.registry import definition_hash
 from tools.mcp import prompts, questions, resources
 from tools.mcp.errors import (
+    DifferentOfferError,
     McpConnectionError,
     McpError,
     McpListingError,
@@ -150,7 +151,8 @@ class McpConnection:
         """Check before a call that the server offers a tool as it was pinned.
 
         Raises:
-            McpError: It does not, or cannot be used.
+            DifferentOfferError: It does not; a new connection may know of a later offer.
+            McpError: The server cannot be used.
             SessionEndedError: It would over a new connection.
         """
         async with self._translating(tool, seconds):
@@ -179,6 +181,7 @@ class McpConnection:
             reply: Reply to what the server asked in this call before; None: it asked nothing.
 
         Raises:
+            DifferentOfferError: It does not; a new connection may know of a later offer.
             McpError: The server cannot be used for this call, or the tool failed.
             SessionEndedError: The server did not run it, and would over a new connection.
         """
@@ -300,14 +303,12 @@ class McpConnection:
         offered = self.offer.tools.get(tool.remote_name)
         if offered is None:
             why = self.offer.left_out.get(tool.remote_name, "the server does not have it any more")
-            raise self._refused(f"{tool.remote_name} cannot be used: {why}")
+            raise DifferentOfferError(self._sentence(f"{tool.remote_name} cannot be used: {why}"))
         known = self._hashes.get(tool.name)
         if known is None:
             known = definition_hash(definition(offered, name=tool.name, effect=tool.effect))
             self._hashes[tool.name] = known
         if known != tool.hash:
-            if self._changed is not None:
-                self._changed()
             raise changed_error(self._endpoint.name, tool.name)
 
     async def _request(

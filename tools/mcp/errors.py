@@ -17,6 +17,10 @@ class McpListingError(McpError):
     """The server offers more, or other things, than a workspace takes."""
 
 
+class DifferentOfferError(McpError):
+    """The server does not offer the tool as it was pinned, as far as the connection knows."""
+
+
 class McpToolError(McpError):
     """The tool itself failed, in the server's words."""
 
@@ -37,9 +41,9 @@ class SessionEndedError(McpConnectionError):
     """The server did not get the call, or knows the connection no more: a new one may help."""
 
 
-def changed_error(server: str, tool: str) -> McpError:
+def changed_error(server: str, tool: str) -> DifferentOfferError:
     """Return the error for a tool that its server has changed."""
-    return McpError(
+    return DifferentOfferError(
         f"The MCP server {server} changed the tool {tool}, so it is not called: a person has to "
         "look at the change and accept it under MCP servers in the admin, and publish the agent "
         "again."

@@ -12,22 +12,29 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from heartbit_site.base import orm
 from tools.mcp.breaker import ServerBreaker
-from tools.mcp.errors import McpConnectionError, McpError, SessionEndedError
+from tools.mcp.errors import (
+    DifferentOfferError,
+    McpConnectionError,
+    McpError,
+    SessionEndedError,
+)
 from tools.mcp.guarded_client import guarded_mcp_client
 from tools.models import McpServer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
     from heartbit_site.base.http.allow import AllowRule
     from heartbit_site.base.suspensions import Question, QuestionReply
     from tools.mcp.connection import McpConnection
     from tools.mcp.endpoint import McpEndpoint, PinnedTool
     from tools.mcp.listing import Offer
+
+T = TypeVar("T")
 
 MAX_CONNECTIONS: Final = 64
 IDLE_SECONDS: Final = 300.0
@@ -74,7 +81,7 @@ class McpPool:
         """Call a tool of a server and return its result as text, or its question to a person.
 
         The call goes over a kept connection, and again over a new one if the server certainly has
-        not got it.
+        not got it, or the kept one does not know the tool as it was pinned.
 
         Raises:
             McpError: The server cannot be used, or the tool failed; the sentence is for the model.
@@ -82,10 +89,12 @@ class McpPool:
         self._breaker.admit(endpoint.id, endpoint.name)
         until = time.monotonic() + seconds
         try:
-            try:
-                text = await self._called(endpoint, tool, arguments, key, until, reply)
-            except SessionEndedError:
-                text = await self._called(endpoint, tool, arguments, key, until, reply)
+            text = await self._use(
+                endpoint,
+                lambda connection: connection.call(
+                    tool, arguments, key=key, seconds=until - time.monotonic(), reply=reply
+                ),
+            )
         except McpConnectionError:
             self._breaker.failed(endpoint.id)
             raise
@@ -104,10 +113,10 @@ class McpPool:
         self._breaker.admit(endpoint.id, endpoint.name)
         until = time.monotonic() + seconds
         try:
-            try:
-                await self._checked(endpoint, tool, until)
-            except SessionEndedError:
-                await self._checked(endpoint, tool, until)
+            await self._use(
+                endpoint,
+                lambda connection: connection.check(tool, seconds=until - time.monotonic()),
+            )
         except McpConnectionError:
             self._breaker.failed(endpoint.id)
             raise
@@ -138,22 +147,28 @@ class McpPool:
             await asyncio.wait(self._closing)
         await self._http.aclose()
 
-    async def _called(
-        self,
-        endpoint: McpEndpoint,
-        tool: PinnedTool,
-        arguments: dict[str, Any],
-        key: str,
-        until: float,
-        reply: QuestionReply | None,
-    ) -> str | Question:
-        async with self._lent(endpoint) as connection:
-            left = until - time.monotonic()
-            return await connection.call(tool, arguments, key=key, seconds=left, reply=reply)
+    async def _use(self, endpoint: McpEndpoint, use: Callable[[McpConnection], Awaitable[T]]) -> T:
+        """Use a kept connection, and a new one if the kept one has ended or its offer is old.
 
-    async def _checked(self, endpoint: McpEndpoint, tool: PinnedTool, until: float) -> None:
-        async with self._lent(endpoint) as connection:
-            await connection.check(tool, seconds=until - time.monotonic())
+        A server's process offers what it began with, whatever people have accepted since.
+        """
+        kept = self._kept.get(endpoint)
+        try:
+            async with self._lent(endpoint) as connection:
+                return await use(connection)
+        except SessionEndedError:
+            pass
+        except DifferentOfferError:
+            if kept is None:
+                await orm.run_in_thread(partial(_mark, endpoint.id))
+                raise
+            self._retire(endpoint, kept)
+        try:
+            async with self._lent(endpoint) as connection:
+                return await use(connection)
+        except DifferentOfferError:
+            await orm.run_in_thread(partial(_mark, endpoint.id))
+            raise
 
     @asynccontextmanager
     async def _lent(self, endpoint: McpEndpoint) -> AsyncIterator[McpConnection]:
@@ -165,7 +180,9 @@ class McpPool:
         finally:
             kept.calls -= 1
             kept.used_at = time.monotonic()
-            if kept.opening.done() and not _is_open(kept):
+            if self._kept.get(endpoint) is not kept:
+                self._close_unused(kept)
+            elif kept.opening.done() and not _is_open(kept):
                 self._drop(endpoint, kept)
             elif not kept.calls:
                 self._drop_when_idle(endpoint, kept)
@@ -224,10 +241,22 @@ class McpPool:
         if not kept.calls:
             self._drop(endpoint, kept)
 
+    def _retire(self, endpoint: McpEndpoint, kept: _Kept) -> None:
+        """Keep a connection no longer; calls in flight end on it."""
+        if self._kept.get(endpoint) is kept:
+            del self._kept[endpoint]
+            self._close_unused(kept)
+
     def _drop(self, endpoint: McpEndpoint, kept: _Kept | None = None) -> None:
-        if kept is not None and self._kept.get(endpoint) is not kept:
-            return
-        task = asyncio.create_task(_close(self._kept.pop(endpoint)))
+        if kept is None or self._kept.get(endpoint) is kept:
+            self._close(self._kept.pop(endpoint))
+
+    def _close_unused(self, kept: _Kept) -> None:
+        if not kept.calls:
+            self._close(kept)
+
+    def _close(self, kept: _Kept) -> None:
+        task = asyncio.create_task(_close(kept))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 

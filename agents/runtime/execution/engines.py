@@ -37,6 +37,7 @@ from agents.runtime.rights.person import credential_lookup, permission_lookup, p
 from agents.runtime.toolset.big_results import READER, BigResults
 from agents.runtime.toolset.call_context import context_factory
 from agents.runtime.toolset.offer import offered_tools, required_permissions
+from agents.runtime.toolset.program_tools import refuse_without_tools_of_version
 from agents.runtime.toolset.progress import ToolProgress
 from agents.runtime.toolset.stopped_tools import StoppedTools, WorkspaceStoppedTools
 from agents.runtime.toolset.toolbox import RunToolbox
@@ -81,6 +82,9 @@ class EngineDependencies:
             is_child=claimed.parent_id is not None,
             permissions=await permissions(required) if required else frozenset(),
         )
+        if any(tool.name not in offer.specs for tool in definition.tools):
+            check = partial(refuse_without_tools_of_version, definition.version_id, claimed.id)
+            await orm.read_in_thread(check)
 
         def find(name: str) -> ToolSpec | None:
             return resolve(offer.specs, name) or resolve(dependencies.registry, name)

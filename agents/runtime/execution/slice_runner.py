@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import psycopg
 from pydantic import ValidationError
 
-from agents.errors import JournalAwayError, LeaseLostError
+from agents.errors import JournalAwayError, LeaseLostError, ProgramToolsError
 from agents.journal.events import RunFailed
 from agents.loop import checkpoint
 from agents.runs.lease import ABOUT_THE_DATA, Child
@@ -85,12 +85,7 @@ class SliceRunner:
         except Exception as error:
             if _may_pass(error):
                 raise
-            if isinstance(error, HeartbitError):
-                # The definition cannot be executed as it is: no further attempt will mend that.
-                return await self._failed(active, "definition", str(error))
-            logger.exception("run %s failed inside Heartbit", active.claimed.id)
-            message = f"An internal error ({type(error).__name__}) ended the run: see the log."
-            return await self._failed(active, "internal", message)
+            return await self._refused(active, error)
         if outcome == "yielded":
             return await self._hand_over(active, active.gate.yield_reason)
         if outcome == "suspended":
@@ -121,6 +116,18 @@ class SliceRunner:
         logger.warning("run %s %s", active.claimed.id, why)
         await active.lease.release("worker too old", delay_seconds=TOO_OLD_DELAY_SECONDS)
         return "handed over"
+
+    async def _refused(self, active: ActiveRun, error: Exception) -> str:
+        """Release a run that needs its program, and end one that no process can execute."""
+        if isinstance(error, ProgramToolsError):
+            logger.warning("%s", error)
+            return await self._hand_over(active, "tool missing", delay_seconds=MOST_DELAY_SECONDS)
+        if isinstance(error, HeartbitError):
+            # The definition cannot be executed as it is: no further attempt will mend that.
+            return await self._failed(active, "definition", str(error))
+        logger.error("run %s failed inside Heartbit", active.claimed.id, exc_info=error)
+        message = f"An internal error ({type(error).__name__}) ended the run: see the log."
+        return await self._failed(active, "internal", message)
 
     async def _failed(self, active: ActiveRun, kind: str, message: str) -> str:
         await active.journaled.fail(

@@ -8,9 +8,11 @@ from uuid import UUID
 
 from agents.approvals.uncertain_calls import unasked
 from agents.choices import Placement, RunStatus
+from agents.errors import ProgramToolsError
 from agents.models import Run, Wait
 from agents.querysets import find_run
 from agents.runtime.execution.executor import executor_of
+from agents.runtime.toolset.program_tools import refuse_without_tools_of_tree
 from heartbit_site.cli.backend.local import LocalBackend
 from heartbit_site.cli.following.approval_watcher import ApprovalWatcher
 from heartbit_site.cli.terminal.output import note
@@ -51,8 +53,16 @@ def warn(decided: Iterable[WaitingCall]) -> None:
         if run.home == Placement.FLEET:
             warn_without_worker(detail(run))
         elif not _goes_on(UUID(call.root_id), until):
-            name = short_id(UUID(call.root_id))
-            note(f"Its process has ended: `heartbit resume {name}` goes on with it.")
+            note(f"Its process has ended. {_way_on(run.root)}")
+
+
+def _way_on(root: Run) -> str:
+    """Return how a run without a process is continued, as a sentence."""
+    try:
+        refuse_without_tools_of_tree(root)
+    except ProgramToolsError as error:
+        return str(error)
+    return f"`heartbit resume {short_id(root.pk)}` goes on with it."
 
 
 def _goes_on(root_id: UUID, until: float) -> bool:

@@ -1,0 +1,62 @@
+"""Tools that only the Python program that defines a run's agents can call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db.models import F, Q
+
+from agents.errors import ProgramToolsError
+from agents.models import AgentVersion
+from tools.definitions.registry import definition_hash, registry
+from tools.models import CatalogueTool
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from agents.models import Run
+
+
+def refuse_without_tools_of_version(version_id: int, run_id: UUID) -> None:
+    """Refuse a version with a program's tools that this process lacks.
+
+    Raises:
+        ProgramToolsError: The process lacks a tool.
+    """
+    _refuse(Q(pk=version_id), run_id)
+
+
+def refuse_without_tools_of_tree(root: Run) -> None:
+    """Refuse a tree that needs a program's tools that this process lacks.
+
+    Raises:
+        ProgramToolsError: The process lacks a tool of a run, or of an agent that may get a task.
+    """
+    agent = root.version.agent
+    team = Q(
+        agent__workspace_id=agent.workspace_id,
+        agent__origin=agent.origin,
+        pk=F("agent__current_version_id"),
+    )
+    _refuse(Q(runs__root_id=root.pk) | team, root.pk)
+
+
+def _refuse(versions: Q, run_id: UUID) -> None:
+    """Refuse a tool that neither the registry nor a catalogue has: a program defined it."""
+    found = AgentVersion.objects.filter(versions).exclude(agent__origin="")
+    pinned = {
+        (tool["name"], tool["hash"])
+        for snapshot in found.values_list("snapshot", flat=True)
+        for tool in snapshot["tools"]
+    }
+    lacking = {name for name, digest in pinned if not _has(name, digest)}
+    installed = CatalogueTool.objects.filter(name__in=lacking).values_list("name", flat=True)
+    if names := sorted(lacking.difference(installed)):
+        raise ProgramToolsError(
+            f"Run {run_id} needs its Python program, whose tool {names[0]} this process does not "
+            f'have as it was when the run began: continue in that program with .resume("{run_id}").'
+        )
+
+
+def _has(name: str, digest: str) -> bool:
+    return name in registry and definition_hash(registry[name]) == digest
