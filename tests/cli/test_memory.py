@@ -92,6 +92,8 @@ def test_settings_are_shown_and_changed(place: Place, workspace: Workspace) -> N
 
 def test_wrong_words_are_answered_with_what_is_missing(place: Place, workspace: Workspace) -> None:
     assert "needs an agent" in place("add", "x", "--scope", "agent").err
+    unnamed = place("add", "x", "--person", "")
+    assert "There is no person" not in unnamed.err, "an empty name is none"
     assert (
         "There is no agent named 'writr'"
         in place("add", "x", "--scope", "agent", "--agent", "writr").err

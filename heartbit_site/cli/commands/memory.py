@@ -38,7 +38,13 @@ SETTINGS = body_options(
     MemoryIn,
     *("text", "metadata"),
     agent=typer.Option(None, "--agent", metavar="NAME", help="Name the agent that recalls it."),
-    person=typer.Option(None, "--person", metavar="USERNAME", help="Name the person it concerns."),
+    person=typer.Option(
+        None,
+        "--person",
+        metavar="USERNAME",
+        help="Name the person it concerns.",
+        parser=lambda text: text or None,
+    ),
 )
 REASON = typer.Option("", "--reason", metavar="TEXT", help="Keep this reason in the history.")
 FORGOTTEN = typer.Option(common.OFF, "--forgotten", help="List the forgotten ones instead.")
