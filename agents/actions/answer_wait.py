@@ -15,6 +15,7 @@ from agents.reads.tool_questions import question_of
 from agents.runs.sql_functions import call_function
 from heartbit_site.base import audit
 from heartbit_site.base.jsonschema import validate
+from heartbit_site.base.rights import require
 
 if TYPE_CHECKING:
     from agents.models import Wait
@@ -29,6 +30,7 @@ def answer_wait(wait: Wait, answer: Any, *, by: Actor) -> None:
         InvalidEditError: The answer does not fit the schema; nothing was resolved.
         CallClosedError: The wait is resolved, or its run has ended.
     """
+    require(by, "approvals:decide", workspace_id=wait.run.workspace_id)
     kind = kind_of(wait.kind)
     if kind.answer is None:
         raise CallClosedError(f"A wait of the kind {kind.name!r} is not answered like this.")

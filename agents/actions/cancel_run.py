@@ -13,6 +13,7 @@ from agents.models import Run
 from agents.runs.run_audit import record_of_run
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.query import fetch_one
+from heartbit_site.base.rights import require
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -29,6 +30,7 @@ def cancel_run(workspace: Workspace, run_id: UUID, *, reason: str, by: Actor = S
     Raises:
         RunNotFoundError: The workspace has no such run.
     """
+    require(by, "runs:write", workspace_id=workspace.pk)
     run = Run.objects.filter(workspace=workspace, pk=run_id).first()
     if run is None:
         raise RunNotFoundError(

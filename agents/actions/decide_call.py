@@ -27,6 +27,7 @@ from agents.runs.sql_functions import call_function
 from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.jsonschema import validate
+from heartbit_site.base.rights import require
 from heartbit_site.base.untrusted import clean_text
 from tools.calls import call_parsing, questions
 from tools.calls.approval import digest as digest_of
@@ -110,6 +111,7 @@ def approve_call(call: ToolCall, *, digest: str, by: Actor, always: Always | Non
         InvalidEditError: The call is a question, which needs an answer.
         CallClosedError: The call is decided, its run has ended, or it is not what was shown.
     """
+    require(by, "approvals:decide", workspace_id=call.run.workspace_id)
     approved = Verdict.APPROVED
     offer = _offer(call.run)
     if _answer_parameter(call, offer) is not None:
@@ -138,6 +140,7 @@ def edit_call(call: ToolCall, *, digest: str, by: Actor, arguments: str) -> None
             decided.
         CallClosedError: As for ``approve_call``.
     """
+    require(by, "approvals:decide", workspace_id=call.run.workspace_id)
     offer = _offer(call.run)
     if _answer_parameter(call, offer) is not None:
         raise InvalidEditError(_QUESTION)
@@ -152,6 +155,7 @@ def answer_call(call: ToolCall, *, digest: str, by: Actor, answer: Any) -> None:
         InvalidEditError: The call is not a question, or the answer does not fit its schema.
         CallClosedError: As for ``approve_call``.
     """
+    require(by, "approvals:decide", workspace_id=call.run.workspace_id)
     offer = _offer(call.run)
     name = _answer_parameter(call, offer)
     if name is None:
@@ -176,6 +180,7 @@ def deny_call(call: ToolCall, *, digest: str, by: Actor, reason: str) -> None:
     Raises:
         CallClosedError: As for ``approve_call``.
     """
+    require(by, "approvals:decide", workspace_id=call.run.workspace_id)
     _decide(call, digest, by, verdict=Verdict.DENIED, reason=clean_text(reason).strip())
 
 

@@ -20,6 +20,7 @@ from agents.runs.run_audit import record_of_call
 from agents.runtime.toolset.call_context import context_factory
 from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base.query import fetch_one
+from heartbit_site.base.rights import require
 from heartbit_site.base.toolspec import Effect
 from tools.calls import pipeline
 from tools.calls.approval import digest as digest_of
@@ -53,6 +54,7 @@ def dry_run_call(
         InvalidEditError: The arguments do not fit the tool.
         DryRunStoppedError: The call took too long, or waited for locks that others hold.
     """
+    require(by, "approvals:decide", workspace_id=call.run.workspace_id)
     _check_open(call, digest)
     _check_asked(call, by, is_edited=arguments is not None)
     person = acts_for(call.run_id)

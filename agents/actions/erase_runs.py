@@ -23,6 +23,7 @@ from agents.models import (
     WebhookDelivery,
 )
 from heartbit_site.base import audit
+from heartbit_site.base.rights import require
 from memory.models import MemoryItem
 from tools.models import Credential
 
@@ -60,6 +61,7 @@ def erase_runs(
     Raises:
         LiveOutputError: Valkey is down; nothing was deleted.
     """
+    require(by, "workspace:manage", "runs:write", workspace_id=workspace.pk)
     with transaction.atomic():
         roots, conversations = reached_runs(workspace, user, agent, archived)
         trees = Run.objects.filter(root_id__in=roots)

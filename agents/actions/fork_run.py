@@ -27,6 +27,7 @@ from agents.runs.run_audit import record_of_run
 from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.rights import require
 from heartbit_site.base.untrusted import clean_text
 from tools.calls import call_parsing
 from tools.calls.result import ToolResult
@@ -129,6 +130,7 @@ def accept_fork(
     idempotency_key: str | None = None,
 ) -> Admitted:
     """Fork without an audit entry, which the caller writes."""
+    require(by, "runs:write", workspace_id=source.workspace_id)
     edits = _cleaned(edits)
     version = find_version(source.version.agent, edits.version) if edits.version else None
     if turn:  # else nothing but the task is copied

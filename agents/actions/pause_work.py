@@ -16,6 +16,7 @@ from agents.live.changes import EVERYWHERE, notify_on_commit
 from agents.models.pause import Pause
 from agents.runs.notices import notify_workers
 from heartbit_site.base.audit import record
+from heartbit_site.base.rights import require
 
 if TYPE_CHECKING:
     from agents.limits.pauses import PauseTarget
@@ -37,6 +38,9 @@ def pause_work(held: PauseTarget, *, by: Actor, reason: str = "", by_operator: b
     Returns:
         True if the pause is new.
     """
+    place = None if by_operator else held.workspace
+    scope = "fleet:manage" if place is None else "workspace:manage"
+    require(by, scope, workspace_id=place.pk if place is not None else None)
     with transaction.atomic():
         _, new = Pause.objects.get_or_create(
             kind=held.kind,

@@ -15,6 +15,7 @@ from agents.models import Agent, AgentVersion
 from agents.reads.agent_settings import spec_of
 from agents.reads.skills import current_versions, pinned
 from heartbit_site.base.audit import SYSTEM, Actor, record_on
+from heartbit_site.base.rights import require
 from tools.definitions import stored as definitions
 from tools.definitions.catalogue import catalogue
 from tools.definitions.registry import definition_hash
@@ -48,6 +49,7 @@ def publish_agent(agent: Agent, *, by: Actor = SYSTEM) -> AgentVersion:
     Raises:
         ConfigurationError: As for ``make_current``.
     """
+    require(by, "agents:write", workspace_id=agent.workspace_id)
     made = make_current(agent)
     record_publication(agent, made, by=by)
     return made.version

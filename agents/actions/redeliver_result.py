@@ -14,6 +14,7 @@ from agents.models import Delivery, WebhookDelivery
 from agents.runtime.rights.decision_rights import DECIDE
 from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.errors import ForbiddenError
+from heartbit_site.base.rights import require
 
 
 @transaction.atomic
@@ -30,6 +31,7 @@ def redeliver_result(delivery: Delivery, *, by: Actor) -> None:
         ForbiddenError: The answer waits for a person who may decide calls.
         DeliveryStateError: The delivery is still pending, or its webhook is disabled.
     """
+    require(by, "runs:write", workspace_id=delivery.workspace_id)
     leaves = bool(delivery.target.get("external")) and not delivery.released
     if leaves and by.access is not None and not by.access.allows(DECIDE):
         raise ForbiddenError(

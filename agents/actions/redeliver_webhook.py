@@ -13,6 +13,7 @@ from agents.delivery.webhooks import PING, message, new_message_id
 from agents.errors import DeliveryStateError
 from agents.models import WebhookDelivery
 from heartbit_site.base.audit import Actor, record_on
+from heartbit_site.base.rights import require
 
 if TYPE_CHECKING:
     from agents.models import WebhookEndpoint
@@ -25,6 +26,7 @@ def redeliver_webhook(delivery: WebhookDelivery, *, by: Actor) -> None:
     Raises:
         DeliveryStateError: The message is still pending, or its endpoint is disabled.
     """
+    require(by, "workspace:manage", "runs:write", workspace_id=delivery.endpoint.workspace_id)
     _check(delivery.endpoint)
     done = WebhookDelivery.objects.filter(pk=delivery.pk).exclude(status=DeliveryStatus.PENDING)
     again = {"status": DeliveryStatus.PENDING, "attempts": 0, "delivered_at": None}
@@ -41,6 +43,7 @@ def ping_webhook(endpoint: WebhookEndpoint, *, by: Actor) -> WebhookDelivery:
     Raises:
         DeliveryStateError: The endpoint is disabled.
     """
+    require(by, "workspace:manage", workspace_id=endpoint.workspace_id)
     _check(endpoint)
     message_id = new_message_id()
     made = WebhookDelivery.objects.create(

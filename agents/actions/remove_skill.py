@@ -12,6 +12,7 @@ from agents.models import Skill
 from agents.reads.skills import users_of
 from heartbit_site.base.audit import record_on
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.rights import require
 
 if TYPE_CHECKING:
     from agents.actions.republish_orchestrators import Led
@@ -29,6 +30,7 @@ def remove_skill(skill: Skill, *, by: Actor) -> list[Led]:
         ShippedSkillError: It is the installation's.
         SkillInUseError: Agents have it, and there is no shipped one in its place.
     """
+    require(by, "agents:write", workspace_id=skill.workspace_id)
     if skill.workspace is None:
         raise ShippedSkillError(
             f"{skill.name} ships with Heartbit and stays: agents without it never see it."

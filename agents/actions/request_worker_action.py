@@ -12,6 +12,7 @@ from agents.models import WorkerHeartbeat
 from agents.runs.notices import notify_workers
 from heartbit_site.base.audit import SYSTEM, record
 from heartbit_site.base.errors import NotFoundError
+from heartbit_site.base.rights import require
 
 if TYPE_CHECKING:
     from heartbit_site.base.audit import Actor
@@ -32,6 +33,7 @@ def request_worker_action(worker_id: int, wanted: WorkerRequest, *, by: Actor = 
     Raises:
         WorkerNotFoundError: No such worker is running.
     """
+    require(by, "fleet:manage", workspace_id=None)
     workers = WorkerHeartbeat.objects.filter(pk=worker_id)
     if not workers.filter(home=Placement.FLEET, left_at=None).update(requested_action=wanted):
         raise WorkerNotFoundError(

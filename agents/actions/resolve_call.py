@@ -11,6 +11,7 @@ from agents.choices import CallResolution
 from agents.live.changes import notify_on_commit
 from agents.runs.run_audit import record_of_call
 from agents.runs.sql_functions import call_function
+from heartbit_site.base.rights import require
 from heartbit_site.base.untrusted import clean_text
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def resolve_call(call: ToolCall, outcome: CallResolution, *, by: Actor, result: 
     Raises:
         CallClosedError: The call is resolved, or the run has ended.
     """
+    require(by, "approvals:decide", workspace_id=call.run.workspace_id)
     text = clean_text(result).strip() if outcome is CallResolution.CONFIRMED else ""
     parameters = (
         *(call.run_id, call.call_id, outcome.value, text or None),

@@ -12,6 +12,7 @@ from agents.limits.pauses import find_pauses, of_operator
 from agents.live.changes import EVERYWHERE, notify_on_commit
 from agents.runs.notices import notify_workers
 from heartbit_site.base.audit import record
+from heartbit_site.base.rights import require
 
 if TYPE_CHECKING:
     from agents.limits.pauses import PauseTarget
@@ -37,6 +38,9 @@ def resume_work(held: PauseTarget, *, by: Actor, by_operator: bool = True) -> bo
     Raises:
         StoppedByOperatorError: Only an operator's stop is left, which a manager cannot end.
     """
+    place = None if by_operator else held.workspace
+    scope = "fleet:manage" if place is None else "workspace:manage"
+    require(by, scope, workspace_id=place.pk if place is not None else None)
     with transaction.atomic():
         pauses = find_pauses(held)
         lifted, _ = (pauses if by_operator else pauses.filter(by_operator=False)).delete()

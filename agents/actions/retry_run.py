@@ -11,6 +11,7 @@ from agents.choices import TERMINAL, Placement, RunStatus
 from agents.errors import RunStateError
 from agents.runs.run_audit import record_of_run
 from agents.runs.sql_functions import call_function
+from heartbit_site.base.rights import require
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -34,6 +35,7 @@ def retry_run(run: Run, *, by: Actor, home: Placement = Placement.FLEET) -> UUID
         HaltedError: The workspace or the installation is stopped.
         QuotaExceededError: The workspace or the agent has reached a run quota.
     """
+    require(by, "runs:write", workspace_id=run.workspace_id)
     if run.status not in TERMINAL:
         raise RunStateError(
             f"Run {run.pk} has not ended ({run.status}): cancel it first, or wait for it."

@@ -24,6 +24,7 @@ from agents.reads.skills import current_versions
 from agents.reads.versions import find_version
 from heartbit_site.base import audit
 from heartbit_site.base.errors import ConflictError
+from heartbit_site.base.rights import require
 from tools.definitions.catalogue import catalogue
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def rollback_agent(agent: Agent, number: int, *, by: Actor, anyway: bool = False
         RollbackRefusedError: The version cannot be restored exactly, and ``anyway`` is False.
         ConfigurationError: The restored settings cannot be published.
     """
+    require(by, "agents:write", workspace_id=agent.workspace_id)
     locked = Agent.objects.select_for_update(of=("self",)).get(pk=agent.pk)
     wanted = find_version(locked, number)
     snapshot.check_format(wanted.pk, locked.name, wanted.snapshot)

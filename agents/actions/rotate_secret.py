@@ -9,6 +9,7 @@ from agents.delivery.webhooks import OVERLAP, new_secret
 from agents.models import Channel, WebhookEndpoint
 from heartbit_site.base import secrets
 from heartbit_site.base.audit import Actor, record_on
+from heartbit_site.base.rights import require
 from heartbit_site.base.secrets import SecretError
 
 
@@ -21,6 +22,7 @@ def rotate_secret(endpoint: Channel | WebhookEndpoint, *, by: Actor) -> str:
     Returns:
         The new secret in plain text, which cannot be read again later.
     """
+    require(by, "workspace:manage", workspace_id=endpoint.workspace_id)
     rows = Channel.objects if isinstance(endpoint, Channel) else WebhookEndpoint.objects
     held = rows.select_for_update(no_key=True).get(pk=endpoint.pk)
     secret = new_secret()

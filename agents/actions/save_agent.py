@@ -29,6 +29,7 @@ from agents.reads.versions import find_editable
 from heartbit_site.base import audit
 from heartbit_site.base.errors import ConflictError, Remedy
 from heartbit_site.base.models import AuditEntry, Workspace
+from heartbit_site.base.rights import require
 from tools.definitions.catalogue import catalogue
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def create_agent(
         InvalidSettingError: The settings are not consistent with each other or with other agents.
         ConfigurationError: The agent cannot be published.
     """
+    require(by, "agents:write", workspace_id=workspace.pk)
     locked = _lock(workspace)
     there = Agent.objects.filter(workspace=locked, origin="", name=spec.name).first()
     if there is not None and key is not None and _was_made_with(there, key):
@@ -107,6 +109,7 @@ def change_agent(
         InvalidSettingError: As for ``create_agent``; also for a new name: an agent keeps its own.
         ConfigurationError: As for ``create_agent``.
     """
+    require(by, "agents:write", workspace_id=workspace.pk)
     locked = _lock(workspace)
     found = find_editable(locked, name)
     row = Agent.objects.select_for_update(no_key=True).get(pk=found.pk)

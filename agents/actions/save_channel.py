@@ -12,6 +12,7 @@ from heartbit_site.base import secrets
 from heartbit_site.base.audit import Actor, changes, record_on
 from heartbit_site.base.errors import ConfigurationError, about
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.rights import require
 
 _MAILBOX = ("imap_host", "imap_port", "imap_security", "imap_user", "imap_folder")
 #: The changes of a channel that is only disabled.
@@ -42,6 +43,7 @@ def save_channel(channel: Channel, *, password: str | None = None, by: Actor) ->
         ChannelConflictError: The workspace has a channel of that name, or 100 channels.
         ChannelNotFoundError: The channel was removed meanwhile.
     """
+    require(by, "workspace:manage", workspace_id=channel.workspace_id)
     if not channel.imap_host:
         password = ""  # the channel no longer reads a mailbox: delete the password
     with transaction.atomic():

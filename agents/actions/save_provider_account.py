@@ -11,6 +11,7 @@ from heartbit_site.base import audit, secrets
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.errors import ConfigurationError, ConflictError, about
 from heartbit_site.base.models import ProviderAccount
+from heartbit_site.base.rights import require
 
 #: Providers that an account can be with, by name.
 HOSTED = {name: provider for name, provider in PROVIDERS.items() if name != "local"}
@@ -41,6 +42,7 @@ def save_provider_account(
             entered again.
         ConflictError: The workspace has another enabled account with the provider.
     """
+    require(by, "workspace:manage", workspace_id=account.workspace_id)
     if key is not None:
         key = check_key(key)
     _check(account, key)

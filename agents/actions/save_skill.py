@@ -22,6 +22,7 @@ from agents.reads.versions import find_version
 from agents.skills import snapshot
 from heartbit_site.base import audit
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.rights import require
 
 if TYPE_CHECKING:
     from agents.actions.republish_orchestrators import Led
@@ -55,6 +56,7 @@ def save_skill(workspace: Workspace, folder: SkillFolder, *, by: Actor) -> Saved
     A skill of the name of a shipped one replaces it in the workspace. Content that a version has
     already makes that version the current one.
     """
+    require(by, "agents:write", workspace_id=workspace.pk)
     locked = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
     skill, is_new = Skill.objects.get_or_create(workspace=locked, name=folder.spec.name)
     saved = _take(skill, store_version(skill, folder))
@@ -74,6 +76,7 @@ def rollback_skill(skill: Skill, number: int, *, by: Actor) -> SavedSkill:
         VersionNotFoundError: The skill has no such version.
         ShippedSkillError: It is the installation's.
     """
+    require(by, "agents:write", workspace_id=skill.workspace_id)
     if skill.workspace is None:
         raise ShippedSkillError(
             f"{skill.name} ships with Heartbit and has the version of this release: add a skill of "

@@ -14,6 +14,7 @@ from heartbit_site.base import secrets
 from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.rights import require
 
 MOST = 100  # webhooks of a workspace
 _CHANGED = ("name", "url", "events", "enabled")
@@ -29,6 +30,7 @@ def save_webhook(endpoint: WebhookEndpoint, *, by: Actor) -> str | None:
         ConfigurationError: The name or the URL is not valid, or an event is unknown.
         TooManyWebhooksError: The workspace has 100 webhooks.
     """
+    require(by, "workspace:manage", workspace_id=endpoint.workspace_id)
     _check(endpoint)
     with transaction.atomic():
         if endpoint._state.adding:

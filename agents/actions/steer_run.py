@@ -12,6 +12,7 @@ from agents.errors import EmptyTaskError, RunStateError
 from agents.runs.run_audit import record_of_run
 from agents.runs.sql_functions import call_function
 from heartbit_site.base.audit import NOBODY, Actor
+from heartbit_site.base.rights import require
 from heartbit_site.base.untrusted import clean_text
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def steer_run(run: Run, text: str, *, by: Actor = NOBODY) -> None:
         ForbiddenError: The run has recalled memories that the author may not read.
         RunStateError: The run is not of the kind agent.
     """
+    require(by, "runs:write", workspace_id=run.workspace_id)
     words = clean_text(text).strip()
     if not words:
         raise EmptyTaskError("The message is empty: say what the run should know.")

@@ -10,6 +10,7 @@ from agents.actions.wake_run import wake_run
 from agents.live.changes import notify_on_commit
 from agents.runs.run_audit import record_of_run
 from agents.runs.sql_functions import call_function
+from heartbit_site.base.rights import require
 
 if TYPE_CHECKING:
     from agents.models import Run
@@ -23,6 +24,7 @@ def unquarantine_run(run: Run, *, by: Actor) -> None:
     Raises:
         CallClosedError: The run is not in quarantine, or its parent has gone on without it.
     """
+    require(by, "runs:write", workspace_id=run.workspace_id)
     ring = call_function("SELECT heartbit_revive(%s, %s)", [run.pk, by.name])
     record_of_run(by, "resume", run)
     wake_run(ring)

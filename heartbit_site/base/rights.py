@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from heartbit_site.base.audit import Actor
 
 
-def require(by: Actor, *scopes: str, workspace_id: int) -> None:
-    """Raise unless an actor may change something in a workspace.
+def require(by: Actor, *scopes: str, workspace_id: int | None) -> None:
+    """Raise unless an actor may change something.
 
     An actor without an access passes: Heartbit itself, or a program that owns the database.
 
     Args:
         by: The actor.
         scopes: Scopes of which one is enough.
-        workspace_id: The workspace.
+        workspace_id: The workspace; None: the installation.
 
     Raises:
         ForbiddenError: The actor has none of the scopes.
@@ -32,7 +32,7 @@ def require(by: Actor, *scopes: str, workspace_id: int) -> None:
         return
     if not any(map(access.allows, scopes)):
         raise forbidden(access, scopes[0])
-    if access.workspace.pk != workspace_id:
+    if workspace_id not in (None, access.workspace.pk):
         raise NoWorkspaceError("It belongs to another workspace: use an access to that one.")
 
 

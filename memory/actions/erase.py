@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils.module_loading import import_string
 
 from heartbit_site.base import audit
+from heartbit_site.base.rights import require
 from memory.models import MemoryItem
 from memory.providers.calls import call_erase
 from memory.providers.choice import provider_name
@@ -45,6 +46,7 @@ def erase_person(workspace: Workspace, user: User, *, by: Actor, agent: str = ""
     Raises:
         HeartbitError: An archive or another memory provider failed; to erase again does the rest.
     """
+    require(by, "workspace:manage", "runs:write", workspace_id=workspace.pk)
     erase = import_string(settings.HEARTBIT_ERASE_RUNS)
     runs: int = erase(workspace, user, agent=agent, by=by)
     return Erased(erase_memories(workspace, user, by=by, agent=agent), runs)
@@ -67,6 +69,7 @@ def erase_memories(workspace: Workspace, user: User, *, by: Actor, agent: str = 
         MemoryProviderError: The other provider failed. Heartbit's own memories are erased; to
             erase again asks it again.
     """
+    require(by, "workspace:manage", "runs:write", workspace_id=workspace.pk)
     with transaction.atomic():
         # First: a run that is storing now has stored, or cannot any more.
         import_string(settings.HEARTBIT_ERASE_EXTRACTIONS)(workspace, user, agent)

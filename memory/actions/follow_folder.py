@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from heartbit_site.base import audit, queues
 from heartbit_site.base.enqueue import TaskMessage, send
 from heartbit_site.base.errors import about
+from heartbit_site.base.rights import require
 from memory.errors import InvalidKnowledgeError
 from memory.knowledge.folder_source import folder_source
 from memory.models import KnowledgeBase
@@ -27,6 +28,7 @@ def follow_folder(base: KnowledgeBase, folder: str, *, by: Actor) -> bool:
     Raises:
         HeartbitError: No drive has a folder of this name.
     """
+    require(by, "agents:write", workspace_id=base.workspace_id)
     with about("drive_folder"):
         folder = folder_source().folder(folder) if folder.strip("/ ") else ""
     with transaction.atomic():

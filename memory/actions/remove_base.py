@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from heartbit_site.base import audit
+from heartbit_site.base.rights import require
 from memory.knowledge.erasure import delete_passages
 from memory.models import Document, DocumentContent, KnowledgeBase
 
@@ -19,6 +20,7 @@ def remove_base(base: KnowledgeBase, *, by: Actor) -> int:
 
     Agents that are given it find nothing there any longer; journals keep what runs have read.
     """
+    require(by, "agents:write", workspace_id=base.workspace_id)
     with transaction.atomic():
         # It keeps uploads out, and lets those who store passages finish, as in ``save_document``.
         KnowledgeBase.objects.select_for_update(no_key=True).filter(pk=base.pk).first()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from heartbit_site.base import audit
+from heartbit_site.base.rights import require
 from memory.knowledge.erasure import delete_passages
 from memory.models import Document, DocumentContent
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 def remove_document(document: Document, *, by: Actor) -> None:
     """Delete a document with its passages and vectors, for good; journals keep what was read."""
+    require(by, "agents:write", workspace_id=document.base.workspace_id)
     with transaction.atomic():
         # A worker that stores a part of it waits for this lock, and then finds no row.
         Document.objects.select_for_update(of=("self",)).filter(pk=document.pk).first()

@@ -9,6 +9,7 @@ from django.db import transaction
 
 from heartbit_site.base import audit
 from heartbit_site.base.errors import about
+from heartbit_site.base.rights import require
 from heartbit_site.base.untrusted import clean_text
 from memory.errors import InvalidKnowledgeError
 from memory.models import KnowledgeBase
@@ -35,6 +36,7 @@ def save_base(
     Raises:
         InvalidKnowledgeError: The name or the description cannot be used.
     """
+    require(by, "agents:write", workspace_id=workspace.pk)
     with about("name"):
         if not _NAME.match(name):
             raise InvalidKnowledgeError(

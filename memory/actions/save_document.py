@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from heartbit_site.base import audit, queues
 from heartbit_site.base.enqueue import TaskMessage, send
 from heartbit_site.base.errors import about
+from heartbit_site.base.rights import require
 from heartbit_site.base.untrusted import clean_text
 from memory.choices import DocumentKind, DocumentState
 from memory.errors import InvalidKnowledgeError, UnreadableDocumentError
@@ -58,6 +59,7 @@ def save_document(
         InvalidKnowledgeError: The name, source or size cannot be used, or the base is full.
         UnreadableDocumentError: It is no document that can be read.
     """
+    require(by, "agents:write", workspace_id=base.workspace_id)
     name, source = _checked_name(name), _checked_source(source)
     found = _checked_kind(name, data, kind)
     digest = hashlib.sha256(data).hexdigest()

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from heartbit_site.base import audit
 from heartbit_site.base.errors import about
+from heartbit_site.base.rights import require
 from memory.choices import KeptDays
 from memory.embeddings import table
 from memory.embeddings.choice import make_embedder
@@ -37,6 +38,7 @@ def save_policy(
     Raises:
         InvalidMemoryError: The model does not answer, or the days are others.
     """
+    require(by, "workspace:manage", workspace_id=workspace.pk)
     with about("kept_days"):
         if kept_days is not None and kept_days not in KeptDays.values:
             raise InvalidMemoryError(f"Memories are kept 7, 30 or 90 days, and not {kept_days}.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from heartbit_site.base.audit import Actor, record_on
+from heartbit_site.base.rights import require
 from scheduling.choices import FiringStatus, Trigger
 from scheduling.errors import ScheduleConflictError, ScheduleError
 from scheduling.models import Firing, Schedule
@@ -41,6 +42,7 @@ def backfill_schedule(schedule: Schedule, begin: datetime, end: datetime, *, by:
         ScheduleError: The span is not in the past.
         ScheduleConflictError: The span has more than 200 occurrences, or none without a run.
     """
+    require(by, "runs:write", workspace_id=schedule.workspace_id)
     locked = Schedule.objects.select_for_update(no_key=True, of=("self",))
     row = locked.select_related("agent", "workspace").get(pk=schedule.pk)
     if not begin <= end <= database_now():

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from agents.runs.idempotency_keys import stored_key
 from heartbit_site.base.audit import Actor, record_on
+from heartbit_site.base.rights import require
 from scheduling.choices import Trigger
 from scheduling.errors import ScheduleConflictError
 from scheduling.firings import start_firing
@@ -35,6 +36,7 @@ def run_schedule_now(schedule: Schedule, *, by: Actor, key: str | None = None) -
         ScheduleConflictError: No run can be started; the message gives the reason. Nothing is
             recorded.
     """
+    require(by, "runs:write", workspace_id=schedule.workspace_id)
     stored_key(key)
     locked = Schedule.objects.select_for_update(no_key=True, of=("self",))
     row = locked.select_related("agent", "workspace").get(pk=schedule.pk)

@@ -18,6 +18,7 @@ from heartbit_site.base.audit import Actor, changes, record_on
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.moments import to_utc
+from heartbit_site.base.rights import require
 from heartbit_site.base.untrusted import clean_text
 from scheduling.beat_sync import sync_to_beat
 from scheduling.choices import Kind, TaskType
@@ -63,6 +64,7 @@ def save_schedule(schedule: Schedule, *, by: Actor) -> None:
         ScheduleError: The recurrence, the task or the targets are not valid.
         ScheduleConflictError: The name is taken, or the workspace has too many schedules.
     """
+    require(by, "agents:write", workspace_id=schedule.workspace_id)
     workspace = Workspace.objects.select_for_update(no_key=True).get(pk=schedule.workspace_id)
     now = database_now()
     before = _before(schedule, workspace)

@@ -12,6 +12,7 @@ from agents.actions.fork_run import fork_run
 from agents.actions.retry_run import retry_run
 from agents.actions.run_request import RunRequest, call_of
 from agents.actions.start_conversation import start_conversation
+from agents.choices import Placement
 from agents.models import Conversation, Run, WorkFile
 from heartbit_site.base.access import Access, NoWorkspaceError
 from heartbit_site.base.audit import SYSTEM, Actor, actor_of
@@ -40,7 +41,9 @@ def actor(workspace: Workspace, *scopes: str) -> Actor:
 
 @pytest.fixture
 def ended(workspace: Workspace) -> Run:
-    run = Run.objects.get(pk=start_run(workspace, "Add.", idempotency_key="k"))
+    run = Run.objects.get(
+        pk=start_run(workspace, "Add.", idempotency_key="k", home=Placement.LOCAL)
+    )
     cancel_run(workspace, run.pk, reason="a test")
     run.refresh_from_db()
     return run

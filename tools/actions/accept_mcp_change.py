@@ -8,6 +8,7 @@ from django.db import transaction
 
 from heartbit_site.base.audit import record_on
 from heartbit_site.base.errors import ConflictError
+from heartbit_site.base.rights import require
 from tools.actions.refresh_mcp_server import pending_sentence
 from tools.models import CatalogueTool, McpServer
 
@@ -30,6 +31,7 @@ def accept_mcp_change(server: McpServer, name: str, digest: str, *, by: Actor) -
     Raises:
         ConflictError: The change is another one by now, or there is none any more.
     """
+    require(by, "workspace:manage", workspace_id=server.workspace_id)
     locked = McpServer.objects.select_for_update().get(pk=server.pk)
     waiting = CatalogueTool.objects.filter(server=server, pending__isnull=False)
     before = pending_sentence(waiting.values_list("name", flat=True))

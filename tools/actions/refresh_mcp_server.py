@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from heartbit_site.base import amounts
 from heartbit_site.base.audit import record_on
+from heartbit_site.base.rights import require
 from heartbit_site.base.toolspec import Origin
 from heartbit_site.base.visible_text import visible
 from tools.actions.read_mcp_server import read_mcp_server
@@ -67,6 +68,7 @@ def refresh_mcp_server(server: McpServer, *, by: Actor) -> Refresh:
     Returns:
         The result, also when the server cannot be used: it is stored with the server.
     """
+    require(by, "workspace:manage", workspace_id=server.workspace_id)
     _beat(server, "Connecting.")
     try:
         reading = read_mcp_server(server, user_id=by.user_id, beat=partial(_beat, server))
@@ -77,6 +79,7 @@ def refresh_mcp_server(server: McpServer, *, by: Actor) -> Refresh:
 
 def store_reading(server: McpServer, reading: Reading, *, by: Actor) -> Refresh:
     """Write what was read of a server: its tools, or why it cannot be used."""
+    require(by, "workspace:manage", workspace_id=server.workspace_id)
     if reading.offer is None:
         result = Refresh(ok=False, message=visible(reading.fault))
         with transaction.atomic():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from heartbit_site.base.audit import record_on
+from heartbit_site.base.rights import require
 from tools.models import McpServer
 
 if TYPE_CHECKING:
@@ -16,5 +17,6 @@ if TYPE_CHECKING:
 @transaction.atomic
 def remove_mcp_server(server: McpServer, *, by: Actor) -> None:
     """Delete a server with its tools; published agents are not offered them any more."""
+    require(by, "workspace:manage", workspace_id=server.workspace_id)
     McpServer.objects.filter(pk=server.pk).delete()
     record_on(by, "mcp_server.remove", server, details={"url": server.url or server.command})

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from heartbit_site.base import audit, secrets
 from heartbit_site.base.errors import ConfigurationError, ConflictError, about
+from heartbit_site.base.rights import require
 from tools.credentials.values import split, type_of
 from tools.models import Credential
 
@@ -40,6 +41,7 @@ def save_credential(credential: Credential, fields: Mapping[str, object], *, by:
             credential leads elsewhere now and its secrets were not entered again.
         ConflictError: The workspace, or the person in it, has another one of that name.
     """
+    require(by, "workspace:manage", "runs:write", workspace_id=credential.workspace_id)
     credential.name = credential.name.strip()
     with about("name"):
         if not credential.name:

@@ -9,6 +9,7 @@ from django.db import transaction
 
 from heartbit_site.base import audit
 from heartbit_site.base.errors import ConfigurationError, ConflictError, about
+from heartbit_site.base.rights import require
 from tools.mcp.labels import labels_of
 from tools.models import CatalogueTool, McpServer
 from tools.server_spec import SETTINGS, first_fault, program_fault
@@ -31,6 +32,7 @@ def save_mcp_server(server: McpServer, *, by: Actor) -> None:
             be given its tools: what they agreed to was another server's.
         ConflictError: The workspace has another server of that name.
     """
+    require(by, "workspace:manage", workspace_id=server.workspace_id)
     _check(server)
     with transaction.atomic():
         before = McpServer.objects.select_for_update().filter(pk=server.pk).first()

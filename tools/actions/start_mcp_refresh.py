@@ -10,6 +10,7 @@ from django.db import connections, transaction
 from django.utils import timezone
 
 from heartbit_site.base.errors import ConflictError
+from heartbit_site.base.rights import require
 from tools.actions.refresh_mcp_server import refresh_mcp_server
 from tools.models import McpServer
 
@@ -31,6 +32,7 @@ def start_mcp_refresh(server: McpServer, *, by: Actor) -> None:
     Raises:
         ConflictError: This process refreshes as many servers as it may.
     """
+    require(by, "workspace:manage", workspace_id=server.workspace_id)
     if not _free.acquire(blocking=False):
         raise ConflictError(
             f"{MOST_AT_ONCE} MCP servers are being refreshed here: wait until one of them is done."

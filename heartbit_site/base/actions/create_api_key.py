@@ -15,11 +15,12 @@ from django.db.models import Model, Q
 from django.utils import timezone
 
 from heartbit_site.base.audit import BY_CHANNEL, BY_SCHEDULE, SYSTEM, Actor, record_on
-from heartbit_site.base.errors import ConfigurationError, about
+from heartbit_site.base.errors import ConfigurationError, ForbiddenError, about
 from heartbit_site.base.instances import instance_of
 from heartbit_site.base.models import ApiKey, Workspace
 from heartbit_site.base.moments import to_utc
 from heartbit_site.base.query import fetch_one
+from heartbit_site.base.rights import require
 from heartbit_site.base.scopes import SCOPES, USUAL_DAYS
 
 if TYPE_CHECKING:
@@ -61,8 +62,11 @@ def create_api_key(
         ConfigurationError: A scope is unknown, or there is none; ``expires_at`` is over; or the
             name is one of a schedule's or channel's runs.
         TooFarError: It is beyond the calendar.
+        ForbiddenError: The author may not manage the workspace, or does not have a scope.
     """
+    require(by or SYSTEM, "workspace:manage", workspace_id=workspace.pk)
     wanted = sorted(set(scopes))
+    _refuse_more(by or SYSTEM, wanted)
     unknown = [scope for scope in wanted if scope not in SCOPES]
     if unknown or not wanted:
         asked = f"cannot have the scope {', '.join(unknown)}" if unknown else "needs a scope"
@@ -92,6 +96,12 @@ def create_api_key(
         maker = SYSTEM if user is None else Actor(user.get_username(), "admin", user.pk)
         record_on(by or maker, "api_key.create", row, details=details)
     return row, f"hb_{prefix}_{secret}"
+
+
+def _refuse_more(by: Actor, scopes: Iterable[str]) -> None:
+    more = sorted(set(scopes) - by.access.scopes) if by.access is not None else []
+    if more:
+        raise ForbiddenError(f"You cannot give what you do not have: {', '.join(more)}.")
 
 
 def usual_expiry() -> datetime:

@@ -11,6 +11,7 @@ from heartbit_site.base.actions.save_member import keep_an_admin, locked_members
 from heartbit_site.base.audit import record
 from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.models import ApiKey
+from heartbit_site.base.rights import require
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -38,6 +39,7 @@ def remove_member(workspace: Workspace, user: User, *, by: Actor) -> None:
         MemberNotFoundError: The user is not a member.
         LastAdminError: The user is the only admin.
     """
+    require(by, "workspace:manage", workspace_id=workspace.pk)
     with transaction.atomic():
         present = locked_members(workspace).get(user.pk)
         if present is None:

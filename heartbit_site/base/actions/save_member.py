@@ -9,6 +9,7 @@ from django.db import transaction
 from heartbit_site.base.audit import record
 from heartbit_site.base.errors import ConfigurationError, ConflictError
 from heartbit_site.base.models import Membership, Role, Workspace
+from heartbit_site.base.rights import require
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -43,6 +44,7 @@ def save_member(workspace: Workspace, user: User, role: str, *, by: Actor) -> Me
         ConfigurationError: There is no such role, or the account is closed.
         LastAdminError: The user is the only admin and would lose that role.
     """
+    require(by, "workspace:manage", workspace_id=workspace.pk)
     check_role(role)
     if not user.is_active:
         raise ConfigurationError(f"The account {user.get_username()} is closed: open it first.")
