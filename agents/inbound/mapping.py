@@ -7,7 +7,8 @@ Usage::
     found = read_body(mapping, body)  # None: ignored by ``only``
 
 ``{ticket.body}`` is the field ``body`` of the object ``ticket``, ``{items.0}`` the first of an
-array; ``{ticket.note?}`` may be missing.
+array; ``{ticket.note?}`` may be missing. Other texts in braces stay as they are, but each brace
+needs its other one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from agents.errors import InvalidMappingError, MessageTooLongError, MissingFieldError
 from agents.output.fences import in_fence
@@ -28,15 +29,39 @@ if TYPE_CHECKING:
 
 _PATH = r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+){0,15}"
 _FIELD = re.compile(rf"\{{({_PATH})(\??)\}}")
+_BRACE = re.compile(r"[{}]")
 _SHOWN_CHARACTERS = 60
 _READABLE = 20_000  # characters; what is longer is not indented
 _MOST_FILLED = 1_000_000
 _MOST_DIGITS = 9  # in an array index; int() raises for thousands of digits
 _MISSING: Final = object()
 
+
+def _paired(text: str) -> str:
+    """Refuse a brace without its other one: it is most often a field's, which would stay text."""
+    depth = 0
+    for brace in _BRACE.findall(text):
+        depth += 1 if brace == "{" else -1
+        if depth < 0:
+            raise ValueError("a } has no {: write a field as {ticket.body}")
+    if depth:
+        raise ValueError("a { has no }: write a field as {ticket.body}")
+    return text
+
+
+def _with_field(text: str) -> str:
+    """Refuse a task without a field: the agent would read nothing of the message."""
+    if text and not _FIELD.search(text):
+        raise ValueError(
+            "it has no field of the body: write one, such as {ticket.body}, or leave the task out "
+            "for the whole body"
+        )
+    return text
+
+
 _Scalar = str | int | float | bool | None
-_Text = Annotated[str, Field(max_length=20_000)]
-_Short = Annotated[str, Field(max_length=500)]
+_Text = Annotated[str, Field(max_length=20_000), AfterValidator(_paired)]
+_Short = Annotated[str, Field(max_length=500), AfterValidator(_paired)]
 
 
 class Mapping(BaseModel):
@@ -52,7 +77,7 @@ class Mapping(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    task: _Text = ""
+    task: Annotated[_Text, AfterValidator(_with_field)] = ""
     title: _Short = ""
     conversation: _Short = ""
     sender: _Short = ""
@@ -167,5 +192,6 @@ def _sentence(error: ValidationError) -> str:
     if problem["type"] == "extra_forbidden":
         known = ", ".join(Mapping.model_fields)
         return f"The mapping has no {name!r}: it takes {known}."
-    message = problem["msg"][:1].lower() + problem["msg"][1:]
+    message = problem["msg"].removeprefix("Value error, ")
+    message = message[:1].lower() + message[1:]
     return f"The mapping's {name!r} is not right: {message}."

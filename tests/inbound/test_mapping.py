@@ -33,7 +33,7 @@ def task(text: str, body: Any = BODY) -> str:
         ("{ticket.tags}", '["a", {"b": "c"}]'),
         ("{urgent} {count} {note}.", "true 1 ."),
         ("{ticket.phone?}{ticket.tags.2?}{ticket.body.x?}.", "."),
-        ("{not a field} {}", "{not a field} {}"),
+        ('{"a": {}} {not a field} {count}', '{"a": {}} {not a field} 1'),
     ],
 )
 def test_fields_are_filled_in_once(text: str, expected: str) -> None:
@@ -58,8 +58,8 @@ def test_without_a_task_it_is_the_whole_body_in_a_fence() -> None:
 
 
 def test_all_texts_are_filled() -> None:
-    texts = {"task": "a", "title": "{type}", "conversation": "{ticket.id}", "sender": "{count}"}
-    assert read_body(check_mapping(texts), BODY) == Mapped("a", "ticket.created", "7", "1")
+    texts = {"task": "{urgent}", "title": "{type}", "conversation": "{count}", "sender": "{note}"}
+    assert read_body(check_mapping(texts), BODY) == Mapped("true", "ticket.created", "1", "")
 
 
 @pytest.mark.parametrize(
@@ -94,6 +94,12 @@ def test_fields_that_are_too_long_together_are_refused() -> None:
         ([], "object"),
         ({"tasks": "x"}, "'tasks'"),
         ({"task": 7}, "'task'"),
+        ({"task": "Answer {ticket.body"}, "'task' is not right: a { has no }: write a field as"),
+        ({"task": "Answer {ticket.body}}"}, "'task' is not right: a } has no {: write a field as"),
+        ({"title": "{"}, "'title' is not right: a { has no }"),
+        ({"conversation": "}{"}, "'conversation' is not right: a } has no {"),
+        ({"sender": "{from"}, "'sender' is not right: a { has no }"),
+        ({"task": "Answer {the ticket}"}, "'task' is not right: it has no field of the body"),
         ({"title": "x" * 501}, "'title'"),
         ({"only": {"a b": 1}}, "'only"),
         ({"only": {"a": {"b": 1}}}, "'only"),

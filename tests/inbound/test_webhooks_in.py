@@ -259,7 +259,7 @@ def test_given_long_conversation_names_then_their_ends_tell_them_apart(
     caller: Caller,  # noqa: F811
     parked: Workspace,
 ) -> None:
-    channel, secret = channel_of(parked, mapping={"task": "x", "conversation": "{id}"})
+    channel, secret = channel_of(parked, mapping={"task": "x{note?}", "conversation": "{id}"})
     names = ["x" * 300 + "a", "x" * 300 + "b", "x" * 300 + "a"]
     first, other, again = (
         post(caller, channel, secret, {"id": name}).json()["conversation_id"] for name in names
