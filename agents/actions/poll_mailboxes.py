@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, cast
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from agents.actions.receive_mail import receive_mail, refuse_mail
+from agents.actions.receive_mail import receive_mail
+from agents.actions.refuse_message import refuse_message
 from agents.inbound.mailboxes import due_for_polling
 from agents.models import Channel
 from heartbit_site.base import secrets
@@ -94,7 +95,7 @@ def _count_from_now(channel: Channel, mailbox: Mailbox) -> None:
             "The mailbox has renumbered its mails: those received since the last poll are not "
             "answered."
         )
-        refuse_mail(channel, f"before:{mailbox.uid_validity}", said)
+        refuse_message(channel, f"before:{mailbox.uid_validity}", said)
     channel.uid_validity, channel.last_uid = mailbox.uid_validity, mailbox.uid_next - 1
     channel.save(update_fields=["uid_validity", "last_uid"])
 
@@ -115,7 +116,7 @@ def _take(channel: Channel, mailbox: Mailbox, uid: int) -> None:
         elif size is not None:  # else the mail was deleted
             large = size > MOST_BYTES
             why = f"It is larger than {MOST_BYTES:,} bytes." if large else "It cannot be fetched."
-            refuse_mail(channel, _name(mailbox, uid), why)
+            refuse_message(channel, _name(mailbox, uid), why)
         counted = Channel.objects.filter(pk=channel.pk, uid_validity=mailbox.uid_validity)
         counted.filter(last_uid__lt=uid).update(last_uid=uid, stuck_polls=0)
     channel.stuck_polls = 0
@@ -125,7 +126,7 @@ def _receive(channel: Channel, mailbox: Mailbox, uid: int, raw: bytes) -> None:
     try:
         receive_mail(channel, raw)
     except UnreadableMailError as error:
-        refuse_mail(channel, _name(mailbox, uid), str(error))
+        refuse_message(channel, _name(mailbox, uid), str(error))
 
 
 def _name(mailbox: Mailbox, uid: int) -> str:

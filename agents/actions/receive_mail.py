@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from django.utils import timezone
 
 from agents.actions.accept_message import HOUR, Accepted, accept_message
+from agents.actions.refuse_message import refuse_message
 from agents.choices import InboundStatus
 from agents.inbound.mail_intake import refusal_reason, to_inbound
 from agents.models import InboundMessage
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 #: between two machines that do not mark their mails as automatic.
 ONES_PART = 4
 ONES_LEAST = 5
-_MOST_SAID = 500
 
 
 def receive_mail(channel: Channel, raw: bytes) -> Accepted:
@@ -40,33 +40,7 @@ def receive_mail(channel: Channel, raw: bytes) -> Accepted:
         if not reason:
             return accept_message(channel, message)
     name = hashlib.sha256(raw).hexdigest()
-    return refuse_mail(channel, name, reason, sender=mail.sender, title=mail.subject)
-
-
-def refuse_mail(
-    channel: Channel, name: str, reason: str, *, sender: str = "", title: str = ""
-) -> Accepted:
-    """Record once that a mail is refused, and why.
-
-    Args:
-        channel: The receiving channel.
-        name: A unique id of the mail. Not its Message-ID, which its sender can choose: the mail
-            that rightly has that id must still be accepted.
-        reason: One sentence.
-        sender: The sender's address.
-        title: The subject.
-    """
-    row, is_new = InboundMessage.objects.get_or_create(
-        channel=channel,
-        external_id=f"refused:{name}",
-        defaults={
-            "sender": sender,
-            "title": title,
-            "status": InboundStatus.REFUSED,
-            "reason": reason[:_MOST_SAID],
-        },
-    )
-    return Accepted(row.run_id, row.conversation_id, is_duplicate=not is_new)
+    return refuse_message(channel, name, reason, sender=mail.sender, title=mail.subject)
 
 
 def _too_many(channel: Channel, sender: str) -> str:

@@ -123,10 +123,20 @@ def test_given_what_is_not_wanted_or_lacks_a_field_then_no_run_starts(
     assert (refused.status_code, refused.json()["code"]) == (422, "missing_field")
     assert "'ticket.body'" in refused.json()["detail"]
     much = {"type": "ticket.created", "ticket": {"id": 1, "subject": "x", "body": "x" * 130_000}}
-    assert post(caller, channel, secret, much).json()["code"] == "message_too_long"
+    long = post(caller, channel, secret, much)
+    assert long.json()["code"] == "message_too_long"
     broken = post(caller, channel, secret, b"{")
     assert (broken.status_code, broken.json()["code"]) == (400, "malformed_body")
-    assert not InboundMessage.objects.filter(channel=channel).exists()
+    logged = caller.get(f"/channels/{channel.pk}/messages").json()["messages"]
+    assert {(one["status"], one["run_id"]) for one in logged} == {("refused", None)}
+    assert [one["reason"] for one in reversed(logged)] == [
+        "`only` of the channel's mapping leaves the message out.",
+        refused.json()["detail"],
+        long.json()["detail"],
+        broken.json()["detail"],
+    ]
+    post(caller, channel, secret, lacking, message_id="msg_2")
+    assert InboundMessage.objects.filter(channel=channel).count() == 4, "each is logged once"
     # What was refused may come again when it is right.
     right = post(caller, channel, secret, ticket(), message_id="msg_2")
     assert (right.status_code, right.json()["duplicate"]) == (202, False)
@@ -276,7 +286,8 @@ def test_given_a_blank_task_then_no_conversation_begins(
     refused = post(caller, channel, secret, {})
     assert (refused.status_code, refused.json()["code"]) == (422, "empty_task")
     assert not Conversation.objects.filter(workspace=parked).exists()
-    assert not InboundMessage.objects.filter(channel=channel).exists()
+    [logged] = InboundMessage.objects.filter(channel=channel)
+    assert (logged.status, logged.reason) == ("refused", refused.json()["detail"])
 
 
 def test_given_signed_mails_then_those_of_strangers_are_logged_and_not_answered(

@@ -15,10 +15,15 @@ from ninja.responses import Status as Answer
 
 from agents.actions.accept_message import accept_message
 from agents.actions.receive_mail import receive_mail
+from agents.actions.refuse_message import refuse_message
 from agents.choices import ChannelKind
 from agents.errors import (
     ChannelClosedError,
+    EmptyTaskError,
+    InvalidMappingError,
     InvalidSignatureError,
+    MessageTooLongError,
+    MissingFieldError,
     NotNowError,
     TooManyMessagesError,
 )
@@ -27,7 +32,7 @@ from agents.inbound.message import Inbound
 from agents.inbound.signature import REFUSAL, verify
 from agents.models import Channel
 from heartbit_site.api.auth import address_of, refuse_unknown
-from heartbit_site.api.errors import TooLargeError, describe_limit
+from heartbit_site.api.errors import MalformedBodyError, TooLargeError, describe_limit
 from heartbit_site.api.json_parser import MAX_BODY_BYTES, UntrustedParser
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.rate_limit import rate_limiter
@@ -35,6 +40,7 @@ from heartbit_site.base.errors import ConflictError, NotFoundError
 from heartbit_site.base.secrets import SecretError
 from heartbit_site.contract.channels import InboundReceiptOut
 from heartbit_site.contract.model import Word  # noqa: TC001
+from tools.mail.errors import UnreadableMailError
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -48,6 +54,16 @@ router = Router(tags=["channels"])
 _NOTHING = InboundReceiptOut(run_id=None, conversation_id=None, duplicate=False)
 _LONGEST_THREAD = 200
 _MOST_SAID = 500
+_LEFT_OUT = "`only` of the channel's mapping leaves the message out."
+#: Refusals of a signed message for its content.
+_UNUSABLE = (
+    EmptyTaskError,
+    InvalidMappingError,
+    MalformedBodyError,
+    MessageTooLongError,
+    MissingFieldError,
+    UnreadableMailError,
+)
 CLOSED = "The channel takes no messages now; those who run it see why. Send it again later."
 FULL = "The channel takes no more messages for now: send it again after Retry-After seconds."
 _BODY: dict[str, Any] = {
@@ -103,6 +119,9 @@ def _take(request: HttpRequest, endpoint: str) -> InboundReceiptOut:
         # Of how things stand inside, whoever sends learns nothing.
         _note(channel, error)
         raise ChannelClosedError(CLOSED) from None
+    except _UNUSABLE as error:
+        refuse_message(channel, _name_of_refused(message_id), str(error))
+        raise
 
 
 def _verified(request: HttpRequest, endpoint: str) -> tuple[Channel, str]:
@@ -137,6 +156,7 @@ def _note(channel: Channel, error: HeartbitError) -> None:
 def _of_body(channel: Channel, message_id: str, body: JsonValue) -> InboundReceiptOut:
     found = read_body(check_mapping(channel.mapping), body)
     if found is None:
+        refuse_message(channel, _name_of_refused(message_id), _LEFT_OUT)
         return _NOTHING
     task = found.task if channel.mapping.get("task") else _introduced(channel, found.task)
     inbound = Inbound(
@@ -147,6 +167,10 @@ def _of_body(channel: Channel, message_id: str, body: JsonValue) -> InboundRecei
         thread=_name_of(found.conversation),
     )
     return InboundReceiptOut.of(accept_message(channel, inbound))
+
+
+def _name_of_refused(message_id: str) -> str:
+    return sha256(message_id.encode()).hexdigest()
 
 
 def _name_of(thread: str) -> str:
