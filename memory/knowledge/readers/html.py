@@ -10,6 +10,18 @@ from heartbit_site.base.charsets import decode_text, html_charset
 from memory.knowledge.blocks import Extraction, RefusedDocumentError
 from memory.knowledge.readers.markdown import blocks_of
 
+#: Beside the main text: navigation, and the page's own header and footer.
+_BESIDE = "|".join(
+    (
+        "//nav",
+        "//*[@role='navigation']",
+        "//aside",
+        "//script",
+        "//style",
+        "//header[not(ancestor::main or ancestor::article)]",
+        "//footer[not(ancestor::main or ancestor::article)]",
+    )
+)
 _XML_DECLARATION = re.compile(r"\A\s*<\?xml[^>]*>")  # names the encoding before it was decoded
 
 
@@ -19,6 +31,8 @@ def read(data: bytes, first: int) -> Extraction:
     tree = trafilatura.load_html(_XML_DECLARATION.sub("", source))
     if tree is None:
         raise RefusedDocumentError("has no HTML that can be read")
+    for element in tree.xpath(_BESIDE):
+        element.clear(keep_tail=True)
     text = trafilatura.extract(
         tree, output_format="markdown", favor_recall=True, include_comments=False
     )

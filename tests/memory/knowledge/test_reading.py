@@ -18,6 +18,7 @@ from memory.knowledge.blocks import Block, Extraction
 from memory.knowledge.kinds import detect_kind
 from memory.knowledge.passages import LONGEST, build_passages
 from memory.knowledge.reader import read_part
+from memory.knowledge.readers import html as html_reader
 from memory.knowledge.readers import pdf as pdf_reader
 from tests.memory.knowledge import documents
 
@@ -46,6 +47,20 @@ def test_a_document_of_each_form_is_divided_at_its_headings(name: str) -> None:
     assert "Login" not in said  # the navigation of a page
     assert "alert" not in said
     assert ("Helpdesk | extension 4711" in said) == name.endswith(".docx")
+
+
+@pytest.mark.parametrize("body", ["Cars park here.", "Cars park here, by the gate. " * 40])
+def test_a_page_is_read_without_what_is_beside_its_text(body: str) -> None:
+    page = (
+        "<header>Intranet<nav>Home</nav></header><div role=navigation>Menu</div><nav>Login</nav>"
+        "<script>let x</script><style>p {}</style>"
+        "<main><article><header><h1>Parking</h1></header>"
+        f"<p>{body}</p></article></main>After<aside>Related</aside><footer>Imprint</footer>"
+    )
+    said = " ".join(one.text for one in html_reader.read(page.encode(), 0).blocks)
+    assert body.strip() in said
+    for beside in ("Intranet", "Home", "Menu", "Login", "let x", "p {}", "Related", "Imprint"):
+        assert beside not in said
 
 
 def test_a_text_without_headings_is_divided_at_paragraphs_and_sentences_and_nothing_is_lost() -> (
