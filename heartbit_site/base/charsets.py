@@ -76,6 +76,8 @@ _XML = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})""", 
 _HEAD_BYTES = 4_096
 # Only Latin scripts have all letters beyond ASCII apart from each other.
 _TWO_BEYOND_ASCII = re.compile(rb"[\x80-\xff]{2}")
+_BEYOND_ASCII = bytes(range(0x80, 0x100))
+_FEW = 2  # characters beyond ASCII, which are evidence for no charset
 _UNREADABLE = "\ufffd"
 _GOOD_FOR_ONE_BAD = 10
 
@@ -149,6 +151,8 @@ def _guessed(data: bytes) -> DecodedText:
     from charset_normalizer import from_bytes  # noqa: PLC0415  few texts need it
 
     sample = b"\n".join(line for line in data.split(b"\n") if not line.isascii())
+    if len(sample) - len(sample.translate(None, _BEYOND_ASCII)) <= _FEW:
+        return _as_guessed(data, "cp1252")
     charsets = _GUESSED if _TWO_BEYOND_ASCII.search(sample) else _LATIN
     found = from_bytes(sample, cp_isolation=list(charsets), enable_fallback=False)
     best = found.best()
@@ -161,8 +165,15 @@ def _guessed(data: bytes) -> DecodedText:
             for charset in (match.encoding, *match.could_be_from_charset)
         }
         name = next((charset for charset in charsets if charset in equal), name)
-    guess = f"No encoding is named: read as {charsets[name]}, which is a guess."
-    text, problem = _with_problem(data.decode(name, "replace"))
+    return _as_guessed(data, name)
+
+
+def _as_guessed(data: bytes, charset: str) -> DecodedText:
+    guess = (
+        f"No encoding is named: read as {_GUESSED[charset]}, which is a guess; save it as UTF-8 to "
+        "be sure."
+    )
+    text, problem = _with_problem(data.decode(charset, "replace"))
     return DecodedText(text, f"{guess} {problem}".strip())
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from heartbit_site.base.charsets import decode_text, html_charset
 
-GUESS = "No encoding is named: read as {}, which is a guess."
+GUESS = "No encoding is named: read as {}, which is a guess; save it as UTF-8 to be sure."
 CHINESE = "差旅报销必须在三十天内提交 火车票一律为二等座。"
 JAPANESE = "出張費は三十日以内に精算してください。電車は普通車を利用します。"
 GREEK = "Τα έξοδα ταξιδιού υποβάλλονται εγκαίρως."  # noqa: RUF001  its letters
@@ -32,6 +32,8 @@ RUSSIAN = "Командировочные расходы подаются в т�
         ("Größe, Maß und Gewähr: 5 € je Nacht.", "cp1252", "Windows-1252 (Western European)"),
         ("A naïve café façade.", "cp1252", "Windows-1252 (Western European)"),
         ("The period ends. " * 300 + "5 €.", "cp1252", "Windows-1252 (Western European)"),
+        ("40 £", "latin-1", "Windows-1252 (Western European)"),
+        ("¥ 500 or 40 £", "latin-1", "Windows-1252 (Western European)"),
         ("A solicitação não foi aprovada.", "cp1252", "Windows-1252 (Western European)"),
     ],
 )

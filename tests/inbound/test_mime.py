@@ -338,12 +338,13 @@ def test_a_subject_is_one_clean_line(value: bytes, subject: str) -> None:
         (
             *("", "", b"caf\xe9"),
             "caf\xe9\n\n[No encoding is named: read as Windows-1252 (Western European), which is a "
-            "guess.]",
+            "guess; save it as UTF-8 to be sure.]",
         ),
         (
             *("", "8bit", "火车票一律为二等座。".encode("gbk")),
             "火车票一律为二等座。\n\n"
-            "[No encoding is named: read as GB18030 (Chinese), which is a guess.]",
+            "[No encoding is named: read as GB18030 (Chinese), which is a guess; "
+            "save it as UTF-8 to be sure.]",
         ),
         ("ks_c_5601-1987", "8bit", "출장비".encode("cp949"), "출장비"),
         ("utf-16", "base64", base64.b64encode("\u20ac".encode("utf-16")), "\u20ac"),

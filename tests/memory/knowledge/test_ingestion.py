@@ -116,7 +116,8 @@ def test_a_document_says_what_of_it_was_guessed_or_left_out(
     assert sorted(rows) == [
         (
             *("latin.txt", "ready"),
-            "No encoding is named: read as Windows-1252 (Western European), which is a guess.",
+            "No encoding is named: read as Windows-1252 (Western European), which is a guess; "
+            "save it as UTF-8 to be sure.",
         ),
         ("none.pdf", "failed", f"none.pdf has no text that can be read: Page 1 {page}"),
         ("some.pdf", "ready", f"Page 2 {page}"),

@@ -184,7 +184,8 @@ async def test_what_is_too_much_is_refused(drive: Path, monkeypatch: pytest.Monk
     assert "no text file" in await error("read_file", file="picture")
     (drive / "latin.csv").write_bytes("Straße;Größe".encode("cp1252"))
     assert await value("read_file", file="latin.csv") == (
-        "[No encoding is named: read as Windows-1252 (Western European), which is a guess.]\n"
+        "[No encoding is named: read as Windows-1252 (Western European), which is a guess; "
+        "save it as UTF-8 to be sure.]\n"
         "[bytes 0 to 15 of 15; the end]\nStraße;Größe"
     )
     found = await value("search_files", query="GRÖSSE", contents=True)
