@@ -73,6 +73,10 @@ class EmptyTaskError(HeartbitError):
     """The task of a run, or the text of a message, is empty."""
 
 
+class IdempotencyMismatchError(ConflictError):
+    """The idempotency key was used for another request."""
+
+
 class ConversationBusyError(ConflictError):
     """The conversation's last message is still being answered, so no other is accepted."""
 

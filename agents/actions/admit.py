@@ -11,6 +11,7 @@ from django.db import transaction
 from agents.actions.create_deliveries import create_deliveries
 from agents.actions.reached_runs import find_reached, record_reached, refuse_extras
 from agents.actions.refuse_reader import refuse_reader
+from agents.actions.repeated_request import refuse_other
 from agents.actions.wake_run import wake_queue
 from agents.actions.write_run import write_run
 from agents.choices import Placement, RunKind
@@ -63,6 +64,7 @@ def admit(request: RunRequest) -> Admitted:
         NoWorkspaceError: The owner's rights are those of another workspace.
         EmptyTaskError: The task is blank.
         ReservedKeyError: The idempotency key begins with a prefix reserved for Heartbit.
+        IdempotencyMismatchError: It was used for another request.
         AgentsChangedError: ``versions`` are others now, or none of these agents can be asked; ask
             without them.
         AgentNotFoundError: No published agent has that name, or it is stopped.
@@ -80,6 +82,8 @@ def admit(request: RunRequest) -> Admitted:
     # Else one statement, which is atomic by itself.
     with transaction.atomic() if more else nullcontext():
         used = run_with(request.workspace, key)
+        if key is not None:
+            refuse_other(request, key, used)
         return _admit(request, key) if used is None else Admitted(used)
 
 

@@ -10,6 +10,8 @@ Either all of it is written, published and in the audit, or none of it.
 
 from __future__ import annotations
 
+import json
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -22,6 +24,7 @@ from agents.actions.set_agent_state import set_agent_state
 from agents.actions.write_agents import Written, assemble, bind, update, write_agents
 from agents.definitions.spec import SETTINGS, AgentSpec
 from agents.definitions.validation_messages import InvalidSettingError
+from agents.errors import IdempotencyMismatchError
 from agents.models import Agent
 from agents.reads.agent_settings import spec_of
 from agents.reads.grantable_tools import grantable
@@ -37,7 +40,8 @@ if TYPE_CHECKING:
 
     from heartbit_site.base.audit import Actor
 
-_KEY = "idempotency_key"  # in an agent's first entry in the audit
+# In an agent's first entry in the audit.
+_KEY, _DIGEST = "idempotency_key", "request_sha256"
 
 
 class AgentExistsError(ConflictError):
@@ -64,20 +68,21 @@ def create_agent(
 
     Raises:
         AgentExistsError: The workspace already has an agent of that name.
+        IdempotencyMismatchError: The key created the agent with other settings.
         InvalidSettingError: The settings are not consistent with each other or with other agents.
         ConfigurationError: The agent cannot be published.
     """
     require(by, "agents:write", workspace_id=workspace.pk)
     locked = _lock(workspace)
     there = Agent.objects.filter(workspace=locked, origin="", name=spec.name).first()
-    if there is not None and key is not None and _was_made_with(there, key):
+    if there is not None and key is not None and _was_made_with(there, key, spec):
         return Written(there)
     if there is not None:
         raise _exists(spec.name)
     known = grantable(locked.pk, catalogue(locked.pk))
     check_agreement(_table(spec, AgentSpec.model_fields), _names(locked), tools=known)
     written = write_agents(locked, [spec], origin="")[spec.name]
-    written.record(by, **({_KEY: key} if key is not None else {}))
+    written.record(by, **({_KEY: key, _DIGEST: _digest(spec)} if key is not None else {}))
     return written
 
 
@@ -155,9 +160,23 @@ def _exists(name: str) -> AgentExistsError:
     )
 
 
-def _was_made_with(agent: Agent, key: str) -> bool:
+def _was_made_with(agent: Agent, key: str, spec: AgentSpec) -> bool:
     entries = AuditEntry.objects.filter(target=f"agent:{agent.pk}", action="agent.add")
-    return entries.filter(**{f"details__{_KEY}": key}).exists()
+    entry = entries.filter(**{f"details__{_KEY}": key}).first()
+    if entry is None:
+        return False
+    digest = _digest(spec)
+    if entry.details.get(_DIGEST, digest) != digest:
+        raise IdempotencyMismatchError(
+            f"The idempotency key was used for the agent {agent.name} with other settings: send "
+            "the same request again, or change the agent."
+        )
+    return True
+
+
+def _digest(spec: AgentSpec) -> str:
+    table = spec.model_dump(mode="json", include=set(AgentSpec.model_fields))
+    return sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()
 
 
 def _check_version(row: Agent, wanted: int | None, saved_at: str | None) -> None:

@@ -82,7 +82,7 @@ def resolve_recipient(sender: Sender, to: str) -> Recipient:
         RecipientError: The address cannot be written to.
         AgentNotFoundError: No published agent has that name; the message suggests the closest one.
     """
-    if _plain(to) == BROADCAST:
+    if plain_address(to) == BROADCAST:
         others = _known(sender)
         if sender.agent is not None:
             others = others.exclude(pk=sender.agent.pk)
@@ -115,7 +115,7 @@ def resolve_agent(sender: Sender, to: str) -> Agent:
         RecipientError: The address means several agents, a person, or the sender.
         AgentNotFoundError: As for ``resolve_recipient``.
     """
-    name = _plain(to)
+    name = plain_address(to)
     if name == BROADCAST:
         raise RecipientError("A broadcast only reaches inboxes: name one agent.")
     if name.startswith(PERSON):
@@ -131,7 +131,8 @@ def resolve_agent(sender: Sender, to: str) -> Agent:
     return agent
 
 
-def _plain(to: str) -> str:
+def plain_address(to: str) -> str:
+    """Return an address as somebody wrote it, cleaned."""
     return clean_text(to).strip().removeprefix("@").lower()
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
 
 from pydantic import Field
 
 from agents.actions.reply_to_message import reply_to_message
 from agents.actions.send_message import send_message as put_into_inboxes
 from agents.actions.start_agent import start_agent
-from agents.messaging.addresses import sender_of_person
+from agents.errors import IdempotencyMismatchError
+from agents.messaging.addresses import normalize_address, plain_address, sender_of_person
+from agents.messaging.storage import checked_text, checked_thread
 from agents.models import Message
 from agents.reads.messages import load_message, messages_at, with_inboxes
 from heartbit_site.base.access import Access
@@ -69,6 +72,8 @@ def send_message(
     """Put a message into inboxes, begin a run with it, or answer a message."""
     sender = sender_of_person(access.workspace, starter_of(access))
     made = _write(sender, body, f"api:{idempotency_key}" if idempotency_key else None)
+    if idempotency_key:
+        _check_same(made, body)
     return _whole(with_inboxes(Message.objects.filter(pk=made.pk)).get())
 
 
@@ -78,6 +83,27 @@ def _write(sender: Sender, body: SendIn, key: str | None) -> Message:
     if body.kind == "task":
         return start_agent(sender, body.to, body.text, key=key)
     return put_into_inboxes(sender, body.to, body.text, thread=body.thread, key=key)
+
+
+def _check_same(made: Message, body: SendIn) -> None:
+    """Check that a message, which may be an earlier one with the same key, is as requested.
+
+    Raises:
+        IdempotencyMismatchError: It is another one.
+    """
+    same = made.body == checked_text(body.text)
+    if body.reply_to:
+        same = same and made.in_reply_to == UUID(body.reply_to.strip())
+    else:
+        to = normalize_address(plain_address(body.to))
+        thread = checked_thread(body.thread) or str(made.pk)
+        asked = (body.kind, to, thread)
+        same = same and (made.kind, made.recipient, made.thread) == asked
+    if not same:
+        raise IdempotencyMismatchError(
+            f"The idempotency key was used for message {made.pk}, which is another one: send the "
+            "same request again, or take another key."
+        )
 
 
 def _summary(row: Any) -> AgentMessageSummaryOut:

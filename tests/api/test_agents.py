@@ -296,6 +296,8 @@ def test_given_a_name_that_is_taken_then_409_and_with_the_same_key_the_same_agen
     assert patch(caller, "clerk", description="By now.").status_code == 200
     again = caller.post("/agents", CLERK, **key)
     assert (again.status_code, again.json()["description"]) == (200, "By now.")
+    other = caller.post("/agents", {**CLERK, "description": "Other."}, **key)
+    assert (other.status_code, other.json()["code"]) == (409, "idempotency_mismatch")
 
 
 def test_the_description_names_every_key_but_the_file_s(caller: Caller) -> None:

@@ -102,6 +102,47 @@ def test_the_same_key_gives_the_same_run(caller: Caller, parked: str) -> None:
     assert len({run for _, run in answers}) == 1
 
 
+def test_a_key_that_was_used_for_another_request_is_refused(
+    caller: Caller, parked: str, workspace: Workspace
+) -> None:
+    key = {"Idempotency-Key": "once"}
+    thread = caller.post("/conversations", {"agent": parked}).json()["id"]
+    body = {"task": "x", "agent": parked}
+    first = caller.post("/runs", body, **key).json()["id"]
+    others = {
+        "task": {**body, "task": "y"},
+        "agent": {**body, "agent": "analyst"},
+        "conversation": {"task": "x", "conversation_id": thread},
+    }
+    for name, other in others.items():
+        refused = caller.post("/runs", other, **key)
+        assert (refused.status_code, refused.json()["code"]) == (409, "idempotency_mismatch")
+        assert refused.json()["detail"] == (
+            f"The idempotency key was used for run {first}, which has another {name}: send the "
+            "same request again, or take another key."
+        )
+    posted = caller.post(f"/conversations/{thread}/messages", {"text": "x"}, **key)
+    assert posted.json()["code"] == "idempotency_mismatch"
+    assert caller.post("/runs", body, **key).json()["id"] == first
+    assert Run.objects.filter(workspace=workspace).count() == 1
+
+
+def test_a_key_of_a_message_is_refused_for_another_text(caller: Caller, parked: str) -> None:
+    body = {"agent": parked, "busy_policy": "steer"}
+    thread = caller.post("/conversations", body).json()["id"]
+    for key in ("starts", "steers"):
+        headers = {"Idempotency-Key": key}
+        posts = [
+            caller.post(f"/conversations/{thread}/messages", {"text": text}, **headers)
+            for text in (" One.", "One. ", "Two.")
+        ]
+        assert posts[0].is_success
+        assert posts[1].json()["run_id"] == posts[0].json()["run_id"]
+        assert posts[2].json()["code"] == "idempotency_mismatch"
+        run = {"task": "Two.", "conversation_id": thread}
+        assert caller.post("/runs", run, **headers).json()["code"] == "idempotency_mismatch"
+
+
 def test_a_payload_is_the_task_in_its_long_form(caller: Caller, parked: str) -> None:
     payload = {"action": "review", "spec": "The module.", "inputs": {"a": 1}, "constraints": ["x"]}
     run = caller.post("/runs", {"payload": payload, "agent": parked}).json()

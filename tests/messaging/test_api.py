@@ -59,6 +59,40 @@ def test_a_program_gives_a_task_once(caller: Caller, unserved: Workspace) -> Non
     assert (str(run.pk), run.started_by) == (first["run_id"], "API key test")
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"text": "Other."},
+        {"to": "analyst"},
+        {"thread": "u"},
+        {"thread": ""},
+        {"kind": "task", "thread": ""},
+    ],
+)
+def test_a_key_that_was_used_for_another_message_is_refused(
+    caller: Caller, unserved: Workspace, other: dict[str, str]
+) -> None:
+    key = {"Idempotency-Key": "once"}
+    body = {"text": " Paid. ", "to": "Writer", "thread": "t"}
+    first = caller.post("/messages", body, **key)
+    assert caller.post("/messages", {**body, "to": "agent:writer"}, **key).json() == first.json()
+    refused = caller.post("/messages", {**body, **other}, **key)
+    assert (refused.status_code, refused.json()["code"]) == (409, "idempotency_mismatch")
+    assert f"used for message {first.json()['id']}" in refused.json()["detail"]
+
+
+def test_a_reply_is_sent_once_for_a_key(caller: Caller, writes: Writes) -> None:
+    one, two = (str(send_message(writes("writer"), "analyst", "x").pk) for _ in range(2))
+    key = {"Idempotency-Key": "once"}
+    first, again = (
+        caller.post("/messages", {"text": "Yes.", "reply_to": one}, **key) for _ in range(2)
+    )
+    assert first.status_code == 201
+    assert first.json() == again.json()
+    refused = caller.post("/messages", {"text": "Yes.", "reply_to": two}, **key)
+    assert refused.json()["code"] == "idempotency_mismatch"
+
+
 def test_lists_are_inboxes_outboxes_and_threads(caller: Caller, writes: Writes) -> None:
     one = sent(caller, to="writer", thread="t")["id"]
     two = sent(caller, to="analyst", thread="t")["id"]
