@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from agents.context import strategy
 from agents.definitions.definition import AgentDefinition, BoundTool, PinnedSkill
-from agents.definitions.spec import AgentSettings, Pinned, ToolGrant
+from agents.definitions.spec import AgentSettings, Money, Pinned, ToolGrant
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -39,6 +39,12 @@ def _pins(model: type[Spec]) -> dict[str, Pinned]:
 #: Places in snapshots of the settings of an agent, and of those of a bound tool.
 AGENT_PINS: Final = _pins(AgentSettings)
 GRANT_PINS: Final = _pins(ToolGrant)
+#: Settings of an agent that snapshots hold as text: JSON numbers are not exact.
+_AMOUNTS: Final = {
+    name
+    for name, field in AgentSettings.model_fields.items()
+    if Money in get_args(field.annotation)
+}
 
 
 def digest(snapshot: Mapping[str, Any]) -> str:
@@ -173,7 +179,6 @@ def _found(kept: Mapping[str, Any], pins: Mapping[str, Pinned]) -> dict[str, Any
         place = kept.get(pin.group, {}) if pin.group else kept
         key = pin.name or name
         if key in place:
-            found[name] = place[key]
-    if found.get("max_run_cost_usd") is not None:  # stored as text: JSON numbers are not exact
-        found["max_run_cost_usd"] = Decimal(found["max_run_cost_usd"])
+            value = place[key]
+            found[name] = Decimal(value) if name in _AMOUNTS and value is not None else value
     return found

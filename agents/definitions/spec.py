@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
 from agents.definitions import validators
 from heartbit_site.base.spec import Spec
+from heartbit_site.base.view import dollars
 
 Name = Annotated[str, Field(max_length=64), AfterValidator(validators.agent_name)]
 SkillName = Annotated[str, Field(max_length=64), AfterValidator(validators.skill_name)]
@@ -45,7 +46,12 @@ Strategy = Annotated[
 MemoryWeights = Annotated[dict[str, float], _JSON_TABLE, AfterValidator(validators.memory_weights)]
 Arguments = Annotated[dict[str, Any], _JSON_TABLE]
 CredentialNames = Annotated[dict[str, str], _JSON_TABLE]
-Money = Annotated[Decimal, BeforeValidator(validators.money)]
+#: US dollars; JSON has them as a decimal number in text.
+Money = Annotated[
+    Decimal,
+    BeforeValidator(validators.money),
+    PlainSerializer(dollars, return_type=str, when_used="json"),
+]
 Positive = Annotated[int, Field(ge=1, le=2_147_483_647)]
 Count = Annotated[int, Field(ge=0, le=2_147_483_647)]
 Retries = Annotated[int, Field(ge=0, le=20)]
