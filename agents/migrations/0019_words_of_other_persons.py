@@ -2,8 +2,6 @@
 
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
     dependencies = [("agents", "0018_claims_after_a_flood")]
@@ -18,5 +16,4 @@ class Migration(migrations.Migration):
         migrations.AddField(
             "delivery", "released", models.BooleanField(db_default=False, default=False)
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

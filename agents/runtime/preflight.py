@@ -158,6 +158,8 @@ def _is_repeated(workspace_id: int, key: str | None) -> bool:
 
 def _models(agent: Agent, model: str) -> Iterator[str]:
     snapshot = agent.current_version.snapshot if agent.current_version else {}
+    if "model" not in snapshot:
+        return  # a kind of run without a model
     try:
         own = model or snapshot.get("model") or agent.workspace.default_model
         yield own or defaults.default_model(os.environ)
