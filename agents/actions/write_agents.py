@@ -99,7 +99,10 @@ def check_kind(row: Agent, spec: DefinitionSpec) -> None:
         InvalidSettingError: They are of another one.
     """
     if (kind := kind_of(spec).name) != row.kind:
-        message = f"is {row.name}, which is of the kind {row.kind}, not {kind}: take another name"
+        message = (
+            f"is {row.name}, which is of the kind {row.kind}, not {kind}: take another name, or "
+            f"give settings of a {row.kind}"
+        )
         raise InvalidSettingError(("name",), message)
 
 

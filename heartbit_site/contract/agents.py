@@ -18,6 +18,11 @@ class AgentOut(View):
     """An agent, and what it is doing."""
 
     name: str = Field(validation_alias=AliasPath("agent", "name"))
+    kind: str = Field(
+        "agent",
+        validation_alias=AliasPath("agent", "kind"),
+        description="Its kind; `agent`: a model with tools.",
+    )
     description: str = Field(validation_alias=AliasPath("agent", "description"))
     model: str = Field(
         validation_alias=AliasPath("agent", "current_version", "model"),
@@ -36,7 +41,8 @@ class AgentDetailOut(AgentOut):
     """An agent, what it is doing, and everything that may be edited."""
 
     definition: dict[str, JsonValue] = Field(
-        description="As POST and PATCH take it: the keys of an [[agents]] table of heartbit.toml."
+        description="As POST and PATCH take it: the keys of an [[agents]] table of heartbit.toml, "
+        "or of the section of its kind."
     )
 
 

@@ -17,8 +17,17 @@ from agents.definitions.spec import DefinitionSpec, FullText, Pinned, Positive
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent
 from agents.reads.agent_settings import spec_of
+from agents.reads.grantable_tools import grantable
 from agents.reads.versions import find_version
+from heartbit_site.base.access import Access
 from heartbit_site.base.audit import SYSTEM, Actor
+from heartbit_site.config.apply import import_config
+from heartbit_site.config.errors import ConfigFileError
+from heartbit_site.config.export import export
+from heartbit_site.config.read import parse
+from heartbit_site.operations.agents import show_agent
+from heartbit_site.operations.versions import compare_versions
+from tools.catalogue import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,6 +163,42 @@ def test_its_page_shows_it_and_saves_nothing(sonnet: Agent, browser: Client) -> 
     assert browser.post(url_of(sonnet), {"description": "Other."}).status_code == 403
     sonnet.refresh_from_db()
     assert (sonnet.kind, sonnet.description) == ("verse", "Sings.")
+
+
+def test_it_is_exported_and_imported_as_it_was(sonnet: Agent) -> None:
+    rollback_agent(sonnet, 1, by=ADA)
+    text = export(sonnet.workspace)
+    assert '[[verses]]\nname = "sonnet"\n' in text
+    tools = grantable(sonnet.workspace_id, catalogue(sonnet.workspace_id))
+    assert import_config(sonnet.workspace, parse(text, tools=tools)).updated == ()
+    changed = parse(text.replace('"abab"', '"abba"'), tools=tools)
+    found = import_config(sonnet.workspace, changed)
+    assert (found.updated, found.fields["sonnet"]) == (("sonnet",), ("definition",))
+    sonnet.refresh_from_db()
+    assert (sonnet.kind, sonnet.definition["rhyme"]) == ("verse", "abba")
+    assert export(sonnet.workspace) == text.replace('"abab"', '"abba"')
+
+
+def test_a_file_of_an_unknown_kind_is_refused_and_its_row_is_left_out(sonnet: Agent) -> None:
+    text = export(sonnet.workspace)
+    del KINDS["verse"]
+    with pytest.raises(ConfigFileError, match="verses is not a section"):
+        parse(text)
+    again = export(sonnet.workspace)
+    assert "# Left out: sonnet is of the kind verse, which is unknown here" in again
+
+
+def test_the_faults_of_its_section_have_their_places(verse: type[VerseSpec]) -> None:
+    text = '[[verses]]\nname = "ode"\ndescription = "Sings."\nrhyme = "a"\nteam = ["nobody"]\n'
+    with pytest.raises(ConfigFileError, match=r'verses\.ode\.team\[1\] names "nobody"'):
+        parse(text)
+
+
+def test_the_api_shows_its_kind_and_settings(sonnet: Agent) -> None:
+    access = Access(sonnet.workspace, "ada", "api", frozenset({"agents:read"}), None)
+    shown = show_agent(access, "sonnet")
+    assert (shown.kind, shown.definition["rhyme"], shown.version) == ("verse", "abba", 2)
+    assert compare_versions(access, "sonnet").changed
 
 
 def url_of(agent: Agent) -> str:
