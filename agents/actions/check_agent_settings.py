@@ -14,7 +14,8 @@ from django.contrib.auth.models import Group
 
 from agents.actions.check_skills import skill_complaints
 from agents.definitions import consistency, validation_messages
-from agents.definitions.spec import GROUPS, AgentSpec
+from agents.definitions.kinds import find_kind
+from agents.definitions.spec import GROUPS
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.reads.agent_settings import table_of
 from agents.reads.grantable_tools import grantable
@@ -31,24 +32,26 @@ def check_agent(agent: Agent) -> None:
     """Check an agent's stored settings, except its disabled tools.
 
     Raises:
+        UnknownKindError: This process does not know the agent's kind.
         InvalidSettingError: Names the agent and the setting, in one sentence.
     """
+    kind = find_kind(agent.kind, agent.name)
     table = table_of(agent, disabled_tools=False)
     names = dict.fromkeys(table["team"])
     tools = catalogue(agent.workspace_id)
     found = chain(
-        validation_messages.check(AgentSpec, table, ()),
+        validation_messages.check(kind.spec, table, ()),
         consistency.check((), table, names, tools=grantable(agent.workspace_id, tools)),
         skill_complaints(agent.workspace_id, table, tools),
     )
     for path, message in found:
-        raise InvalidSettingError(path, message, subject=f"Agent {agent.name!r}")
+        raise InvalidSettingError(path, message, subject=f"{kind.name.capitalize()} {agent.name!r}")
 
 
 def check_agreement(
     table: Mapping[str, Any], names: Mapping[str, Any], *, tools: Collection[str]
 ) -> None:
-    """Check that valid settings of ``AgentSpec`` are consistent with each other.
+    """Check that valid settings are consistent with each other.
 
     Args:
         table: The settings.

@@ -12,10 +12,11 @@ from tools.definitions.catalogue import catalogue
 from tools.texts.near_names import hint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from agents.definitions.spec import AgentSpec
+    from agents.definitions.spec import ToolGrant
     from agents.definitions.validation_messages import Complaint
+    from agents.models import Agent
     from heartbit_site.base.toolspec import ToolSpec
 
 
@@ -29,7 +30,7 @@ def skill_complaints(
         table: The agent's settings, with its enabled tools.
         tools: Tools that agents of the workspace can be given, by name.
     """
-    names: Sequence[str] = table["skills"]
+    names: Sequence[str] = table.get("skills", ())
     versions = current_versions(workspace_id, names)
     granted = names_in((grant["name"] for grant in table["tools"]), tools)
     for index, name in enumerate(names):
@@ -53,7 +54,7 @@ def skill_complaints(
             )
 
 
-def check_credentials_of_skills(workspace_id: int, spec: AgentSpec) -> None:
+def check_credentials_of_skills(agent: Agent, grants: Iterable[ToolGrant]) -> None:
     """Check that there are credentials for the tools that newly given skills need.
 
     Tools that the agent lacks are reported when it is published (``skill_complaints``).
@@ -61,17 +62,17 @@ def check_credentials_of_skills(workspace_id: int, spec: AgentSpec) -> None:
     Raises:
         InvalidSettingError: Names the skill, the tool and the type of credential.
     """
-    versions = current_versions(workspace_id, spec.skills)
+    versions = current_versions(agent.workspace_id, agent.skills)
     if not versions:
         return
-    tools = catalogue(workspace_id)
-    grants = {grant.name: grant for grant in expand(spec.tools, tools)}
-    for index, name in enumerate(spec.skills):
+    tools = catalogue(agent.workspace_id)
+    expanded = {grant.name: grant for grant in expand(grants, tools)}
+    for index, name in enumerate(agent.skills):
         for tool in versions[name].allowed_tools if name in versions else ():
-            if tool not in tools or tool not in grants:
+            if tool not in tools or tool not in expanded:
                 continue
-            names = grants[tool].credentials
-            unmet = unmet_need(tools[tool], workspace_id=workspace_id, names=names)
+            names = expanded[tool].credentials
+            unmet = unmet_need(tools[tool], workspace_id=agent.workspace_id, names=names)
             if unmet:
                 message = f'names "{name}", which cannot work yet: {unmet.rstrip(".")}'
                 raise InvalidSettingError(("skills", index), message)

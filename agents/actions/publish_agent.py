@@ -72,6 +72,7 @@ def make_current(agent: Agent) -> Publication:
     audit entry, after all its row locks.
 
     Raises:
+        UnknownKindError: This process does not know the agent's kind.
         ConfigurationError: The agent has a tool that is not installed, or its context strategy,
             response schema, stop texts, fallback models or a tool's rule is not valid; or a skill
             does not exist, or needs a tool that the agent does not have.
@@ -85,7 +86,7 @@ def make_current(agent: Agent) -> Publication:
     tools = {grant.name: known[grant.name] for grant in spec.tools if grant.enabled}
     team = locked.team.order_by("name").values_list("name", "description")
     hashes = {name: definition_hash(tool) for name, tool in tools.items()}
-    skills = pinned(current_versions(locked.workspace_id, spec.skills))
+    skills = pinned(current_versions(locked.workspace_id, locked.skills))
     content = snapshot.write(spec, hashes, team, skills)
     digest = snapshot.digest(content)
     version = AgentVersion.objects.filter(agent=locked, hash=digest).first()

@@ -17,8 +17,9 @@ from django.db import transaction
 
 from agents.actions.publish_agent import make_current
 from agents.definitions import snapshot
+from agents.definitions.kinds import find_kind
 from agents.definitions.snapshot_diff import PartChangeOut, compare
-from agents.definitions.spec import GRANT_SETTINGS, AgentSettings, ToolGrant
+from agents.definitions.spec import GRANT_SETTINGS, ToolGrant
 from agents.models import Agent, ToolBinding
 from agents.reads.skills import current_versions
 from agents.reads.versions import find_version
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agents.actions.publish_agent import Publication
+    from agents.definitions.kinds import DefinitionKind
     from agents.models import AgentVersion
     from heartbit_site.base.audit import Actor
 
@@ -69,13 +71,15 @@ def rollback_agent(agent: Agent, number: int, *, by: Actor, anyway: bool = False
     Raises:
         VersionNotFoundError: The agent has no such version.
         RollbackRefusedError: The version cannot be restored exactly, and ``anyway`` is False.
+        UnknownKindError: This process does not know the agent's kind.
         ConfigurationError: The restored settings cannot be published.
     """
     require(by, "agents:write", workspace_id=agent.workspace_id)
     locked = Agent.objects.select_for_update(of=("self",)).get(pk=agent.pk)
     wanted = find_version(locked, number)
-    snapshot.check_format(wanted.pk, locked.name, wanted.snapshot)
-    if unknown := snapshot.unknown_settings(wanted.snapshot):
+    kind = find_kind(locked.kind, locked.name)
+    snapshot.check_format(wanted.pk, locked.name, wanted.snapshot, kind)
+    if unknown := snapshot.unknown_settings(wanted.snapshot, kind.spec):
         raise RollbackRefusedError(
             f"A newer Heartbit wrote version {number} of {locked.name} ({', '.join(unknown)}): "
             "upgrade this one."
@@ -87,7 +91,7 @@ def rollback_agent(agent: Agent, number: int, *, by: Actor, anyway: bool = False
     ]
     if gone and not anyway:
         raise RollbackRefusedError(_refusal(wanted, " and ".join(gone)))
-    _restore_fields(locked, wanted.snapshot)
+    _restore_fields(locked, kind, wanted.snapshot)
     made = make_current(locked)
     difference = compare(wanted.snapshot, made.version.snapshot)
     if difference and not anyway:
@@ -99,11 +103,15 @@ def rollback_agent(agent: Agent, number: int, *, by: Actor, anyway: bool = False
     return Rollback(made.version, number, difference.sentence())
 
 
-def _restore_fields(agent: Agent, content: Mapping[str, Any]) -> None:
+def _restore_fields(agent: Agent, kind: DefinitionKind, content: Mapping[str, Any]) -> None:
     """Write the snapshot's settings; settings newer than the snapshot get their defaults."""
-    kept = snapshot.settings_of(content)
-    for name in snapshot.AGENT_PINS:
-        setattr(agent, name, kept.get(name, AgentSettings.default_of(name)))
+    kept = snapshot.settings_of(content, kind.spec)
+    for name in snapshot.pins_of(kind.spec):
+        value = kept.get(name, kind.spec.default_of(name))
+        if name in kind.own:
+            agent.definition[name] = value
+        else:
+            setattr(agent, name, value)
     agent.save()
 
 

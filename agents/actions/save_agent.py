@@ -21,8 +21,16 @@ from agents.actions.check_skills import check_credentials_of_skills
 from agents.actions.publish_agent import make_current
 from agents.actions.republish_orchestrators import publish_leaders
 from agents.actions.set_agent_state import set_agent_state
-from agents.actions.write_agents import Written, assemble, bind, update, write_agents
-from agents.definitions.spec import SETTINGS, AgentSpec
+from agents.actions.write_agents import (
+    Written,
+    assemble,
+    bind,
+    check_kind,
+    columns_of,
+    update,
+    write_agents,
+)
+from agents.definitions.kinds import find_kind, kind_of
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.errors import IdempotencyMismatchError
 from agents.models import Agent
@@ -38,6 +46,7 @@ from tools.definitions.catalogue import catalogue
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from agents.definitions.spec import DefinitionSpec
     from heartbit_site.base.audit import Actor
 
 # In an agent's first entry in the audit.
@@ -56,7 +65,7 @@ class VersionConflictError(ConflictError):
 
 @transaction.atomic
 def create_agent(
-    workspace: Workspace, spec: AgentSpec, *, by: Actor, key: str | None = None
+    workspace: Workspace, spec: DefinitionSpec, *, by: Actor, key: str | None = None
 ) -> Written:
     """Create an agent and publish it.
 
@@ -80,7 +89,7 @@ def create_agent(
     if there is not None:
         raise _exists(spec.name)
     known = grantable(locked.pk, catalogue(locked.pk))
-    check_agreement(_table(spec, AgentSpec.model_fields), _names(locked), tools=known)
+    check_agreement(_table(spec, kind_of(spec).spec.model_fields), _names(locked), tools=known)
     written = write_agents(locked, [spec], origin="")[spec.name]
     written.record(by, **({_KEY: key, _DIGEST: _digest(spec)} if key is not None else {}))
     return written
@@ -90,7 +99,7 @@ def create_agent(
 def change_agent(
     workspace: Workspace,
     name: str,
-    changed: AgentSpec,
+    changed: DefinitionSpec,
     settings: Collection[str],
     *,
     by: Actor,
@@ -111,7 +120,9 @@ def change_agent(
     Raises:
         AgentNotFoundError: There is no such agent.
         VersionConflictError: Its current version is another one, or it was saved since.
-        InvalidSettingError: As for ``create_agent``; also for a new name: an agent keeps its own.
+        InvalidSettingError: As for ``create_agent``; also for a new name or another kind: an agent
+            keeps its own.
+        UnknownKindError: This process does not know the agent's kind.
         ConfigurationError: As for ``create_agent``.
     """
     require(by, "agents:write", workspace_id=workspace.pk)
@@ -119,6 +130,8 @@ def change_agent(
     found = find_editable(locked, name)
     row = Agent.objects.select_for_update(no_key=True).get(pk=found.pk)
     _check_version(row, version, saved_at)
+    find_kind(row.kind, row.name)
+    check_kind(row, changed)
     if "name" in settings and changed.name != row.name:
         raise InvalidSettingError(
             ("name",),
@@ -128,7 +141,10 @@ def change_agent(
     table = {**beside, **_table(changed, settings)}
     known = grantable(locked.pk, catalogue(locked.pk))
     check_agreement(table, _names(locked), tools=known)
-    columns = {setting: getattr(changed, setting) for setting in SETTINGS if setting in settings}
+    columns = columns_of(changed)
+    own = {name: value for name, value in columns.pop("definition").items() if name in settings}
+    columns = {name: value for name, value in columns.items() if name in settings}
+    columns["definition"] = {**row.definition, **own}
     enabled = columns.pop("enabled", row.enabled)
     changes = update(row, columns)
     if "tools" in settings:
@@ -137,7 +153,7 @@ def change_agent(
         members = Agent.objects.filter(workspace=locked, origin="", name__in=changed.team)
         changes |= assemble(row, list(members))
     if "skills" in changes:
-        check_credentials_of_skills(locked.pk, spec_of(row))
+        check_credentials_of_skills(row, spec_of(row).tools)
     if changes:
         row.save(update_fields=["updated_at"])  # also for tools and team, which are other rows
     made = make_current(row)
@@ -160,7 +176,7 @@ def _exists(name: str) -> AgentExistsError:
     )
 
 
-def _was_made_with(agent: Agent, key: str, spec: AgentSpec) -> bool:
+def _was_made_with(agent: Agent, key: str, spec: DefinitionSpec) -> bool:
     entries = AuditEntry.objects.filter(target=f"agent:{agent.pk}", action="agent.add")
     entry = entries.filter(**{f"details__{_KEY}": key}).first()
     if entry is None:
@@ -174,8 +190,8 @@ def _was_made_with(agent: Agent, key: str, spec: AgentSpec) -> bool:
     return True
 
 
-def _digest(spec: AgentSpec) -> str:
-    table = spec.model_dump(mode="json", include=set(AgentSpec.model_fields))
+def _digest(spec: DefinitionSpec) -> str:
+    table = spec.model_dump(mode="json", include=set(kind_of(spec).spec.model_fields))
     return sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()
 
 
@@ -191,9 +207,9 @@ def _check_version(row: Agent, wanted: int | None, saved_at: str | None) -> None
         )
 
 
-def _table(spec: AgentSpec, settings: Collection[str]) -> dict[str, Any]:
+def _table(spec: DefinitionSpec, settings: Collection[str]) -> dict[str, Any]:
     """Return these settings as a table, without other keys of the request."""
-    return spec.model_dump(include=AgentSpec.model_fields.keys() & set(settings))
+    return spec.model_dump(include=kind_of(spec).spec.model_fields.keys() & set(settings))
 
 
 def _names(workspace: Workspace) -> dict[str, None]:

@@ -10,7 +10,9 @@ from django.utils import timezone
 from agents.actions.check_agent_settings import check_grant
 from agents.actions.check_skills import check_credentials_of_skills
 from agents.actions.publish_agent import Publication, make_current
-from agents.definitions.spec import GRANT_SETTINGS, SETTINGS
+from agents.definitions.kinds import kind_of
+from agents.definitions.spec import GRANT_SETTINGS
+from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent, ToolBinding
 from heartbit_site.base import audit
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agents.actions.republish_orchestrators import Led
-    from agents.definitions.spec import AgentSpec, ToolGrant
+    from agents.definitions.spec import DefinitionSpec, ToolGrant
     from heartbit_site.base.audit import Actor
     from heartbit_site.base.models import Workspace
 
@@ -50,20 +52,20 @@ class Written:
 
 
 def write_agents(
-    workspace: Workspace, agents: Sequence[AgentSpec], *, origin: str
+    workspace: Workspace, agents: Sequence[DefinitionSpec], *, origin: str
 ) -> dict[str, Written]:
     """Create or update agents; the caller holds the workspace's row lock.
 
     Args:
         workspace: The agents' workspace.
-        agents: Their settings; their teams are among them, or exist already.
+        agents: Their settings, of any kinds; their teams are among them, or exist already.
         origin: As in ``Agent``.
 
     Returns:
         The result for each agent, by its name.
 
     Raises:
-        InvalidSettingError: A tool cannot be given like this.
+        InvalidSettingError: A tool cannot be given like this, or an agent is of another kind.
         ConfigurationError: An agent cannot be published.
     """
     names = {spec.name for spec in agents}.union(*(spec.team for spec in agents))
@@ -76,28 +78,44 @@ def write_agents(
             rows[spec.name] = made = _create(workspace, spec, origin)
             written[spec.name] = Written(made, is_new=True)
         else:
+            check_kind(row, spec)
             written[spec.name] = Written(row, changes=update(row, columns_of(spec)))
     for spec in agents:
         one = written[spec.name]
         changes = bind(one.row, spec.tools)
         changes |= assemble(one.row, [rows[member] for member in spec.team])
         if one.is_new or "skills" in one.changes:
-            check_credentials_of_skills(workspace.pk, spec)
+            check_credentials_of_skills(one.row, spec.tools)
         one.changes |= {} if one.is_new else changes
     for one in written.values():
         one.made = make_current(one.row)
     return written
 
 
-def columns_of(spec: AgentSpec) -> dict[str, Any]:
+def check_kind(row: Agent, spec: DefinitionSpec) -> None:
+    """Check that settings are of the kind that an agent has.
+
+    Raises:
+        InvalidSettingError: They are of another one.
+    """
+    if (kind := kind_of(spec).name) != row.kind:
+        message = (
+            f"is {row.name}, which is of the kind {row.kind}, not {kind}: take another name, or "
+            f"give settings of a {row.kind}"
+        )
+        raise InvalidSettingError(("name",), message)
+
+
+def columns_of(spec: DefinitionSpec) -> dict[str, Any]:
     """Return the values of an agent's columns, by name."""
-    return {name: getattr(spec, name) for name in SETTINGS}
+    kind = kind_of(spec)
+    own = spec.model_dump(mode="json", include=kind.own)
+    return {**{name: getattr(spec, name) for name in kind.columns}, "definition": own}
 
 
-def _create(workspace: Workspace, spec: AgentSpec, origin: str) -> Agent:
-    return Agent.objects.create(
-        workspace=workspace, origin=origin, name=spec.name, **columns_of(spec)
-    )
+def _create(workspace: Workspace, spec: DefinitionSpec, origin: str) -> Agent:
+    columns = {"kind": kind_of(spec).name, "name": spec.name, **columns_of(spec)}
+    return Agent.objects.create(workspace=workspace, origin=origin, **columns)
 
 
 def update(row: Agent, columns: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import flatten
 from django.db import transaction
 from django.shortcuts import redirect
+from django.utils.html import escape
 
 from agents.actions.admit import admit
 from agents.actions.run_request import RunRequest
@@ -21,12 +22,14 @@ from agents.admin.skill_choices import skill_choices
 from agents.admin.templates import FromTemplates, TemplateBindingInline
 from agents.admin.version import VersionInline
 from agents.definitions.advice import advice
+from agents.definitions.kinds import AGENT, UnknownKindError, find_kind
 from agents.definitions.spec import SETTINGS, AgentSpec
 from agents.models import Agent
 from heartbit_site.admin.actions import dialog, page_action
 from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.columns import Column
 from heartbit_site.admin.saved_by_verb import VerbAdmin
-from heartbit_site.admin.themed import tabs
+from heartbit_site.admin.themed import json_block, tabs
 from tools.definitions.catalogue import catalogue
 
 if TYPE_CHECKING:
@@ -90,6 +93,23 @@ class AgentAdmin(VerbAdmin[Agent], FromTemplates, AgentList):
     )
 
     # ---------------------------------------------------------------------------------------- form
+
+    def has_change_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:
+        """Return False for a row of another kind: this is an agent's form."""
+        return _is_here(obj) and super().has_change_permission(request, obj)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Agent | None = None) -> Any:
+        """Show what a row of another kind defines, and where it is changed."""
+        if obj is None or _is_here(obj):
+            return super().get_fieldsets(request, obj)
+        shown = (("workspace", "name"), "description", "now", "settings")
+        return ((None, {"fields": shown, "description": escape(_where_changed(obj))}),)
+
+    def get_inlines(self, request: HttpRequest, obj: Agent | None) -> Any:
+        """Show the versions of a row of another kind, without tools to bind."""
+        return super().get_inlines(request, obj) if _is_here(obj) else (VersionInline,)
+
+    settings = Column[Agent]("settings", lambda row: json_block(row.definition))
 
     def has_delete_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:
         """Runs are pinned to an agent's versions: it is kept as long as the installation."""
@@ -168,6 +188,19 @@ class AgentAdmin(VerbAdmin[Agent], FromTemplates, AgentList):
             run = admit(wanted).run_id
             self.note(request, "start_run", agent, {"run": str(run)})
         return run_url(agent.workspace, run)
+
+
+def _is_here(agent: Agent | None) -> bool:
+    """Return True if an agent's form shows all that the row defines."""
+    return agent is None or agent.kind == AGENT.name
+
+
+def _where_changed(agent: Agent) -> str:
+    try:
+        find_kind(agent.kind, agent.name)
+    except UnknownKindError as error:
+        return str(error)
+    return f"{agent.name} is of the kind {agent.kind}: change it with heartbit config import."
 
 
 def _edited(request: HttpRequest) -> str | None:

@@ -1,8 +1,8 @@
-"""Snapshots of agent versions: canonical JSON of an agent's settings, and back. Pure.
+"""Snapshots of versions: canonical JSON of a definition's settings, and back. Pure.
 
-A snapshot holds what the model sees and which limits apply. It has a format version, but no name,
-times or secrets, so an unchanged agent always hashes to the same version. The place of each setting
-is declared with the setting, in ``agents.definitions.spec``.
+A snapshot holds what the model sees and which limits apply, and the kind, unless it is an agent's.
+It has a format version, but no name, times or secrets, so an unchanged definition always hashes to
+the same version. The place of each setting is declared with it, in ``agents.definitions.spec``.
 """
 
 from __future__ import annotations
@@ -10,35 +10,35 @@ from __future__ import annotations
 import hashlib
 import json
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from agents.context import strategy
 from agents.definitions.definition import AgentDefinition, BoundTool, PinnedSkill
-from agents.definitions.spec import AgentSettings, Pinned, ToolGrant
+from agents.definitions.kinds import AGENT, kind_in, kind_of
+from agents.definitions.spec import AgentSpec, Money, Pinned, ToolGrant
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from agents.definitions.spec import AgentSpec
+    from agents.definitions.kinds import DefinitionKind
+    from agents.definitions.spec import DefinitionSpec
     from heartbit_site.base.spec import Spec
 
 FORMAT: Final = 2
 _READABLE: Final = (1, 2)  # settings that format 1 lacks have their defaults
 
 
-def _pins(model: type[Spec]) -> dict[str, Pinned]:
+@cache
+def pins_of(model: type[Spec]) -> dict[str, Pinned]:
+    """Return the places in snapshots of the settings that versions pin, by name."""
     found = {}
     for name, field in model.model_fields.items():
         for pin in field.metadata:
             if isinstance(pin, Pinned):
                 found[name] = pin
     return found
-
-
-#: Places in snapshots of the settings of an agent, and of those of a bound tool.
-AGENT_PINS: Final = _pins(AgentSettings)
-GRANT_PINS: Final = _pins(ToolGrant)
 
 
 def digest(snapshot: Mapping[str, Any]) -> str:
@@ -48,12 +48,12 @@ def digest(snapshot: Mapping[str, Any]) -> str:
 
 
 def write(
-    spec: AgentSpec,
+    spec: DefinitionSpec,
     hashes: Mapping[str, str],
     team: Iterable[tuple[str, str]],
     skills: Iterable[PinnedSkill] = (),
 ) -> dict[str, Any]:
-    """Return the snapshot of an agent.
+    """Return the snapshot of a definition.
 
     Args:
         spec: Its settings, with its tools in the database's order.
@@ -61,12 +61,13 @@ def write(
         team: Name and description of each member, in the database's order.
         skills: Its skills, by name; an agent without skills has the snapshot of one before skills.
     """
-    pinned = [skill._asdict() for skill in skills]
+    pinned, kind = [skill._asdict() for skill in skills], kind_of(spec)
     return {
         "format": FORMAT,
-        **_kept(spec, AGENT_PINS),
+        **({} if kind is AGENT else {"kind": kind.name}),
+        **_kept(spec),
         "tools": [
-            {"name": grant.name, "hash": hashes[grant.name], **_kept(grant, GRANT_PINS)}
+            {"name": grant.name, "hash": hashes[grant.name], **_kept(grant)}
             for grant in spec.tools
             if grant.enabled
         ],
@@ -75,15 +76,15 @@ def write(
     }
 
 
-def settings_of(snapshot: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the agent settings in a snapshot, by name, without those that it lacks."""
-    return _found(snapshot, AGENT_PINS)
+def settings_of(snapshot: Mapping[str, Any], spec: type[Spec]) -> dict[str, Any]:
+    """Return the settings in a snapshot, by name, without those that it lacks."""
+    return _found(snapshot, spec)
 
 
-def unknown_settings(snapshot: Mapping[str, Any]) -> list[str]:
+def unknown_settings(snapshot: Mapping[str, Any], spec: type[Spec]) -> list[str]:
     """Return the names of the settings in a snapshot that only a newer Heartbit knows."""
-    groups: dict[str, set[str]] = {"": {"format", "tools", "team", "skills"}}
-    for name, pin in AGENT_PINS.items():
+    groups: dict[str, set[str]] = {"": {"format", "kind", "tools", "team", "skills"}}
+    for name, pin in pins_of(spec).items():
         groups.setdefault(pin.group, set()).add(pin.name or name)
         groups[""].add(pin.group or pin.name or name)
     return [
@@ -96,7 +97,7 @@ def unknown_settings(snapshot: Mapping[str, Any]) -> list[str]:
 
 def grant_of(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of one of a snapshot's tools, by name, without those that it lacks."""
-    return _found(tool, GRANT_PINS)
+    return _found(tool, ToolGrant)
 
 
 def pinned_skills(snapshot: Mapping[str, Any]) -> tuple[PinnedSkill, ...]:
@@ -107,20 +108,22 @@ def pinned_skills(snapshot: Mapping[str, Any]) -> tuple[PinnedSkill, ...]:
     )
 
 
-def check_format(version_id: int, name: str, snapshot: Mapping[str, Any]) -> None:
+def check_format(
+    version_id: int, name: str, snapshot: Mapping[str, Any], kind: DefinitionKind = AGENT
+) -> None:
     """Refuse a snapshot that this Heartbit cannot read.
 
     Raises:
-        ConfigurationError: A newer Heartbit wrote the snapshot, or it is not an agent's.
+        ConfigurationError: A newer Heartbit wrote the snapshot, or it is of another kind.
     """
-    kind = snapshot.get("kind", "agent")
-    if kind != "agent":
+    if (found := kind_in(snapshot)) != kind.name:
         raise ConfigurationError(
-            f"Version {version_id} of {name!r} defines a run of the kind {kind}, not an agent."
+            f"Version {version_id} of {name!r} defines a run of the kind {found}, not of "
+            f"the kind {kind.name}."
         )
     if snapshot.get("format") not in _READABLE:
         raise ConfigurationError(
-            f"Version {version_id} of agent {name!r} has snapshot format "
+            f"Version {version_id} of {kind.name} {name!r} has snapshot format "
             f"{snapshot.get('format')!r}; this Heartbit reads formats up to {FORMAT}: upgrade the "
             "workers."
         )
@@ -136,7 +139,7 @@ def read(version_id: int, agent_id: int, name: str, snapshot: Mapping[str, Any])
     check_format(version_id, name, snapshot)
     # Not validated again: runs are pinned to what was valid at publication.
     definition = AgentDefinition.model_construct(
-        **settings_of(snapshot),
+        **settings_of(snapshot, AgentSpec),
         version_id=version_id,
         agent_id=agent_id,
         name=name,
@@ -152,9 +155,9 @@ def read(version_id: int, agent_id: int, name: str, snapshot: Mapping[str, Any])
     return definition
 
 
-def _kept(settings: Spec, pins: Mapping[str, Pinned]) -> dict[str, Any]:
+def _kept(settings: Spec) -> dict[str, Any]:
     kept: dict[str, Any] = {}
-    for name, pin in pins.items():
+    for name, pin in pins_of(type(settings)).items():
         if pin.late and not any(_says(settings, each) for each in (name, pin.beside) if each):
             continue
         value = getattr(settings, name)
@@ -167,13 +170,14 @@ def _says(settings: Spec, name: str) -> bool:
     return bool(getattr(settings, name) != settings.default_of(name))
 
 
-def _found(kept: Mapping[str, Any], pins: Mapping[str, Pinned]) -> dict[str, Any]:
+def _found(kept: Mapping[str, Any], model: type[Spec]) -> dict[str, Any]:
     found = {}
-    for name, pin in pins.items():
+    for name, pin in pins_of(model).items():
         place = kept.get(pin.group, {}) if pin.group else kept
         key = pin.name or name
         if key in place:
-            found[name] = place[key]
-    if found.get("max_run_cost_usd") is not None:  # stored as text: JSON numbers are not exact
-        found["max_run_cost_usd"] = Decimal(found["max_run_cost_usd"])
+            value = place[key]
+            # An amount is stored as text: JSON numbers are not exact.
+            is_amount = Money in get_args(model.model_fields[name].annotation)
+            found[name] = Decimal(value) if is_amount and value is not None else value
     return found

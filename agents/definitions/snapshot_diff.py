@@ -1,4 +1,4 @@
-"""Differences between two snapshots of an agent. Pure.
+"""Differences between two snapshots of a definition. Pure.
 
 Usage::
 
@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from agents.definitions.snapshot import AGENT_PINS, GRANT_PINS
-from agents.definitions.spec import AgentSettings, ToolGrant
+from agents.definitions.kinds import kind_in, readable_kind
+from agents.definitions.snapshot import pins_of
+from agents.definitions.spec import ToolGrant
 from heartbit_site.base.line_diff import line_diff
 from heartbit_site.base.view import View
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from agents.definitions.spec import Pinned
     from heartbit_site.base.spec import Spec
 
-_APART = ("format", "system_prompt", "tools", "team", "skills")  # compared in their own way
+_APART = ("format", "kind", "system_prompt", "tools", "team", "skills")  # compared in their own way
 _EMPTY: tuple[Any, ...] = ("", None, [], {})
 _SHOWN = 60
 
@@ -73,9 +73,9 @@ class SnapshotDiff(View):
 def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> SnapshotDiff:
     """Return the differences, ignoring the snapshots' format."""
     return SnapshotDiff(
-        prompt=text_diff(before["system_prompt"], after["system_prompt"]),
+        prompt=text_diff(before.get("system_prompt", ""), after.get("system_prompt", "")),
         fields=changed_fields(
-            _settings(before), _settings(after), _implied(AgentSettings, AGENT_PINS)
+            _settings(before), _settings(after), _implied(readable_kind(kind_in(after)).spec)
         ),
         tools=_parts(before["tools"], after["tools"], definition="hash"),
         team=_parts(before["team"], after["team"], definition="description"),
@@ -87,11 +87,11 @@ def _settings(snapshot: Mapping[str, Any]) -> dict[str, Any]:
     return dict(_flat({k: v for k, v in snapshot.items() if k not in _APART}))
 
 
-def _implied(model: type[Spec], pins: Mapping[str, Pinned]) -> dict[str, Any]:
+def _implied(model: type[Spec]) -> dict[str, Any]:
     """Return the non-empty defaults of settings that a snapshot lacks, by dotted name."""
     kept = {
         ".".join(filter(None, (pin.group, pin.name or name))): model.default_of(name)
-        for name, pin in pins.items()
+        for name, pin in pins_of(model).items()
         if name not in _APART
     }
     return {name: value for name, value in _flat(kept) if value not in _EMPTY}
@@ -136,7 +136,7 @@ def _parts(
             found.append(PartChangeOut(name=name, kind=kind, definition=False, fields=[]))
         elif old[name] != new[name]:
             defined = old[name].get(definition) != new[name].get(definition)
-            implied = _implied(ToolGrant, GRANT_PINS) if definition == "hash" else {}
+            implied = _implied(ToolGrant) if definition == "hash" else {}
             settings = changed_fields(
                 _rest(old[name], definition), _rest(new[name], definition), implied
             )

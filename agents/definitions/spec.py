@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
 from agents.definitions import validators
 from heartbit_site.base.spec import Spec
+from heartbit_site.base.view import dollars
 
 Name = Annotated[str, Field(max_length=64), AfterValidator(validators.agent_name)]
 SkillName = Annotated[str, Field(max_length=64), AfterValidator(validators.skill_name)]
@@ -45,7 +46,12 @@ Strategy = Annotated[
 MemoryWeights = Annotated[dict[str, float], _JSON_TABLE, AfterValidator(validators.memory_weights)]
 Arguments = Annotated[dict[str, Any], _JSON_TABLE]
 CredentialNames = Annotated[dict[str, str], _JSON_TABLE]
-Money = Annotated[Decimal, BeforeValidator(validators.money)]
+#: US dollars; JSON has them as a decimal number in text.
+Money = Annotated[
+    Decimal,
+    BeforeValidator(validators.money),
+    PlainSerializer(dollars, return_type=str, when_used="json"),
+]
 Positive = Annotated[int, Field(ge=1, le=2_147_483_647)]
 Count = Annotated[int, Field(ge=0, le=2_147_483_647)]
 Retries = Annotated[int, Field(ge=0, le=20)]
@@ -156,17 +162,33 @@ Tool = Annotated[
 ]
 
 
-class AgentSettings(Spec):
-    """Settings of an agent, except its tools and its team."""
+class DefinitionSettings(Spec):
+    """Settings of every kind of definition, except its tools and its team."""
 
     name: Name = Field(description="Name for people and other agents, e.g. researcher.")
     description: Description = Field(
         description="Sentence by which an orchestrator chooses an agent for a task."
     )
+    enabled: bool = Field(default=True, description="A stopped agent takes no new runs.")
+    queue: Queue = Field("agents", description="Worker queue of its runs.")
+
+
+class DefinitionSpec(DefinitionSettings):
+    """A definition of any kind."""
+
+    tools: list[Tool] = Field(default_factory=list)
+    team: list[str] = Field(
+        default_factory=list,
+        description="Sub-agents it may delegate to. An agent with a team is an orchestrator.",
+    )
+
+
+class AgentSettings(DefinitionSettings):
+    """Settings of an agent, except its tools and its team."""
+
     system_prompt: Annotated[FullText, Pinned()] = Field(
         description="The agent's role and instructions."
     )
-    enabled: bool = Field(default=True, description="A stopped agent takes no new runs.")
     model: Annotated[Reference, Pinned()] = Field(
         "",
         description="provider:model, e.g. openai:gpt-5. Empty: the installation's default.",
@@ -327,17 +349,10 @@ class AgentSettings(Spec):
     delegation_timeout_seconds: Annotated[Positive, Pinned("limits")] = Field(
         60, description="Seconds that an orchestrator waits for its sub-agents."
     )
-    queue: Queue = Field("agents", description="Worker queue of its runs.")
 
 
-class AgentSpec(AgentSettings):
+class AgentSpec(DefinitionSpec, AgentSettings):
     """An agent."""
-
-    tools: list[Tool] = Field(default_factory=list)
-    team: list[str] = Field(
-        default_factory=list,
-        description="Sub-agents it may delegate to. An agent with a team is an orchestrator.",
-    )
 
 
 #: The tool that runs the code of answers, for ``execution_mode``.

@@ -36,6 +36,7 @@ KEYS_BELONG: Final = (
     "provider accounts"
 )
 _MOST_MONEY: Final = 100_000_000
+_AMOUNT: Final = re.compile(r"\d{1,8}(\.\d{1,4})?", re.ASCII)
 _AGENT_NAME: Final = re.compile(r"[a-z][a-z0-9_-]*")
 _SKILL_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _PERMISSION: Final = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
@@ -133,8 +134,9 @@ def url(text: str) -> str:
 
 
 def money(amount: object) -> object:
-    """Accept an amount of US dollars with at most four decimal places; return it as a Decimal."""
-    if isinstance(amount, bool) or not isinstance(amount, int | float | Decimal):
+    """Accept an amount of US dollars with at most four decimal places, as a number or in text."""
+    is_number = isinstance(amount, int | float | Decimal) and not isinstance(amount, bool)
+    if not is_number and not (isinstance(amount, str) and _AMOUNT.fullmatch(amount)):
         raise ValueError("must be a number")
     exact = Decimal(str(amount))
     if not exact.is_finite() or not 0 <= exact < _MOST_MONEY:

@@ -1,13 +1,12 @@
-"""A child may name its version, payload, conversation, model, queue or tool call."""
+"""A child may name its version, payload, conversation, model, queue or tool call.
+
+The SQL functions are installed by a later migration.
+"""
 
 from django.db import migrations
-
-from agents.runs.install import install
 
 
 class Migration(migrations.Migration):
     dependencies = [("agents", "0019_words_of_other_persons")]
 
-    operations = [
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
-    ]
+    operations: list[migrations.operations.base.Operation] = []

@@ -41,6 +41,8 @@ class Agent(models.Model):
     version still writes rows.
 
     Attributes:
+        kind: Name of its kind (``agents.definitions.kinds``), which it keeps.
+        definition: Settings of a kind's own, which have no column.
         origin: Digest of the configuration file or Python program that defines the agent; such
             agents are hidden in the admin. Empty: the agent is edited in this installation.
     """
@@ -55,6 +57,10 @@ class Agent(models.Model):
             )
         ],
         help_text=AgentSpec.model_fields["name"].description or "",
+    )
+    kind = models.CharField(max_length=16, default="agent", db_default="agent", editable=False)
+    definition = models.JSONField(
+        default=dict, db_default=Value({}, models.JSONField()), blank=True, editable=False
     )
     description = models.CharField(max_length=300, blank=True, **_agent("description"))
     system_prompt = models.TextField(**_agent("system_prompt"))

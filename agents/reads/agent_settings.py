@@ -5,23 +5,26 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from agents.definitions.spec import GRANT_SETTINGS, SETTINGS, AgentSpec, ToolGrant
+from agents.definitions.kinds import readable_kind
+from agents.definitions.spec import GRANT_SETTINGS, ToolGrant
 
 if TYPE_CHECKING:
+    from agents.definitions.spec import DefinitionSpec
     from agents.models import Agent, ToolBinding
 
 
 def table_of(agent: Agent, *, disabled_tools: bool = True) -> dict[str, Any]:
-    """Return the settings that an agent's rows hold, as a table of ``AgentSpec``.
+    """Return the settings that an agent's rows hold, as a table of its kind's spec.
 
     Args:
         agent: Agent to read.
         disabled_tools: Include the tools that the agent is not offered.
     """
-    bindings = agent.bindings.all() if agent.pk else ()
+    bindings, kind = agent.bindings.all() if agent.pk else (), readable_kind(agent.kind)
     return {
         "name": agent.name,
-        **_columns(agent, SETTINGS),
+        **_columns(agent, kind.columns),
+        **{name: value for name, value in agent.definition.items() if name in kind.own},
         "tools": [
             grant_table_of(binding) for binding in bindings if disabled_tools or binding.enabled
         ],
@@ -34,11 +37,11 @@ def grant_table_of(binding: ToolBinding) -> dict[str, Any]:
     return {"name": binding.tool, **_columns(binding, GRANT_SETTINGS)}
 
 
-def spec_of(agent: Agent) -> AgentSpec:
+def spec_of(agent: Agent) -> DefinitionSpec:
     """Return an agent's settings from its rows, without validating them again."""
     table = table_of(agent)
     tools = [ToolGrant.model_construct(**grant) for grant in table["tools"]]
-    return AgentSpec.model_construct(**{**table, "tools": tools})
+    return readable_kind(agent.kind).spec.model_construct(**{**table, "tools": tools})
 
 
 def _columns(row: Agent | ToolBinding, names: tuple[str, ...]) -> dict[str, Any]:

@@ -148,7 +148,7 @@ def _import(
         Workspace.objects.filter(pk=locked.pk).update(default_model=default_model)
         workspace.default_model = default_model
     servers = write_servers(locked, configuration.mcp_servers, readings, prune=prune, by=by)
-    written = write_agents(locked, configuration.agents, origin="")
+    written = write_agents(locked, configuration.everyone, origin="")
     disabled = _prune(locked, configuration) if prune else []
     led = publish_leaders([one.row for one in written.values()], by=by)
     notes = [
@@ -217,13 +217,13 @@ def ephemeral_agent(
     """
     check_servers(workspace, configuration.mcp_servers)
     chosen = variables.PROVIDER.read(environ) or variables.MODEL.read(environ)
-    complete = configuration if configuration.agents else _default_team(configuration)
+    complete = configuration if configuration.entry else _default_team(configuration)
     complete = complete if chosen else complete.with_model(complete.default_model)
     origin = complete.digest()
     agents = Agent.objects.filter(workspace=workspace, origin=origin)
     if not agents.exists():
         Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-        write_agents(workspace, complete.agents, origin=origin)  # or finds another process's
+        write_agents(workspace, complete.everyone, origin=origin)  # or finds another process's
     return agents.select_related("current_version").get(name=complete.entry)
 
 
@@ -242,7 +242,7 @@ def _default_team(configuration: Configuration) -> Configuration:
 
 
 def _prune(workspace: Workspace, configuration: Configuration) -> list[Agent]:
-    names = [agent.name for agent in configuration.agents]
+    names = [agent.name for agent in configuration.everyone]
     others = Agent.objects.filter(workspace=workspace, origin="", enabled=True)
     disabled = list(others.exclude(name__in=names).order_by("name").select_for_update())
     pruned = Agent.objects.filter(pk__in=[agent.pk for agent in disabled])

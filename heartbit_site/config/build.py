@@ -15,11 +15,14 @@ from heartbit_site.config.sections import (
     ProviderSection,
     RetrySection,
     ServerSection,
+    other_kinds,
 )
 from tools.server_spec import McpServerSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from agents.definitions.spec import DefinitionSpec
 
 #: Settings of `[orchestrator]` that are the defaults of all agents of the file.
 INHERITED: Final = ("max_turns", "max_tokens")
@@ -40,18 +43,30 @@ def build(
     model = _default_model(provider)
     orchestrator = _orchestrator(content, agents)
     sections = [orchestrator, *agents] if orchestrator else agents
+    others = [
+        kind.spec.model_validate(table)
+        for kind in other_kinds()
+        for table in content.get(kind.section, ())
+    ]
+    names = [one.name for one in (*sections, *others)]
     return Configuration(
         agents=_with_blackboard(
             [_agent(section, provider.retry, orchestrator, files) for section in sections]
         ),
         schedules=tuple(map(ScheduleSection.model_validate, content.get("schedules", ()))),
         mcp_servers=tuple(map(McpServerSpec.model_validate, content.get("mcp_servers", ()))),
-        entry=sections[0].name if sections else "",
+        others=tuple(map(_sorted, others)),
+        entry=names[0] if names else "",
         default_model=model,
         base_urls=({model.partition(":")[0]: provider.base_url} if provider.base_url else {}),
         server_url=ServerSection.model_validate(content.get("server", {})).url,
         notes=tuple(notes),
     )
+
+
+def _sorted(spec: DefinitionSpec) -> DefinitionSpec:
+    tools = sorted(spec.tools, key=lambda tool: tool.name)
+    return spec.model_copy(update={"tools": tools, "team": sorted(spec.team)})
 
 
 def _default_model(provider: ProviderSection) -> str:

@@ -15,7 +15,7 @@ from agents.definitions import consistency, validation_messages
 from agents.definitions.server_grants import ALL
 from agents.definitions.validators import PROVIDER_NAMES, unknown_tool
 from agents.llm.providers import PROVIDERS
-from heartbit_site.config.sections import OrchestratorSection
+from heartbit_site.config.sections import OrchestratorSection, other_kinds
 from scheduling.spec import KINDS
 from tools.definitions.registry import registry
 from tools.server_spec import ADDRESS, address_fault, program_fault, tool_prefix
@@ -40,18 +40,20 @@ def check(content: Table, installed: Collection[str] | None = None) -> Iterator[
         installed: Names of a workspace's tools; None: not known.
     """
     yield from _provider(content.get("provider"))
-    tables = list(agents_of(content))
+    agents = list(agents_of(content))
+    tables = [*agents, *others_of(content)]
     names: dict[str, Path] = {}  # in the file's order
     for path, table in tables:
         name = table.get("name")
         if isinstance(name, str) and names.setdefault(name, path) is not path:
             yield (*path, "name"), f'is "{name}", which another agent is called already'
-    if "orchestrator" not in content and len(tables) > 1 and ORCHESTRATOR in names:
+    if "orchestrator" not in content and len(agents) > 1 and ORCHESTRATOR in names:
         where = (*names[ORCHESTRATOR], "name")
         yield where, f'is "{ORCHESTRATOR}": write that agent as [orchestrator]'
     tools = _known_tools(content, installed)
+    for path, table in agents:
+        yield from _prompt(path, table, alone=len(agents) == 1)
     for path, table in tables:
-        yield from _prompt(path, table, alone=len(tables) == 1)
         yield from consistency.check(path, table, names, tools=tools, place="this file")
         yield from _secrets(path, table)
 
@@ -64,6 +66,15 @@ def agents_of(content: Table) -> Iterator[tuple[Path, Table]]:
     for index, agent in enumerate(agents if isinstance(agents, list) else ()):
         if isinstance(agent, dict):
             yield ("agents", index), agent
+
+
+def others_of(content: Table) -> Iterator[tuple[Path, Table]]:
+    """Yield the table of each definition of another kind, with its path."""
+    for kind in other_kinds():
+        tables = content.get(kind.section)
+        for index, table in enumerate(tables if isinstance(tables, list) else ()):
+            if isinstance(table, dict):
+                yield (kind.section, index), table
 
 
 def _provider(table: object) -> Iterator[Complaint]:
@@ -165,7 +176,7 @@ def _known_tools(content: Table, installed: Collection[str] | None) -> set[str]:
         for _, table in _mcp_servers(content)
         if isinstance(name := table.get("name"), str) and name
     )
-    tables = [table for _, table in agents_of(content)]
+    tables = [table for _, table in (*agents_of(content), *others_of(content))]
     named = [name for table in tables for name in _tools(table) if isinstance(name, str)]
     of_servers = {name for name in named if name.startswith(prefixes)}
     if installed is None:
@@ -178,7 +189,7 @@ def _agents(content: Table) -> Iterator[tuple[str, Table]]:
     found = [table for _, table in agents_of(content)]
     if len(found) > 1 and "orchestrator" not in content:
         yield ORCHESTRATOR, {}
-    for table in found:
+    for table in (*found, *(table for _, table in others_of(content))):
         if isinstance(table.get("name"), str):
             yield table["name"], table
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.actions.create_default_team import BLACKBOARD, ORCHESTRATOR
+from agents.definitions.kinds import AGENT, UnknownKindError, find_kind
 from agents.definitions.spec import SETTINGS
 from agents.delivery.targets import target_of
 from agents.models import Agent
@@ -36,11 +37,9 @@ def export(workspace: Workspace) -> str:
     MCP servers and schedules follow, sorted by name, except schedules that agents created for
     themselves.
     """
-    agents = list(
-        Agent.objects.filter(workspace=workspace, origin="")
-        .order_by("name")
-        .prefetch_related("bindings", "team")
-    )
+    rows = Agent.objects.filter(workspace=workspace, origin="").order_by("name")
+    everyone = list(rows.prefetch_related("bindings", "team"))
+    agents = [row for row in everyone if row.kind == AGENT.name]
     entry = _entry(agents)
     others = [agent for agent in agents if agent is not entry]
     default_team = [agent.name for agent in others if agent.enabled and not agent.team.all()]
@@ -57,14 +56,28 @@ def export(workspace: Workspace) -> str:
         _section("[[agents]]", {"name": agent.name} | _content(agent, [], members, inherited))
         for agent in others
     ]
+    parts += [_other(row) for row in everyone if row.kind != AGENT.name]
     servers = McpServer.objects.filter(workspace=workspace).order_by("name")
     parts += [_section("[[mcp_servers]]", _server(row)) for row in servers]
-    rows = Schedule.objects.filter(workspace=workspace, created_by_run_id__isnull=True)
+    timed = Schedule.objects.filter(workspace=workspace, created_by_run_id__isnull=True)
     parts += [
         _section("[[schedules]]", _schedule(row))
-        for row in rows.select_related("agent").order_by("name")
+        for row in timed.select_related("agent").order_by("name")
     ]
     return "\n".join(parts)
+
+
+def _other(row: Agent) -> str:
+    """Return the section of a definition of another kind, or why it is left out."""
+    try:
+        kind = find_kind(row.kind, row.name)
+    except UnknownKindError as error:
+        return f"# Left out: {error}\n"
+    spec = spec_of(row)
+    own = spec.model_dump(exclude={"name", "tools", "team"}, exclude_defaults=True)
+    content = {"name": row.name, **own, "tools": [_tool(grant) for grant in spec.tools]}
+    content["team"] = spec.team
+    return _section(f"[[{kind.section}]]", {k: v for k, v in content.items() if v != []})
 
 
 def _entry(agents: list[Agent]) -> Agent | None:

@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.actions.create_default_team import PROMPT
-from agents.definitions.spec import AgentSpec, ToolGrant
+from agents.definitions.kinds import kind_of
+from agents.definitions.spec import ToolGrant
 from agents.models import Agent
 from agents.reads.agent_settings import table_of
 from scheduling.models import Schedule
@@ -18,6 +19,7 @@ from tools.server_spec import McpServerSpec
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from agents.definitions.spec import DefinitionSpec
     from heartbit_site.base.models import Workspace
     from heartbit_site.base.spec import Spec
     from heartbit_site.config.definition import Configuration
@@ -36,14 +38,18 @@ def find_losses(workspace: Workspace, configuration: Configuration) -> tuple[str
     members, skills, recipients.
     """
     prompt = {"system_prompt": PROMPT}  # of an orchestrator that has none of its own
+
+    def defaults(spec: DefinitionSpec) -> Table:
+        return _defaults(kind_of(spec).spec, prompt)
+
     agents = Agent.objects.filter(workspace=workspace, origin="")
     rows = {row.name: row for row in agents.prefetch_related("bindings", "team")}
     found = [
         (
             spec.name,
-            _lost(table_of(rows[spec.name]), spec.model_dump(), _defaults(AgentSpec, prompt)),
+            _lost(table_of(rows[spec.name]), spec.model_dump(), defaults(spec)),
         )
-        for spec in configuration.agents
+        for spec in configuration.everyone
         if spec.name in rows
     ]
     servers = {row.name: row for row in McpServer.objects.filter(workspace=workspace)}

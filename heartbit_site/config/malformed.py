@@ -10,7 +10,7 @@ from heartbit_site.config import toml_text
 from heartbit_site.config.errors import Problem
 from heartbit_site.config.positions import last_repeat, offset_of
 from heartbit_site.config.quoted import end_of_string
-from heartbit_site.config.sections import ARRAYS
+from heartbit_site.config.sections import is_array
 
 _PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _REPEATED: Final = ("cannot overwrite a value", "cannot declare", "duplicate inline table key")
@@ -81,7 +81,7 @@ def _repeated(text: str, line: int, column: int, reason: str) -> Problem:
     name = ".".join(
         toml_text.key(part) if isinstance(part, str) else str(part + 1) for part in repeat.path
     )
-    if repeat.is_table and name in ARRAYS:
+    if repeat.is_table and is_array(name):
         sentence = f"Write [[{name}]], with two brackets: there is one in line {repeat.first[0]}."
     elif repeat.is_table:
         sentence = (

@@ -23,11 +23,12 @@ from heartbit_site.config.positions import positions
 from heartbit_site.config.rust_original import translate
 from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.sections import (
-    ARRAYS,
     AgentSection,
     OrchestratorSection,
     ProviderSection,
     ServerSection,
+    is_array,
+    other_kinds,
 )
 from tools.definitions.catalogue import catalogue
 from tools.server_spec import McpServerSpec
@@ -130,11 +131,12 @@ def parse(
 
 
 def _table_complaints(content: dict[str, Any]) -> Iterator[Complaint]:
+    sections = {**SECTIONS, **{kind.section: kind.spec for kind in other_kinds()}}
     for key, table in content.items():
-        if key not in SECTIONS:
-            yield (key,), validation_messages.unknown(key, SECTIONS, kind="section")
-        elif key not in ARRAYS:
-            yield from validation_messages.check(SECTIONS[key], table, (key,))
+        if key not in sections:
+            yield (key,), validation_messages.unknown(key, sections, kind="section")
+        elif not is_array(key):
+            yield from validation_messages.check(sections[key], table, (key,))
         elif not isinstance(table, list):
             each = key.removesuffix("s")
             yield (
@@ -143,7 +145,7 @@ def _table_complaints(content: dict[str, Any]) -> Iterator[Complaint]:
             )
         else:
             for index, element in enumerate(table):
-                yield from validation_messages.check(SECTIONS[key], element, (key, index))
+                yield from validation_messages.check(sections[key], element, (key, index))
 
 
 def _nearest(path: Path, places: dict[Path, Position]) -> Position:
@@ -160,7 +162,7 @@ def _label(path: Path, content: dict[str, Any]) -> str:
         if isinstance(part, str):
             label += f".{part}" if label else part
             continue
-        name = _name(content, str(path[0]), part) if path[0] in ARRAYS and depth == 1 else ""
+        name = _name(content, str(path[0]), part) if is_array(str(path[0])) and depth == 1 else ""
         label += f".{toml_text.key(name)}" if name and path[2:] != ("name",) else f"[{part + 1}]"
     return label
 

@@ -5,13 +5,17 @@ The keys of an agent are the settings of ``agents.definitions.spec``. Nothing he
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field
 
 from agents.definitions import validators
+from agents.definitions.kinds import AGENT, KINDS
 from agents.definitions.spec import AgentSpec, Count, Description, FullText, Name, Retries
 from heartbit_site.base.spec import Spec
+
+if TYPE_CHECKING:
+    from agents.definitions.kinds import DefinitionKind
 
 Url = Annotated[str, AfterValidator(validators.storable), AfterValidator(validators.url)]
 
@@ -53,5 +57,12 @@ class OrchestratorSection(AgentSection):
     description: Description = "Answers a question with the help of its team."
 
 
-#: Sections that may be written several times, with two brackets each.
-ARRAYS: Final = ("agents", "schedules", "mcp_servers")
+def other_kinds() -> list[DefinitionKind]:
+    """Return the kinds of definitions beside an agent's; each has a section of its own."""
+    return [kind for kind in KINDS.values() if kind is not AGENT]
+
+
+def is_array(section: str) -> bool:
+    """Return True for a section that may be written several times, with two brackets each."""
+    kinds = (kind.section for kind in KINDS.values())
+    return section in ("schedules", "mcp_servers", *kinds)

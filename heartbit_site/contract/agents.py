@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import re
-from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import AliasPath, BeforeValidator, Field, JsonValue
 from pydantic.json_schema import SkipJsonSchema
 
-from agents.definitions import validators
 from agents.definitions.spec import AgentSpec, Name
 from agents.reads.agent_view import AgentMetricsOut, AgentState
 from heartbit_site.base.view import Id, View
 from heartbit_site.contract.model import Page, changes
 from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operation
 
-_AMOUNT = re.compile(r"\d{1,8}(\.\d{1,4})?", re.ASCII)
-
 
 class AgentOut(View):
     """An agent, and what it is doing."""
 
     name: str = Field(validation_alias=AliasPath("agent", "name"))
+    kind: str = Field(
+        "agent",
+        validation_alias=AliasPath("agent", "kind"),
+        description="Its kind; `agent`: a model with tools.",
+    )
     description: str = Field(validation_alias=AliasPath("agent", "description"))
     model: str = Field(
         validation_alias=AliasPath("agent", "current_version", "model"),
@@ -41,7 +41,8 @@ class AgentDetailOut(AgentOut):
     """An agent, what it is doing, and everything that may be edited."""
 
     definition: dict[str, JsonValue] = Field(
-        description="As POST and PATCH take it: the keys of an [[agents]] table of heartbit.toml."
+        description="As POST and PATCH take it: the keys of an [[agents]] table of heartbit.toml, "
+        "or of the section of its kind."
     )
 
 
@@ -51,16 +52,10 @@ class AgentsOut(Page):
     agents: list[AgentOut]
 
 
-def _written_out(value: Any) -> Any:
-    """Read money as answers have it."""
-    return Decimal(value) if isinstance(value, str) and _AMOUNT.fullmatch(value) else value
-
-
 def _refused(value: Any) -> Any:
     raise ValueError("a request has no files: send the text itself as system_prompt")
 
 
-Amount = Annotated[Decimal, BeforeValidator(validators.money), BeforeValidator(_written_out)]
 NoFile = SkipJsonSchema[Annotated[None, BeforeValidator(_refused)]]
 
 
@@ -68,9 +63,6 @@ class AgentIn(AgentSpec):
     """An agent, with the keys of an `[[agents]]` table of heartbit.toml."""
 
     system_prompt_file: NoFile = None
-    max_run_cost_usd: Amount | None = Field(
-        None, description="A number, or a decimal string as answers have it."
-    )
     team: list[Name] = Field(
         default_factory=list, description="Names of agents of the workspace that it delegates to."
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.db.models import QuerySet
 
 from agents.actions import save_agent as saving
@@ -15,7 +13,6 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import Remedy
 from heartbit_site.base.models import Workspace
-from heartbit_site.base.view import dollars
 from heartbit_site.contract.agents import (
     AgentChangeIn,
     AgentDetailOut,
@@ -77,14 +74,10 @@ def _published(workspace: Workspace) -> QuerySet[Agent]:
 def _find(workspace: Workspace, name: str) -> AgentDetailOut:
     for overview in agents_with_metrics(workspace, names=[name]):
         if overview.agent.current_version is not None:
-            return AgentDetailOut.of(overview, definition=_definition(overview.agent))
+            # Editable settings: a request with them changes nothing.
+            settings = spec_of(overview.agent).model_dump(mode="json")
+            return AgentDetailOut.of(overview, definition=settings)
     near = closest(name, list(_published(workspace).values_list("name", flat=True)))
     hint = f": did you mean {near[0]}?" if near else "."
     remedy = None if near else Remedy("agents.list_agents")
     raise AgentNotFoundError(f"There is no agent named {name!r}{hint}", remedy=remedy)
-
-
-def _definition(agent: Agent) -> dict[str, Any]:
-    """Return what people edit: a request with it changes nothing."""
-    found = spec_of(agent).model_dump()
-    return {**found, "max_run_cost_usd": dollars(agent.max_run_cost_usd)}

@@ -23,7 +23,7 @@ from tools.server_spec import McpServerSpec
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs/howto/heartbit-toml.md").read_text()
 NOT_IN_THE_FILE = {
-    *("id", "workspace", "name", "origin", "team", "current_version"),
+    *("id", "workspace", "name", "kind", "definition", "origin", "team", "current_version"),
     *("enabled_at", "created_at", "updated_at"),
 }
 TEXTS = ("description", "queue", "model", "strong_model")

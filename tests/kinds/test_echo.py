@@ -33,7 +33,7 @@ ADA = Actor("ada", "web")
 def publish_echo(workspace: Workspace, *, queue: str = "agents", **says: str) -> Agent:
     """Publish what a workflow's editor would: a version of another kind."""
     agent = Agent.objects.create(
-        workspace=workspace, name="parrot", description="Repeats.", queue=queue
+        workspace=workspace, kind=KIND, name="parrot", description="Repeats.", queue=queue
     )
     snapshot = {"kind": KIND, "format": 2, "tools": [], "team": [], "says": "Echo:", **says}
     agent.current_version = AgentVersion.objects.create(
@@ -87,7 +87,7 @@ async def test_a_tool_call_on_a_version_that_is_no_agents_is_refused(studio: Stu
     studio.host.execute(run_id)
     run = await wait_for_end(run_id, studio.host.window)
     assert run.status == RunStatus.FAILED
-    assert "defines a run of the kind echo, not an agent" in str(run.error)
+    assert "defines a run of the kind echo, not of the kind agent" in str(run.error)
 
 
 @pytest.mark.usefixtures("database")

@@ -18,7 +18,7 @@ import pytest
 from agents.actions.publish_agent import publish_agent
 from agents.actions.save_skill import save_skill
 from agents.definitions import snapshot
-from agents.definitions.snapshot import AGENT_PINS, GRANT_PINS
+from agents.definitions.snapshot import pins_of
 from agents.definitions.spec import CODE_TOOL, AgentSettings, ToolGrant
 from agents.models import Agent, ToolBinding
 from heartbit_site.base.audit import SYSTEM
@@ -83,19 +83,19 @@ def test_a_recorded_snapshot_is_read_as_the_settings_that_it_was_made_from(
     for name, value in case["columns"].items():
         if name == "skills":
             assert [skill.name for skill in definition.pinned_skills] == value
-        if name in snapshot.AGENT_PINS:
+        if name in pins_of(AgentSettings):
             expected = Decimal(value) if name == "max_run_cost_usd" else value
             assert getattr(definition, name) == expected
     for tool, binding in zip(definition.tools, case.get("bindings", ()), strict=False):
         assert all(getattr(tool, name) == value for name, value in binding.items())
-    assert snapshot.unknown_settings(case["snapshot"]) == []
+    assert snapshot.unknown_settings(case["snapshot"], AgentSettings) == []
 
 
 def test_the_default_of_a_setting_that_came_late_never_changes() -> None:
     """Snapshots that left it out would come to mean something else."""
     late = {
         (model, name): model.default_of(name)
-        for model, pins in ((AgentSettings, AGENT_PINS), (ToolGrant, GRANT_PINS))
+        for model, pins in ((model, pins_of(model)) for model in (AgentSettings, ToolGrant))
         for name, pin in pins.items()
         if pin.late
     }

@@ -150,6 +150,8 @@ def raise_if_not_ready(agent: Agent, model: str, home: Placement) -> None:
 
 def _models(agent: Agent, model: str) -> Iterator[str]:
     snapshot = agent.current_version.snapshot if agent.current_version else {}
+    if "model" not in snapshot:
+        return  # a kind of run without a model
     try:
         own = model or snapshot.get("model") or agent.workspace.default_model
         yield own or defaults.default_model(os.environ)

@@ -31,7 +31,7 @@ from heartbit_site.environment import read
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agents.definitions.spec import AgentSpec
+    from agents.definitions.spec import DefinitionSpec
     from heartbit_site.base.models import Workspace
     from heartbit_site.config.apply import Changes
     from heartbit_site.config.definition import Configuration
@@ -71,7 +71,7 @@ def check(file: Path | None = FILE, *, config: Path | None = CONFIG) -> int:
             {
                 "file": str(path),
                 "problems": [],
-                "agents": [agent.name for agent in configuration.agents],
+                "agents": [agent.name for agent in configuration.everyone],
                 "model": configuration.default_model,
                 "entry": configuration.entry,
                 "schedules": [schedule.name for schedule in configuration.schedules],
@@ -82,7 +82,7 @@ def check(file: Path | None = FILE, *, config: Path | None = CONFIG) -> int:
     else:
         servers = configuration.mcp_servers
         rows = [("model", configuration.default_model), ("server", configuration.server_url)]
-        rows += [(agent.name, _described(agent)) for agent in configuration.agents]
+        rows += [(agent.name, _described(agent)) for agent in configuration.everyone]
         rows += [(one.name, f"schedule of {one.agent}") for one in configuration.schedules]
         rows += [(one.name, f"MCP server {one.url or one.command}") for one in servers]
         width = max((len(name) for name, value in rows if value), default=0) + 1
@@ -225,7 +225,7 @@ def _notes(configuration: Configuration) -> list[str]:
         *configuration.notes,
         *(each for agent in configuration.agents for each in advice(agent, registry)),
     ]
-    tools = [tool for agent in configuration.agents for tool in agent.tools]
+    tools = [tool for agent in configuration.everyone for tool in agent.tools]
     servers = {f"{tool_prefix(server.name)}*" for server in configuration.mcp_servers}
     needed = {
         "groups of approvers": {getattr(tool, setting) for tool in tools for setting in GROUPS},
@@ -250,7 +250,7 @@ def _print_problems(path: Path, error: ConfigurationError) -> None:
         sys.stderr.write(f"{clean(line)}\n")
 
 
-def _described(agent: AgentSpec) -> str:
+def _described(agent: DefinitionSpec) -> str:
     named = {"team": agent.team, "tools": [tool.name for tool in agent.tools]}
     return "; ".join(f"{one}: {', '.join(names)}" for one, names in named.items() if names) or (
         "no tools"
