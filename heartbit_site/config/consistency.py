@@ -17,6 +17,7 @@ from agents.definitions.validators import PROVIDER_NAMES, unknown_tool
 from agents.llm.providers import PROVIDERS
 from heartbit_site.config.sections import OrchestratorSection, other_kinds
 from scheduling.spec import KINDS
+from tools.calls.call_parsing import misfit
 from tools.definitions.registry import registry
 from tools.server_spec import ADDRESS, address_fault, program_fault, tool_prefix
 from tools.texts.near_names import hint
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from agents.definitions.validation_messages import Complaint
+    from heartbit_site.base.toolspec import ToolSpec
     from heartbit_site.config.positions import Path
 
 Table: TypeAlias = dict[str, Any]
@@ -237,6 +239,17 @@ def _who(path: Path, table: Table, agents: Mapping[str, Table]) -> Iterator[Comp
         )
     elif isinstance(tool, str) and tool and tool not in _tools(agents[name]):
         yield (*path, "tool"), f'names "{tool}", which the agent {name} does not have'
+    elif isinstance(tool, str) and tool in registry:  # others are known at the import
+        yield from _misfit((*path, "arguments"), table, agents[name], registry[tool])
+
+
+def _misfit(path: Path, table: Table, agent: Table, spec: ToolSpec) -> Iterator[Complaint]:
+    given = table.get("arguments", {})
+    own = spec.parameters.get("properties", ())
+    if not isinstance(given, dict) or any(validation_messages.secrets(given, path, parameters=own)):
+        return  # reported for themselves
+    if problem := misfit(spec, given, _defaults(agent, spec.name)):
+        yield path, f"cannot be used. {problem.removesuffix('.')}"
 
 
 def _tools(table: Table) -> list[Any]:
@@ -245,6 +258,15 @@ def _tools(table: Table) -> list[Any]:
         entry.get("name") if isinstance(entry, dict) else entry
         for entry in (entries if isinstance(entries, list) else ())
     ]
+
+
+def _defaults(agent: Table, tool: str) -> dict[str, Any]:
+    """Return the defaults that an agent's table gives to a tool."""
+    for entry in agent.get("tools", ()):
+        if isinstance(entry, dict) and entry.get("name") == tool:
+            found = entry.get("defaults")
+            return found if isinstance(found, dict) else {}
+    return {}
 
 
 def _is_moment(value: object) -> TypeGuard[datetime]:

@@ -64,7 +64,10 @@ class FiringOut(View):
             "ended, or when it can: see note."
         )
     )
-    note: str = Field(description="Reason why it was skipped, deferred or failed.")
+    note: str = Field(
+        validation_alias="reason",
+        description="Reason why it was skipped or deferred, or why it or its run failed.",
+    )
     run_id: Id | None
     run_status: Status | None = Field(description="Null: it has no run, or that is archived.")
     delivery_status: DeliveryStatus | None = Field(

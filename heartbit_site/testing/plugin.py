@@ -114,8 +114,13 @@ def heartbit_workspace(heartbit_installation: None) -> Workspace:
 
 
 @pytest.fixture
-def heartbit_run(heartbit_workspace: Workspace) -> Play:
+def heartbit_run(heartbit_workspace: Workspace, request: pytest.FixtureRequest) -> Play:
     """Run an agent in the test's workspace, with scripted or recorded answers of the model."""
+    if request.node.get_closest_marker("django_db") is not None:
+        raise pytest.UsageError(
+            "heartbit_run and the mark django_db exclude each other, because a run does not see "
+            "the rows of the test's transaction: remove the mark, the database is open without it."
+        )
     from heartbit_site.base.aio import is_loop_running  # noqa: PLC0415  only if it is used
     from heartbit_site.base.errors import ConfigurationError  # noqa: PLC0415
     from heartbit_site.testing.play import play  # noqa: PLC0415  needs Django set up

@@ -29,6 +29,7 @@ from scheduling.querysets import database_now
 from scheduling.rescheduling import changes_next_occurrence, skip_unprocessed
 from scheduling.rules import UnusableError
 from scheduling.spec import KINDS, SETTINGS, CheckedSpec
+from tools.calls.call_parsing import misfit
 from tools.definitions.catalogue import catalogue
 
 if TYPE_CHECKING:
@@ -235,17 +236,25 @@ def _check_tool(schedule: Schedule) -> None:
         )
 
 
-def _check_secrets(schedule: Schedule) -> None:
-    """Reject new secrets in the arguments: a stored schedule stays editable."""
-    if not schedule.arguments:
+def _check_arguments(schedule: Schedule) -> None:
+    """Reject new arguments with secrets, or that do not fit: a stored schedule stays editable."""
+    if schedule.task_type != TaskType.TOOL_CALL:
+        return
+    stored = Schedule.objects.filter(
+        pk=schedule.pk, agent=schedule.agent_id, tool=schedule.tool, arguments=schedule.arguments
+    )
+    if stored.exists():
         return
     known = catalogue(schedule.agent.workspace_id) if schedule.agent_id else {}
     spec = known.get(schedule.tool)
     own = () if spec is None else spec.parameters.get("properties", ())
     for path, message in secrets(schedule.arguments, ("arguments",), parameters=own):
-        stored = Schedule.objects.filter(pk=schedule.pk, arguments=schedule.arguments)
-        if not stored.exists():
-            raise ScheduleError(f"The schedule's {sentence_of(path, message)}")
+        raise ScheduleError(f"The schedule's {sentence_of(path, message)}")
+    if spec is None:
+        return  # reported for the tool
+    binding = schedule.agent.bindings.filter(tool=spec.name).first()
+    if problem := misfit(spec, schedule.arguments, binding.defaults if binding else {}):
+        raise ScheduleError(problem)
 
 
 def _check_task(schedule: Schedule) -> None:
@@ -274,7 +283,7 @@ def _check_rhythm(schedule: Schedule) -> None:
 #: Checks of related settings, by the column that their problems concern.
 _PARTS: dict[str, Callable[[Schedule], None]] = {
     "tool": _check_tool,
-    "arguments": _check_secrets,
+    "arguments": _check_arguments,
     "task": _check_task,
     "ends_at": _check_end,
     "kind": _check_rhythm,

@@ -49,7 +49,7 @@ class _Columns:
     def outcome(self, firing: Any) -> SafeString:
         """Return how the run ended and whether its result arrived, or why there is no run."""
         pills = outcome_pills(firing.status, firing.run_status, firing.delivery_status)
-        return format_html("{} {}", pills, firing.note)
+        return format_html("{} {}", pills, firing.reason)
 
     at = Column[Firing]("due", lambda row: format_datetime(row.scheduled_for))
 

@@ -30,7 +30,7 @@ from scheduling.actions.set_schedule import change_schedule
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
 from scheduling.spec import SETTINGS, ScheduleSpec
-from tests.config.test_export import ARGUMENTS, NAMES, PROMPTS, STORABLE
+from tests.config.test_export import NAMES, PROMPTS, STORABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -354,7 +354,7 @@ WHAT = st.one_of(
         {
             "task_type": st.just("tool_call"),
             "tool": st.just("calculate"),
-            "arguments": ARGUMENTS,
+            "arguments": st.fixed_dictionaries({"expression": PROMPTS}),
             "task": PROMPTS,
         }
     ),
@@ -470,7 +470,11 @@ def test_a_keys_default_is_the_columns(name: str) -> None:
 def test_a_choice_is_one_of_the_columns(name: str) -> None:
     choices = column(name).choices
     assert choices is not None
-    words = {"task_type": '\ntool = "calculate"' if name == "task_type" else ""}
+    words = {
+        "task_type": '\ntool = "calculate"\narguments = { expression = "1" }'
+        if name == "task_type"
+        else ""
+    }
     for choice, _ in choices:
         more = words.get(name, "") if choice == "tool_call" else ""
         assert parse(f"{FILE}{name} = {value(str(choice))}{more}").schedules

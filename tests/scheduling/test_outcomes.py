@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.delivery.words import DELIVERIES
-from agents.models import Agent, Delivery
+from agents.models import Agent, Delivery, Run
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.cli.commands.schedules import _standing
@@ -134,3 +134,16 @@ def test_each_firing_has_the_status_of_its_own_run(planned: Callable[..., Schedu
     }
     rows = with_outcomes(Firing.objects.filter(schedule=plan))
     assert {row.run_id: (row.run_status, row.delivery_status) for row in rows} == statuses
+
+
+def test_a_firing_without_a_note_has_the_error_of_its_run(
+    planned: Callable[..., Schedule],
+) -> None:
+    plan = planned()
+    run_id = fired(plan, "failed")
+    Run.objects.filter(pk=run_id).update(error={"kind": "tool", "message": "The tool failed."})
+    [row] = list_firings(access_to(plan.workspace), str(plan.pk)).firings
+    assert row.note == "The tool failed."
+    Firing.objects.filter(run_id=run_id).update(note="Its own.")
+    [row] = list_firings(access_to(plan.workspace), str(plan.pk)).firings
+    assert row.note == "Its own."

@@ -101,3 +101,35 @@ def test_an_argument_that_its_tool_calls_token_is_kept_and_another_secret_refuse
     parse(FILE)
     with pytest.raises(ConfigurationError, match=r"arguments\.api_key looks like a secret"):
         parse(FILE.replace("token =", "api_key ="))
+
+
+BAD = {"tokn": "bike"}
+
+
+def test_arguments_that_do_not_fit_the_tool_are_refused_when_they_are_saved(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, agent: Callable[..., Agent]
+) -> None:
+    [spec] = marked([look_up])
+    monkeypatch.setitem(registry._specs, spec.name, spec)
+    searcher = agent("searcher", tools=(spec.name,))
+    row = Schedule(
+        workspace=workspace, agent=searcher, name="Words", kind=Kind.CRON, cron="0 9 * * *",
+        task_type=TaskType.TOOL_CALL, tool=spec.name, arguments=BAD,
+    )  # fmt: skip
+    with pytest.raises(ScheduleError, match="are not valid") as refused:
+        save_schedule(row, by=SYSTEM)
+    assert "'token' is required and missing" in str(refused.value)
+    row.arguments = {"token": 5}
+    with pytest.raises(ScheduleError, match="of type string"):
+        save_schedule(row, by=SYSTEM)
+    searcher.bindings.update(defaults={"token": "bike"})
+    row.arguments = {}
+    save_schedule(row, by=SYSTEM)  # the agent's own default
+    searcher.bindings.update(defaults={})
+    row.cron = "0 10 * * *"
+    save_schedule(row, by=SYSTEM)  # what is stored stays editable
+    with pytest.raises(ConfigurationError, match=r"arguments cannot be used\. The arguments of"):
+        parse(FILE.replace("token =", "tokn ="))
+    has_default = '[{ name = "calculate", defaults = { expression = "1" } }]'
+    own = FILE.replace('["look_up"]', has_default).replace('"look_up"', '"calculate"')
+    assert parse(own.replace('{ token = "bike" }', "{}")).schedules

@@ -135,9 +135,11 @@ def test_a_project_with_settings_built_on_heartbit_s_and_tests_of_its_own_rows(
     tmp_path: Path,
 ) -> None:
     shop(tmp_path, SHOP_SETTINGS)
-    write(tmp_path, {"conftest.py": SHARED, "test_rows.py": ROWS_TEST})
-    said = play(tmp_path, "test_rows.py", "test_agent.py")
-    assert "2 passed" in said, said
+    both = "import pytest\n@pytest.mark.django_db\ndef test_both(heartbit_run): pass\n"
+    write(tmp_path, {"conftest.py": SHARED, "test_rows.py": ROWS_TEST, "test_both.py": both})
+    said = play(tmp_path, "test_rows.py", "test_both.py", "test_agent.py")
+    assert "2 passed, 1 error" in said, said
+    assert "heartbit_run and the mark django_db exclude each other" in said
 
 
 @pytest.mark.timeout(300)

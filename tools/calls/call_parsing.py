@@ -8,7 +8,8 @@ Usage::
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from heartbit_site.base.coercion import coerce
@@ -82,6 +83,19 @@ def read(
         return answer(_invalid(spec, [isolation.message]), "invalid", max_output_bytes)
     keywords |= {name: Answer(value) for name, value in word.items()}
     return ParsedCall(spec, {**_own_defaults(spec), **given, **word}, keywords)
+
+
+def misfit(spec: ToolSpec, arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
+    """Return why a call with these arguments would be refused, as a sentence; else an empty string.
+
+    Args:
+        spec: The tool.
+        arguments: Arguments that are stored for a later call.
+        defaults: Defaults of the agent's binding.
+    """
+    bound = replace(spec, defaults={**spec.defaults, **defaults})
+    found = read({spec.name: bound}, name=spec.name, arguments=json.dumps(dict(arguments)))
+    return " ".join(found.content.split()) if isinstance(found, ToolResult) else ""
 
 
 def _fitting(spec: ToolSpec, values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
