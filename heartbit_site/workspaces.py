@@ -21,5 +21,8 @@ def find_workspace(slug: str) -> Workspace:
         slugs = sorted(Workspace.objects.values_list("slug", flat=True))
         end = hint(slug, slugs, most=MOST_LISTED)
         stop = "" if end.endswith("?") else "."
-        raise NoWorkspaceError(f"There is no workspace {slug[:50]!r}: {end}{stop}")
+        raise NoWorkspaceError(
+            f"There is no workspace {slug[:50]!r}: {end}{stop} A superuser makes one in the admin, "
+            "under Workspaces."
+        )
     return workspace

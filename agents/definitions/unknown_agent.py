@@ -20,5 +20,7 @@ def unknown_agent(name: str, names: Sequence[str], place: str) -> AgentNotFoundE
         place: The short name of a workspace, or words for the team of a file or program.
     """
     end = hint(name, names)
+    if not names:
+        end += "; `heartbit config import` makes them from a file"
     stop = "" if end.endswith("?") else "."
     return AgentNotFoundError(f"There is no agent named {name!r} in {place}: {end}{stop}")

@@ -61,7 +61,11 @@ def create_user(
         field, problems = next(iter(error.message_dict.items()))
         raise ConfigurationError(f"The {_FIELDS.get(field, field)}: {problems[0]}") from error
     if User.objects.filter(username=user.username).exists():
-        raise UserExistsError(f"There is a user {user.username} already: choose another name.")
+        raise UserExistsError(
+            f"There is a user {user.username} already: choose another name, or let an admin of the "
+            "workspace add them as a member, on the workspace's page in the admin or with "
+            "POST /members."
+        )
     check_password(password, user)
     user.set_password(password)
     user.save()
