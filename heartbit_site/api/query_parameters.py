@@ -26,11 +26,12 @@ class UnknownParameterError(HeartbitError):
 
 
 def parameters_by_route(routers: Iterable[Router]) -> dict[str, Parameters]:
-    """Return the query parameters of all operations, by Django's form of their addresses."""
+    """Return the query parameters of callers' operations, by Django's form of their addresses."""
     return {
         path.lstrip("/").replace("{", "<").replace("}", ">"): {
             method: _names(operation)
             for operation in view.operations
+            if operation.auth_callbacks  # others, as a probe or a hook, may be called with more
             for method in operation.methods
         }
         for router in routers
@@ -61,4 +62,4 @@ def refuse_unknown_parameters(request: HttpRequest, known: Mapping[str, frozense
 def _names(operation: Any) -> frozenset[str]:
     models = [one for one in operation.models if one.__ninja_param_source__ == "query"]
     named = {name for model in models for name in model.__ninja_flatten_map__}
-    return frozenset(named | ({WORKSPACE} if operation.auth_callbacks else set()))
+    return frozenset(named | {WORKSPACE})

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
         ("/runs?stauts=failed", "There is no parameter stauts: did you mean status?"),
         ("/runs?limit=1&x=1", "There is no parameter x: /api/v1/docs lists them."),
         ("/agents/writer?version=1", "There is no parameter version: /api/v1/docs lists them."),
-        ("/health?probe=1", "There is no parameter probe: /api/v1/docs lists them."),
-        ("/health?workspace=a", "There is no parameter workspace: /api/v1/docs lists them."),
         ("/runs/0/files/content?pth=a", "There is no parameter pth: did you mean path?"),
         ("/runs/0/events?folow=false", "There is no parameter folow: did you mean follow?"),
     ],
