@@ -132,7 +132,7 @@ def resolve_agent(sender: Sender, to: str) -> Agent:
 
 
 def plain_address(to: str) -> str:
-    """Return an address as somebody wrote it, cleaned."""
+    """Return an address without white space, for comparing."""
     return clean_text(to).strip().removeprefix("@").lower()
 
 
