@@ -132,7 +132,7 @@ def resolve_agent(sender: Sender, to: str) -> Agent:
 
 
 def plain_address(to: str) -> str:
-    """Return an address without white space, for comparing."""
+    """Return an address as it is compared: lower case, without white space and @."""
     return clean_text(to).strip().removeprefix("@").lower()
 
 

@@ -142,7 +142,7 @@ class Heartbit:
                     "model."
                 )
             answer_type, schema = schema, schema.model_json_schema()
-        check_response_schema(dict(schema))
+        check_response_schema(schema)
         builder = self._with_team(response_schema=dict(schema))
         return replace(builder, answer_type=answer_type)
 

@@ -99,6 +99,7 @@ def test_every_option_of_an_agent_is_taken() -> None:
             "sliding_window",
         ),
         (lambda: H.response_schema({"type": "objekt"}), "JSON Schema"),
+        (lambda: H.response_schema(5), "not a int"),  # type: ignore[arg-type]
         (
             lambda: H.response_schema(int),  # type: ignore[arg-type]
             "int is no response schema: give a JSON Schema or a pydantic model.",
