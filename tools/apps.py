@@ -11,7 +11,7 @@ class ToolsConfig(AppConfig):
     name = "tools"
 
     def ready(self) -> None:
-        """Register the tools of the installation, unless that was postponed."""
+        """Register the tools of the installation, unless discovery was postponed."""
         from tools import discovery
 
         if not discovery.is_postponed():

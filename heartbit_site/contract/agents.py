@@ -1,4 +1,4 @@
-"""Agents: what they are, what they are doing, and what they have done."""
+"""Agents: definition, activity and figures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AMOUNT = re.compile(r"\d{1,8}(\.\d{1,4})?", re.ASCII)
 
 
 class AgentOut(View):
-    """An agent, and what it is doing."""
+    """An agent and its activity."""
 
     name: str = Field(validation_alias=AliasPath("agent", "name"))
     description: str = Field(validation_alias=AliasPath("agent", "description"))
@@ -38,10 +38,11 @@ class AgentOut(View):
 
 
 class AgentDetailOut(AgentOut):
-    """An agent, what it is doing, and everything that may be edited."""
+    """An agent with its activity and its editable settings."""
 
     definition: dict[str, JsonValue] = Field(
-        description="As POST and PATCH take it: the keys of an [[agents]] table of heartbit.toml."
+        description="Settings in the form of POST and PATCH: the keys of an [[agents]] table of "
+        "heartbit.toml."
     )
 
 
@@ -52,7 +53,7 @@ class AgentsOut(Page):
 
 
 def _written_out(value: Any) -> Any:
-    """Read money as answers have it."""
+    """Read an amount of money in the form of responses."""
     return Decimal(value) if isinstance(value, str) and _AMOUNT.fullmatch(value) else value
 
 
@@ -69,7 +70,7 @@ class AgentIn(AgentSpec):
 
     system_prompt_file: NoFile = None
     max_run_cost_usd: Amount | None = Field(
-        None, description="A number, or a decimal string as answers have it."
+        None, description="A number, or a decimal string as in responses."
     )
     team: list[Name] = Field(
         default_factory=list, description="Names of agents of the workspace that it delegates to."
@@ -77,19 +78,19 @@ class AgentIn(AgentSpec):
 
 
 class AgentChangeIn(AgentIn):
-    """Settings of an agent to change; a setting that is left out stays.
+    """Settings of an agent to change; omitted settings are unchanged.
 
-    `tools` and `team` are given whole: what they do not name goes.
+    `tools` and `team` replace the whole list: what they do not name is removed.
     """
 
     model_config = ConfigDict(json_schema_extra=without_defaults)
 
-    name: Name = Field("", description="Must be the agent's name: it cannot be changed.")
+    name: Name = Field("", description="Must be the agent's name, which cannot change.")
     description: Description = ""
     system_prompt: FullText = ""
     version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
         None,
-        description="The agent's version that you know: 409 if another one is current by now.",
+        description="The version that you have read: 409 if it is no longer the current one.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Channels: ways in for messages, and what came in by them."""
+"""Channels: endpoints for inbound messages, and the messages received."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ ChannelName = Annotated[Word, Field(min_length=1, max_length=100)]
 MappingOf = Annotated[
     dict[str, JsonValue],
     Field(
-        description="Templates of a webhook: the texts task, title, conversation and sender, with "
-        "fields of the body such as {ticket.id}, and `only`: fields and the values they must have."
+        description="Templates of a webhook: the texts task, title, conversation and sender, "
+        "with fields of the body such as {ticket.id}, and `only`: fields and their required values."
     ),
 ]
 Senders = Annotated[
     list[Word],
     Field(max_length=1000, description='Addresses, "@example.org", or "*" for everybody.'),
 ]
-HourlyLimit = Annotated[int, Field(ge=1, le=MOST_AN_HOUR, description="Messages an hour.")]
+HourlyLimit = Annotated[
+    int, Field(ge=1, le=MOST_AN_HOUR, description="Maximum number of messages per hour.")
+]
 Port = Annotated[int, Field(ge=1, le=65_535)]
 Kind = Literal["email", "webhook"]
 Security = Literal["tls", "starttls", "none"]
@@ -44,15 +46,15 @@ class MailboxOut(View):
 
 
 class ChannelOut(EndpointOut):
-    """A way in, without its secret."""
+    """A channel, without its secret."""
 
-    url: str = Field(description="Address that signed messages are posted to.")
+    url: str = Field(description="URL for signed messages.")
     kind: Kind
     agent: str
     require_approval: bool = Field(validation_alias="approve")
     hourly_limit: int
     deliver: list[dict[str, JsonValue]] = Field(description="Further recipients of each answer.")
-    recipients: list[str] = Field(description="These recipients as text, a webhook by its name.")
+    recipients: list[str] = Field(description="The recipients as text, webhooks by name.")
     mapping: dict[str, JsonValue]
     senders: list[str]
     reply: bool
@@ -60,7 +62,7 @@ class ChannelOut(EndpointOut):
 
 
 class NewChannelOut(ChannelOut):
-    """A channel whose secret was made just now."""
+    """A channel with its new secret."""
 
     secret: str = SECRET
 
@@ -72,7 +74,7 @@ class ChannelsOut(Page):
 
 
 class InboundOut(View):
-    """A message that came in."""
+    """A received message."""
 
     id: str = Field(
         validation_alias="external_id", description="A webhook-id, or a mail's Message-ID."
@@ -82,7 +84,7 @@ class InboundOut(View):
     status: Literal["accepted", "refused"]
     reason: str = Field(description="Reason for the refusal.")
     run_id: Id | None = Field(
-        description="Run that answers the message; it may be archived by now."
+        description="Run that answers the message; it may have been archived since."
     )
     conversation_id: Id | None
     received_at: Time
@@ -97,27 +99,27 @@ class InboundsOut(Page):
 class InboundReceiptOut(View):
     """Receipt for a message."""
 
-    run_id: Id | None = Field(description="Run that answers the message; null: none does.")
+    run_id: Id | None = Field(description="Run that answers the message; null if none does.")
     conversation_id: Id | None
     duplicate: bool = Field(
         validation_alias="is_duplicate",
-        description="True if the message had been received before: nothing was done now.",
+        description="True for a duplicate, which had no effect.",
     )
 
 
 class MailboxIn(Body):
-    """A mailbox that is read; nothing in it is changed."""
+    """A mailbox to read; nothing in it is changed."""
 
     host: Annotated[Word, Field(max_length=253)]
     port: Port = 993
     security: Security = "tls"
     user: Word
-    password: Word | None = Field(None, description="Left out: as it is.")
+    password: Word | None = Field(None, description="Omit it to keep the password.")
     folder: Word = "INBOX"
 
 
 class ChannelIn(Body):
-    """A way in: what arrives is a task for an agent."""
+    """A channel: each message that arrives is a task for an agent."""
 
     name: ChannelName = Field(description="Purpose of the channel, such as support mailbox.")
     kind: Kind
@@ -133,7 +135,7 @@ class ChannelIn(Body):
 
 
 class ChannelChangeIn(Body):
-    """Settings to change; a setting that is left out stays."""
+    """Settings to change; omitted settings are unchanged."""
 
     name: ChannelName | None = None
     agent: Name | None = None
@@ -144,7 +146,9 @@ class ChannelChangeIn(Body):
     mapping: MappingOf | None = None
     senders: Senders | None = None
     reply: bool | None = None
-    mailbox: MailboxIn | None = Field(None, description="All of it; null: none is read any more.")
+    mailbox: MailboxIn | None = Field(
+        None, description="All settings of the mailbox; null: stop reading a mailbox."
+    )
 
 
 LIST_CHANNELS = Operation(

@@ -29,7 +29,7 @@ class MemoryOut(View):
     person: str | None = Field(
         None,
         validation_alias=AliasPath("user", "username"),
-        description="The person that it concerns; null: it concerns no one person.",
+        description="The person that it concerns; null if it concerns no single person.",
     )
     conversation_id: Id | None
     category: CategoryName
@@ -44,7 +44,9 @@ class MemoryOut(View):
     )
     created_at: Time
     updated_at: Time
-    forgotten_at: Time | None = Field(description="Null: it is recalled.")
+    forgotten_at: Time | None = Field(
+        description="Time at which it was forgotten; null while it is recalled."
+    )
 
 
 class MemoriesOut(Page):
@@ -57,18 +59,23 @@ class MemoryChangeOut(View):
     """A change of a memory."""
 
     kind: Literal["remembered", "superseded", "forgotten"]
-    before: dict[str, Any] | None = Field(description="Content before it; null: it was new.")
+    before: dict[str, Any] | None = Field(
+        description="Content before the change; null for a new memory."
+    )
     reason: str
     author: str
     run_id: Id | None = Field(
-        description="The run that made it, or in which it was said; null: a person or program did."
+        description="The run that made the change, or in which it was said; null for a person or "
+        "program."
     )
     created_at: Time
-    undone_at: Time | None = Field(description="Null: it stands.")
+    undone_at: Time | None = Field(
+        description="Time at which the change was undone; null if it was not."
+    )
 
 
 class MemorySourceOut(View):
-    """A run in which it was said."""
+    """A run in which a memory was said."""
 
     run_id: Id
     turn: int = Field(description="Turn of the run in which it was read or answered.")
@@ -86,23 +93,25 @@ class MemoryDetailOut(MemoryOut):
 
 
 class MemoryHitOut(View):
-    """A memory that fits, with the parts of its score, which are from 0 to 1."""
+    """A matching memory, with the parts of its score, each from 0 to 1."""
 
     score: float
     relevance: float
     recency: float
     importance: float
     strength: float
-    nearness: int | None = Field(description="Rank by meaning; null: found by words alone.")
-    why: str = Field(description="The parts in words.")
+    nearness: int | None = Field(description="Rank by meaning; null if found only by words.")
+    why: str = Field(description="The parts as text.")
     memory: MemoryOut = Field(validation_alias="item")
 
 
 class MemoryHitsOut(Page):
-    """The memories that fit best, the best first."""
+    """The best matching memories, the best first."""
 
     hits: list[MemoryHitOut]
-    found_by: str = Field(description="By words alone, or by meaning too; and why.")
+    found_by: str = Field(
+        description="Method of the search: by words only, or by meaning too, with the reason."
+    )
 
 
 class MemoryIn(Body):
@@ -110,15 +119,17 @@ class MemoryIn(Body):
 
     text: MemoryText
     scope: NewScope = "person"
-    agent: Name = Field("", description="The agent that recalls it; not for the workspace's.")
-    person: Word | None = Field(None, description="Their user name; null: you.")
+    agent: Name = Field(
+        "", description="The agent that recalls it; empty for a memory of the workspace."
+    )
+    person: Word | None = Field(None, description="User name of the person; null: you.")
     category: CategoryName = "fact"
     importance: Importance = 5
     metadata: Metadata = Field(default_factory=dict)
 
 
 class MemoryChangeIn(Body):
-    """Content to replace; what is left out stays."""
+    """Content to replace; omitted fields are unchanged."""
 
     text: MemoryText | None = None
     category: CategoryName | None = None
@@ -134,30 +145,35 @@ class ForgetIn(Body):
 
 
 class ErasedOut(View):
-    """Memories that were erased."""
+    """Number of erased memories."""
 
     person: str
     agent: str
     erased: int = Field(description="Their number.")
-    runs: int = Field(default=0, description="Number of runs that were erased with them.")
+    runs: int = Field(default=0, description="Number of erased runs.")
 
 
 class MemorySettingsOut(View):
     """Settings of the workspace's memories."""
 
-    embedding_model: str = Field(description="Empty: memories are found by words alone.")
+    embedding_model: str = Field(
+        description="Embedding model; empty: memories are found only by words."
+    )
     problem: str = Field(description="The model's last error; empty: it answered.")
-    kept_days: int | None = Field(description="Days without a use until erasure; null: for ever.")
+    kept_days: int | None = Field(
+        description="Days without use until a memory is erased; null: never."
+    )
 
 
 class MemorySettingsIn(Body):
-    """Settings to change; null: as before."""
+    """Settings to change; null: unchanged."""
 
     embedding_model: Word | None = Field(
-        None, description="local, or provider:model, which is then sent all memories; empty: none."
+        None,
+        description="`local`, or provider:model, which then receives all memories; empty: none.",
     )
     kept_days: Annotated[Literal[0, 7, 30, 90], NumberOnly] | None = Field(
-        None, description="Days without a use until a memory is erased for good; 0: for ever."
+        None, description="Days without use until a memory is erased permanently; 0: never."
     )
 
 

@@ -1,4 +1,4 @@
-"""Requests that are sent again: an idempotency key gives the same run, however often it comes."""
+"""Repeated requests: an idempotency key always returns the same run."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def run_with(workspace: Workspace, key: str | None) -> UUID | None:
-    """Return the run that a key has started, if there is one.
+    """Return the run that a key has started, or None.
 
-    Requests with the same key come here one after the other, until the caller's transaction ends.
+    Requests with the same key are serialised until the caller's transaction ends.
 
     Raises:
-        ReservedKeyError: The key begins as Heartbit's own do.
+        ReservedKeyError: The key begins with a reserved prefix.
     """
     if not stored_key(key):
         return None

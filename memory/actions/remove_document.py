@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def remove_document(document: Document, *, by: Actor) -> None:
-    """Delete a document with its passages and vectors, for good; journals keep what was read."""
+    """Permanently delete a document with its passages and vectors; journals keep what was read."""
     with transaction.atomic():
         # A worker that stores a part of it waits for this lock, and then finds no row.
         Document.objects.select_for_update(of=("self",)).filter(pk=document.pk).first()

@@ -27,19 +27,19 @@ def save_base(
     """Save the base of this name; return it, and True if it is new.
 
     Raises:
-        InvalidKnowledgeError: The name or the description cannot be used.
+        InvalidKnowledgeError: The name or the description is not valid.
     """
     with about("name"):
         if not _NAME.match(name):
             raise InvalidKnowledgeError(
-                f"The name {name[:80]!r} is not valid: use up to 64 small letters, digits, - and "
-                "_, such as handbook."
+                f"The name {name[:80]!r} is not valid: use up to 64 lower-case letters, digits, "
+                f"- and _, such as handbook."
             )
     description = " ".join(clean_text(description).split())
     with about("description"):
         if len(description) > _MOST_OF_DESCRIPTION:
             raise InvalidKnowledgeError(
-                f"The description has {len(description)} characters, and at most "
+                f"The description has {len(description)} characters, and the limit is "
                 f"{_MOST_OF_DESCRIPTION}: shorten it."
             )
     with transaction.atomic():

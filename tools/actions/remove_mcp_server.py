@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def remove_mcp_server(server: McpServer, *, by: Actor) -> None:
-    """Delete a server with its tools; published agents are not offered them any more."""
+    """Delete a server with its tools; published agents are no longer offered them."""
     McpServer.objects.filter(pk=server.pk).delete()
     record_on(by, "mcp_server.remove", server, details={"url": server.url or server.command})

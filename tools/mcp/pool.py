@@ -74,7 +74,7 @@ class McpPool:
         """Call a tool of a server and return its result as text, or its question to a person.
 
         The call goes over a kept connection, and again over a new one if the server certainly has
-        not got it.
+        not received it.
 
         Raises:
             McpError: The server cannot be used, or the tool failed; the sentence is for the model.
@@ -115,11 +115,11 @@ class McpPool:
     async def read(
         self, endpoint: McpEndpoint, say: Callable[[str], None]
     ) -> tuple[Offer, dict[str, str]]:
-        """Return what a server offers now, and what it says about itself.
+        """Return a server's current tools, and its facts about itself.
 
         Args:
             endpoint: How the server is reached.
-            say: Takes sentences on the progress, for people.
+            say: Receives sentences about the progress, for people.
 
         Raises:
             McpError: The server cannot be read.
@@ -185,7 +185,7 @@ class McpPool:
     async def _open(
         self, endpoint: McpEndpoint, say: Callable[[str], None] | None = None
     ) -> McpConnection:
-        """Open a connection; one to be read, with words on its progress, may take longer."""
+        """Open a connection; one that reports progress may take longer."""
         loop = asyncio.get_running_loop()
         marking: asyncio.Task[None] | None = None
 
@@ -208,7 +208,7 @@ class McpPool:
         return connection
 
     def _make_room(self) -> None:
-        """Drop the connection that was idle for longest, if there are as many as may be."""
+        """Close the connection that was idle for longest, if the limit is reached."""
         idle = [each for each in self._kept.items() if not each[1].calls]
         if len(self._kept) >= MAX_CONNECTIONS and idle:
             self._drop(*min(idle, key=lambda each: each[1].used_at))

@@ -18,7 +18,7 @@ def read(data: bytes, first: int) -> Extraction:
     source, problem = decode_text(data, html_charset(data))
     tree = trafilatura.load_html(_XML_DECLARATION.sub("", source))
     if tree is None:
-        raise RefusedDocumentError("has no HTML that can be read")
+        raise RefusedDocumentError("has no readable HTML")
     text = trafilatura.extract(
         tree, output_format="markdown", favor_recall=True, include_comments=False
     )
