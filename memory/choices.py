@@ -6,7 +6,7 @@ from django.db import models
 
 
 class Scope(models.TextChoices):
-    """Reach of a memory: the runs that recall it."""
+    """Scope of a memory: the runs that recall it."""
 
     WORKSPACE = "workspace", "All agents of the workspace"
     AGENT = "agent", "One agent, for everyone"

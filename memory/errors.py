@@ -6,11 +6,11 @@ from heartbit_site.base.errors import ConflictError, HeartbitError, NotFoundErro
 
 
 class InvalidMemoryError(HeartbitError):
-    """The memory cannot be stored as it is."""
+    """The memory is not valid."""
 
 
 class MemoryNotFoundError(NotFoundError):
-    """The caller reaches no such memory."""
+    """The memory does not exist, or the caller has no access to it."""
 
 
 class MemoryStateError(ConflictError):
@@ -18,15 +18,15 @@ class MemoryStateError(ConflictError):
 
 
 class InvalidKnowledgeError(HeartbitError):
-    """The knowledge base or document cannot be stored as it is."""
+    """The knowledge base or document is not valid."""
 
 
 class UnreadableDocumentError(HeartbitError):
-    """The document cannot be read: its form, or what is in it."""
+    """The document cannot be read, because of its format or its content."""
 
 
 class KnowledgeBaseNotFoundError(NotFoundError):
-    """The workspace has no such knowledge base, or the agent is not given it."""
+    """The workspace has no such knowledge base, or the agent may not search it."""
 
 
 class DocumentNotFoundError(NotFoundError):
@@ -34,8 +34,8 @@ class DocumentNotFoundError(NotFoundError):
 
 
 class PassageNotFoundError(NotFoundError):
-    """The workspace has no such passage: its document was deleted, or has another content now."""
+    """The workspace has no such passage: its document was deleted or replaced."""
 
 
 class MemoryProviderError(HeartbitError):
-    """The memory provider that is plugged in failed, or did not answer in time."""
+    """The configured memory provider failed, or did not answer in time."""

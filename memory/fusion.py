@@ -46,7 +46,7 @@ class Ranking:
 def by_words(candidates: str, values: tuple[Any, ...]) -> Ranking:
     """Rank candidates, as SQL of (id, language, search), by the words of their own language.
 
-    A word counts the more, the fewer of the candidates have it, as in BM25.
+    A word weighs more if fewer candidates contain it, as in BM25.
     """
     rows = f"""
         SELECT id, rank() OVER (ORDER BY sum(fit * ln(1 + total / holders)) DESC) AS rank
@@ -68,8 +68,8 @@ def by_words(candidates: str, values: tuple[Any, ...]) -> Ranking:
 def fused(rankings: Sequence[Ranking]) -> tuple[str, list[Any]]:
     """Return SQL of rows (id, relevance, nearness), and the values of its placeholders.
 
-    The relevance is from 0 to 1, for what is the best by all rankings; the nearness is the rank by
-    meaning, or null.
+    The relevance is from 0 to 1, which is the best row of every ranking; the nearness is the rank
+    by meaning, or null.
     """
     total = sum(each.weight for each in rankings)
     ranks = " UNION ALL ".join(
@@ -85,5 +85,5 @@ def fused(rankings: Sequence[Ranking]) -> tuple[str, list[Any]]:
 
 
 def unranked(rows: str, values: Sequence[Any]) -> tuple[str, list[Any]]:
-    """Return SQL as that of ``fused`` of rows (id) that were asked for without a query."""
+    """Return SQL like that of ``fused``, for rows (id) requested without a query."""
     return f"SELECT id, 0.0 AS relevance, NULL::bigint AS nearness FROM ({rows})", list(values)

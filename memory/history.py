@@ -41,7 +41,7 @@ class Author:
 
 
 def lock(item: MemoryItem) -> MemoryItem:
-    """Return the memory's row as it is now, locked until the transaction ends.
+    """Return the memory's current row, locked until the transaction ends.
 
     Raises:
         MemoryNotFoundError: It was erased.
@@ -54,7 +54,7 @@ def lock(item: MemoryItem) -> MemoryItem:
 
 
 def content_of(item: MemoryItem) -> dict[str, Any]:
-    """Return what a memory says, as its history keeps it."""
+    """Return a memory's content in the form of its history."""
     return {name: getattr(item, name) for name in (*CONTENT, "from_outsiders")}
 
 
@@ -62,7 +62,7 @@ def set_text(item: MemoryItem, text: str) -> None:
     """Set a memory's text, with its language and lexemes.
 
     Raises:
-        InvalidMemoryError: It is empty or too long.
+        InvalidMemoryError: The text is empty or too long.
     """
     text = clean_text(text).strip()
     with about("text"):
@@ -70,7 +70,7 @@ def set_text(item: MemoryItem, text: str) -> None:
             raise InvalidMemoryError("A memory needs a text, such as: Ann prefers tea.")
         if len(text) > MOST_CHARACTERS:
             raise InvalidMemoryError(
-                f"The text has {len(text):,} characters, and a memory at most "
+                f"The text has {len(text):,} characters, and the limit of a memory is "
                 f"{MOST_CHARACTERS:,}: keep its essence."
             )
     item.text, item.language = text, detect_language(text)
@@ -86,7 +86,7 @@ def set_importance(item: MemoryItem, importance: int) -> None:
     """
     with about("importance"):
         if not 1 <= importance <= 10:
-            raise InvalidMemoryError(f"The importance is from 1 to 10, and not {importance}.")
+            raise InvalidMemoryError(f"The importance must be from 1 to 10, not {importance}.")
     item.importance = importance
 
 

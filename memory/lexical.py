@@ -1,4 +1,4 @@
-"""Words of a query: the lexemes to look for, in each language, and those to rank by."""
+"""Words of a query: in each language, the lexemes to search for and those to rank by."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ NO_LEXEMES: Final = Lexemes((), (), "")
 def find_lexemes(rows: QuerySet[Any], query: str) -> Lexemes:
     """Return the words of a query.
 
-    Words that are in more than ``MOST_MATCHED`` rows say little and are slow to look for. They
-    find rows among few only; among many, those that have a rarer word of the query or, if it
-    has none, all of its words. They always count in the ranking.
+    Words that are in more than ``MOST_MATCHED`` rows are weak signals and slow to search for. They
+    select rows only among few candidates; among many, a row must have a rarer word of the query or,
+    if the query has no rarer word, all of its words. They always count in the ranking.
 
     Args:
         rows: Rows of a table with the columns ``language`` and ``search``.
@@ -94,7 +94,7 @@ def find_lexemes(rows: QuerySet[Any], query: str) -> Lexemes:
 
 
 def are_few(rows: QuerySet[Any]) -> bool:
-    """Return True for as many rows as may be compared with a query one by one."""
+    """Return True if there are few enough rows to compare with a query one by one."""
     return bool(rows.order_by()[: MOST_MATCHED + 1].count() <= MOST_MATCHED)
 
 

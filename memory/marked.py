@@ -1,5 +1,5 @@
 # ruff: noqa: S608  the SQL consists of constants and the name of a row
-"""Words that a text has in common with a query: marked by PostgreSQL, so in all their forms."""
+"""Words that a text shares with a query, marked by PostgreSQL in all their inflections."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ def marked_text(row: str) -> str:
 
 
 def marked_words(text: str) -> tuple[str, ...]:
-    """Return the first of the words that are marked in a text."""
+    """Return the first words that are marked in a text."""
     return tuple(dict.fromkeys(_MARKED.findall(text)))[:_MOST_WORDS]

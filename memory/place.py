@@ -1,4 +1,4 @@
-"""The place of a memory: its scope, and whose it is."""
+"""The place of a memory: its scope and its owners."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MemoryPlace:
         """Return the columns of a memory here.
 
         Raises:
-            InvalidMemoryError: The scope lacks an owner, or has one too many.
+            InvalidMemoryError: The scope lacks an owner, or has a superfluous one.
         """
         with about("agent"):
             if self.scope == Scope.WORKSPACE and self.agent:
@@ -49,6 +49,7 @@ class MemoryPlace:
                 )
         if self.scope == Scope.CONVERSATION and self.conversation_id is None:
             raise InvalidMemoryError(
-                "There is no conversation here: choose another scope than conversation."
+                "The scope conversation needs a conversation, and there is none here: choose "
+                "another scope."
             )
         return asdict(self)

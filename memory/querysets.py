@@ -18,7 +18,7 @@ class MemoryQuerySet(models.QuerySet[Any]):
     """Queries of memories."""
 
     def live(self) -> Self:
-        """Return those that are not forgotten."""
+        """Return the memories that are not forgotten."""
         return self.filter(forgotten_at=None)
 
     def recalled_by(
@@ -29,7 +29,7 @@ class MemoryQuerySet(models.QuerySet[Any]):
         user_id: int | None = None,
         conversation_id: UUID | None = None,
     ) -> Self:
-        """Return what a run recalls: never another workspace's, agent's or person's memories.
+        """Return a run's memories: never those of another workspace, agent or person.
 
         Args:
             workspace_id: The run's workspace.
@@ -49,14 +49,14 @@ class DocumentQuerySet(models.QuerySet[Any]):
     """Queries of documents."""
 
     def unread(self) -> Self:
-        """Return those that have parts to be read."""
+        """Return the documents with unread parts."""
         return self.filter(DocumentState.unread())
 
     def claimed(self) -> Self:
-        """Return those that a worker reads now."""
+        """Return the documents that a worker is reading."""
         return self.unread().filter(claimed_until__gt=Now())
 
     def claimable(self) -> Self:
-        """Return those that a worker may read, the longest untouched first."""
+        """Return the documents that a worker may read, the longest waiting first."""
         free = Q(claimed_until=None) | Q(claimed_until__lte=Now())
         return self.unread().filter(free).order_by("touched_at", "pk")

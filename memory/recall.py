@@ -1,7 +1,7 @@
 """Recall: the memories that fit a query best, each with the reasons.
 
-It finds words, in the grammar of each text's language; and by meaning, in a workspace that has an
-embedding model.
+It searches by words, with the grammar of each text's language, and by meaning if the workspace has
+an embedding model.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A memory that fits.
+    """A memory that matches a query.
 
     Attributes:
         item: The memory.
@@ -77,7 +77,7 @@ class Recalled:
 
     Attributes:
         hits: The memories, the best first.
-        basis: By what they were found, for people: by words, or by words and meaning.
+        basis: Method of the search, for people: by words, or by words and meaning.
     """
 
     hits: list[Hit]
@@ -96,13 +96,13 @@ def recall(
     """Return the memories that fit a query best, the best first.
 
     Args:
-        rows: The memories that may be found, which is the only bound on their owners.
+        rows: The memories to search; nothing else restricts their owners.
         query: Words to look for; empty: all, by recency, importance and strength.
         limit: Number of hits at most.
-        workspace_id: The rows' workspace, whose embedding model ranks them by meaning too; None:
-            by words alone.
-        weights: Weights of the parts; None: the usual ones.
-        least_score: Score from which a memory is a hit, from 0 to 1.
+        workspace_id: The rows' workspace, whose embedding model ranks them by meaning too; None: by
+            words only.
+        weights: Weights of the parts; None: the defaults.
+        least_score: Minimum score of a hit, from 0 to 1.
     """
     query = query.strip()
     lexemes = find_lexemes(rows, query) if query else NO_LEXEMES

@@ -51,7 +51,7 @@ def statement(hits: str) -> str:
         hits: SQL of rows (id, relevance, nearness), as from ``memory.fusion``.
 
     The placeholders before theirs are the languages and the query's words in each; those after
-    them the four weights, the least score, and the number of rows.
+    them the four weights, the minimum score, and the number of rows.
     """
     return f"""
     WITH asked AS (SELECT * FROM unnest(%s::text[], %s::tsquery[]) a(language, words)),

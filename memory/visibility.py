@@ -1,4 +1,4 @@
-"""Readers of memories: the rule of the memory API and of all that shows what runs recalled."""
+"""Visibility of memories: the rule of the memory API and of all views of recalled memories."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MANAGE: Final = "workspace:manage"
 
 
 def visible_memories(access: Access) -> MemoryQuerySet:
-    """Return the memories that a caller sees: not those of other persons, unless they manage."""
+    """Return the memories that a caller may see; managers see those of all persons."""
     rows = MemoryItem.objects.filter(workspace=access.workspace)
     if access.allows(MANAGE):
         return rows
@@ -29,6 +29,6 @@ def sees_memories_of(access: Access, user_id: int | None) -> bool:
 
     Args:
         access: The caller.
-        user_id: The person; None: one whose account is gone, whose memories managers see alone.
+        user_id: The person; None: a person whose account is gone, whose memories only managers see.
     """
     return access.allows(MANAGE) or (user_id is not None and user_id == access.user_id)

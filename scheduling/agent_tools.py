@@ -181,14 +181,14 @@ def _steps_to(run: Run) -> int:
     """
     if is_delegated(run):
         raise SubAgentError(
-            "A sub-agent cannot plan tasks: say in your answer what is to be done and when, and "
-            "your orchestrator plans it."
+            "A sub-agent cannot plan tasks: state in your answer what is to be done and when, "
+            "and your orchestrator plans it."
         )
     hops, limit = hops_to(run), int(settings.HEARTBIT_MAX_MESSAGE_HOPS)
     if hops > limit:
         raise MessageLimitReachedError(
-            f"{hops} messages and plans in a row led to this task, and the limit is {limit}: plan "
-            "nothing more, and say in your answer what is left to do."
+            f"{hops} messages and plans in a row led to this task, and the limit is {limit}: "
+            f"plan nothing more, and state in your answer what is left to do."
         )
     return hops
 
@@ -207,11 +207,13 @@ def _refuse_too_many(workspace: Workspace, run: Run) -> None:
     own = Schedule.objects.filter(agent=agent, created_by_run_id__isnull=False)
     if own.filter(next_occurrence__isnull=False).count() >= MOST_ACTIVE:
         raise ScheduleError(
-            f"You have planned {MOST_ACTIVE} tasks that are still to come, which is the most: "
-            "cancel one first."
+            f"You have planned {MOST_ACTIVE} pending tasks, which is the limit: cancel one first."
         )
     if _made_today(workspace, agent.name) >= MOST_A_DAY:
-        raise ScheduleError(f"You have planned {MOST_A_DAY} tasks within a day, which is the most.")
+        raise ScheduleError(
+            f"You have planned {MOST_A_DAY} tasks within a day, which is the "
+            f"limit: plan the next one tomorrow."
+        )
 
 
 def _made_today(workspace: Workspace, agent: str) -> int:
@@ -236,7 +238,7 @@ def _refuse_too_often(planned: Schedule) -> None:
     for slot, following in itertools.pairwise(itertools.islice(slots, _LOOKED_AT)):
         if (following - slot).total_seconds() < SHORTEST_SECONDS:
             raise ScheduleError(
-                f"{planned.cron!r} comes due too often: leave at least "
+                f"{planned.cron!r} fires too often: leave at least "
                 f"{SHORTEST_SECONDS // 60} minutes between two."
             )
 
@@ -258,7 +260,7 @@ def _moment(in_seconds: int | None, at: str | None, zone: str) -> datetime:
 
 def _next(planned: Schedule) -> str:
     if planned.next_occurrence is None:
-        return "It is over."
+        return "It has no further occurrence."
     return f"Next: {format_time(planned.next_occurrence, time_zone(planned.time_zone))}."
 
 

@@ -61,7 +61,7 @@ def sync_to_beat(schedule: Schedule) -> PeriodicTask | None:
             "expire_seconds": RING_EXPIRES if schedule.ends_at is None else None,
             "expires": schedule.ends_at,
             "start_time": schedule.begins_at,
-            "description": f"Rings the schedule {schedule.name}; edit that, not this.",
+            "description": f"Wakes the schedule {schedule.name}; edit the schedule instead.",
         },
     )
     return task

@@ -22,7 +22,7 @@ class TaskType(models.TextChoices):
 
 
 class CatchUp(models.TextChoices):
-    """Policy for occurrences that passed while nothing could fire."""
+    """Policy for occurrences that were missed while no worker could fire them."""
 
     NONE = "none", "None"
     LATEST = "latest", "Latest occurrence"

@@ -36,9 +36,9 @@ SHORTEST = timedelta(minutes=1)
 LONGEST = timedelta(hours=1)
 GIVEN_UP = timedelta(days=1)
 _NOTE = 300
-_AGAIN = "Tried again for a day: "
-_BEHIND = "It waits for the slots before it, which could not start yet."
-_REPLACED = "It could not start before the next slot came: "
+_AGAIN = "Retried for a day: "
+_BEHIND = "It waits for earlier occurrences, which could not start yet."
+_REPLACED = "It could not start before the next occurrence: "
 
 
 def is_transient(error: HeartbitError, schedule: Schedule) -> bool:
@@ -92,7 +92,7 @@ def defer_behind_first(schedule: Schedule, slot: datetime) -> bool:
 def skip_superseded(schedule: Schedule) -> None:
     """Apply the catch-up policy to deferred firings once the next occurrence has come.
 
-    Backfilled occurrences continue to wait, and so do all if occurrences queue.
+    Backfilled occurrences continue to wait; if the overlap policy queues occurrences, all do.
     """
     if schedule.overlap == Overlap.QUEUE:
         return

@@ -31,7 +31,7 @@ def due_schedules(limit: int, *, only: int | None = None, aside: Collection[int]
     as well.
 
     Args:
-        limit: Most schedules of either sort; those that have waited longest.
+        limit: Maximum number of schedules of each sort; the longest waiting first.
         only: Id of the one schedule to check.
         aside: Ids to exclude, unless ``only`` is given.
     """
@@ -52,7 +52,7 @@ def due_schedules(limit: int, *, only: int | None = None, aside: Collection[int]
 def _able_to_start(rows: QuerySet[Schedule]) -> QuerySet[Schedule]:
     """Return the schedules with a deferred firing that no running run blocks.
 
-    Those that wait for a run may do so for weeks, and others wait for their retry: neither may use
+    Schedules that wait for a run may wait for weeks, and others wait for a retry: neither may use
     up the limit.
     """
     to_try = Q(retry_at=None) | Q(retry_at__lte=Now())

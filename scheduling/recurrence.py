@@ -135,7 +135,7 @@ class Interval:
             count, rest = divmod(self.seconds, size)
             if not rest:
                 return f"Every {name}" if count == 1 else f"Every {count} {name}s"
-        raise AssertionError("every number of seconds is one of seconds")
+        raise AssertionError("every number of seconds is a multiple of one second")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 #: Columns that define a schedule's occurrences.
 RHYTHM = ("kind", *RhythmSpec.model_fields)
-_CHANGED = "The schedule's rhythm was changed before this slot was looked at."
-_PAUSED = "The schedule was paused before this slot was looked at."
+_CHANGED = "The schedule's recurrence was changed before this occurrence was processed."
+_PAUSED = "The schedule was paused before this occurrence was processed."
 
 
 def changes_next_occurrence(

@@ -37,16 +37,17 @@ class UnusableError(ValueError):
 def titled(name: str) -> str:
     """Return a name that people choose freely."""
     if not name.strip():
-        raise UnusableError("must not be empty", "A schedule needs a name: say what it is for.")
+        raise UnusableError("must not be empty", "A schedule needs a name that states its purpose.")
     if name.strip().isdecimal():  # schedules are also found by number
         raise UnusableError(
-            "must be more than a number",
-            "A schedule's name is more than a number: say what it is for.",
+            "must not be only a number",
+            "A schedule's name must not be only a number: state its purpose.",
         )
     if name.strip() == PREVIEW:
         raise UnusableError(
             "must not be 'preview'",
-            "A schedule's name cannot be 'preview', a path of the REST API: choose another.",
+            "A schedule's name cannot be 'preview', which is a path of the REST API: choose "
+            "another name.",
         )
     return name.strip()
 

@@ -4,7 +4,7 @@ Usage::
 
     field = field_of(Order, "status")
     schema_of(field)           # {"type": "string", "enum": ["new", "sent"], "description": ...}
-    value_of(field, "sent")    # raises Django's ValidationError if it is no value of the field
+    value_of(field, "sent")    # raises Django's ValidationError if it is not a value of the field
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def field_of(model: type[models.Model], name: str) -> ModelField:
     """Return a model's own field.
 
     Raises:
-        ConfigurationError: There is no such field, or it is of a type that has no JSON form here.
+        ConfigurationError: There is no such field, or its type has no JSON form.
     """
     try:
         field = model._meta.get_field(name)
@@ -79,7 +79,7 @@ def schema_of(field: ModelField) -> dict[str, Any]:
 
 
 def writable(schema: dict[str, Any], field: ModelField) -> dict[str, Any]:
-    """Return the schema of a value that is to be stored: with null, nothing, and its default."""
+    """Return the schema of a value to store: with null, empty text and its default."""
     schema = dict(schema)
     if "enum" in schema and field.blank and field.empty_strings_allowed and not field.null:
         schema["enum"] = list(dict.fromkeys([*schema["enum"], ""]))
@@ -96,7 +96,7 @@ def value_of(field: ModelField, value: Any) -> Any:
     """Return a JSON value in the field's own type.
 
     Raises:
-        ValidationError: It is no value of this type.
+        ValidationError: It is not a value of this type.
     """
     return _plain(field).to_python(value)
 

@@ -59,7 +59,7 @@ _PAGING: Final = {
 
 
 class RowRefusedError(HeartbitError):
-    """A row cannot be stored like this: one sentence for each field that is wrong."""
+    """A row is not valid: one sentence for each invalid field."""
 
 
 def orm_tool(
@@ -196,7 +196,7 @@ class _Rows(Generic[M]):
         return self._shown(row)
 
     def _in_scope(self, row: M, context: ToolContext) -> M:
-        """Return a saved row as it is stored, unless its values put it out of the tool's reach."""
+        """Return a saved row as stored, unless its values put it out of the tool's reach."""
         stored = self.scope(context).filter(pk=row.pk).first()
         if stored is None:
             raise RowRefusedError(
@@ -258,7 +258,7 @@ def _spec(rows: _Rows[M], action: Action, text: str) -> ToolSpec:
 
 
 def _check(rows: _Rows[M], text: str, actions: tuple[str, ...]) -> None:
-    """Refuse a declaration that makes no sense."""
+    """Refuse an inconsistent declaration."""
     here = f"orm_tool of {rows.name}"
     unknown = set(actions) - set(get_args(Action))
     shown = {field.name for field in rows.shown}
@@ -268,19 +268,19 @@ def _check(rows: _Rows[M], text: str, actions: tuple[str, ...]) -> None:
     if not text:
         raise ConfigurationError(f"{here} has no description: give the function a docstring.")
     if unknown or not actions:
-        raise ConfigurationError(f"{here}: its actions are some of {', '.join(get_args(Action))}.")
+        raise ConfigurationError(f"{here}: choose its actions from {', '.join(get_args(Action))}.")
     if writes != bool(rows.changed):
         raise ConfigurationError(
             f"{here} needs both an action that writes (create, update) and `change`, or neither."
         )
     if hidden or fixed:
         why = "is not among `fields`" if hidden else "cannot be edited"
-        raise ConfigurationError(f"{here}: {(hidden or fixed)[0]} {why}: take it out of `change`.")
+        raise ConfigurationError(f"{here}: {(hidden or fixed)[0]} {why}: remove it from `change`.")
     if "list" in actions and shown & _PAGING.keys():
         name = min(shown & _PAGING.keys())
         raise ConfigurationError(
-            f"{here}: the field {name} is called like an argument of {rows.name}_list: leave it or "
-            "the action out."
+            f"{here}: the field {name} has the name of an argument of {rows.name}_list: leave "
+            f"out the field or the action."
         )
 
 

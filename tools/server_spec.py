@@ -45,18 +45,18 @@ def _url(url: str) -> str:
         return url
     parts = split_web_url(url)
     if parts is None:
-        raise ValueError("is no http or https URL; write it like https://mcp.example.com/mcp")
+        raise ValueError("is not an http or https URL; write it like https://mcp.example.com/mcp")
     if "@" in parts.netloc or parts.fragment:
         raise ValueError(
-            "holds a name, a password or a part that begins with #; leave them out: a credential "
-            "has its own setting"
+            "contains a name, a password or a part that begins with #; leave them out: a "
+            "credential has its own setting"
         )
     return url
 
 
 def _storable(text: str) -> str:
     if clean_text(text) != text:
-        raise ValueError("holds a NUL character, which cannot be stored")
+        raise ValueError("contains a NUL character, which cannot be stored")
     return text
 
 
@@ -118,20 +118,20 @@ SETTINGS: Final = tuple(McpServerSettings.model_fields)
 def address_fault(
     url: object, command: object, credential: object, sign_in: object
 ) -> tuple[str, str] | None:
-    """Return a setting that does not fit the others, and the end of a sentence; None: all fit."""
+    """Return a setting that conflicts with others, and the end of a sentence; None if none does."""
     if url and command:
-        return "command", "is given beside url: keep one of them"
+        return "command", "is given together with url: keep one of them"
     if not url and not command:
         return "url", "is missing (or command, for a program)"
     if command and credential:
-        return "credential", "goes with url alone: a program is sent no requests"
+        return "credential", "requires url: a program is sent no requests"
     if command and sign_in:
-        return "sign_in", "goes with url alone: nobody signs in to a program"
+        return "sign_in", "requires url: no one signs in to a program"
     return None
 
 
 def program_fault(command: object, programs: Collection[str]) -> str:
-    """Return the end of a sentence about a program that is not allowed; empty: it is.
+    """Return the end of a sentence about a program that is not allowed; empty if it is.
 
     Args:
         command: The setting; other values than text are reported elsewhere.
@@ -140,11 +140,11 @@ def program_fault(command: object, programs: Collection[str]) -> str:
     if not isinstance(command, str) or not command or command in programs:
         return ""
     names = ", ".join(programs) or "none yet"
-    return f'is "{command[:64]}", no program of HEARTBIT_MCP_COMMANDS; there are: {names}'
+    return f'is "{command[:64]}", which is not a program of HEARTBIT_MCP_COMMANDS: {names}'
 
 
 def first_fault(content: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return a server's first wrong setting, and the end of a sentence; None: none is wrong.
+    """Return a server's first invalid setting, and the end of a sentence; None if all are valid.
 
     Args:
         content: All settings of the server.
@@ -153,7 +153,7 @@ def first_fault(content: Mapping[str, Any]) -> tuple[str, str] | None:
         McpServerSpec.model_validate(content)
     except ValidationError as error:
         [details, *_] = error.errors(include_url=False)
-        phrase = _PHRASES.get(details["type"], f"is wrong: {details['msg']}")
+        phrase = _PHRASES.get(details["type"], f"is not valid: {details['msg']}")
         return str(details["loc"][0]), phrase.format(**details.get("ctx", {}))
     return address_fault(*(content[name] for name in ADDRESS))
 

@@ -1,1 +1,1 @@
-"""The REST API, `/api/v1/`: the same actions as the admin and the command line, for programs."""
+"""The REST API, `/api/v1/`: the actions of the admin and the command line, for programs."""

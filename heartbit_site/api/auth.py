@@ -1,8 +1,8 @@
 """Authentication and authorization of requests, by an API key or a person's session.
 
 A page's scripts come with the session's cookie. They name the workspace in ``Heartbit-Workspace``
-(or ``?workspace=``, where no header can be set) and, for whatever changes something, send the CSRF
-token. A key names its workspace itself, and is asked for no token: no browser sends it unasked.
+(or ``?workspace=``, where no header can be set) and, for every change, send the CSRF token. A key
+implies its workspace and needs no token, because no browser sends it by itself.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class NeedsAuth(AuthBase):
         """Return the caller's ``Access``: their workspace and scopes.
 
         Raises:
-            UnauthorizedError: There is no key and no session, or the key opens nothing (any more).
-            ForbiddenError: They do not have the scopes, a session sent no CSRF token or named no
-                workspace, or only operators may, and the key's person is no superuser.
-            NoWorkspaceError: A session asks for a workspace that the person is no member of.
-            TooManyRequestsError: They ask too often.
+            UnauthorizedError: There is no key and no session, or the key is not valid.
+            ForbiddenError: The caller lacks a scope, a session sent no CSRF token or named no
+            workspace, or the operation is only for operators.
+            NoWorkspaceError: A session names a workspace of which the person is not a member.
+            TooManyRequestsError: The caller sends too many requests.
         """
         access = _access(request)
         missing = [scope for scope in self.needs.scopes if not access.allows(scope)]
@@ -59,21 +59,21 @@ class NeedsAuth(AuthBase):
             raise forbidden(access, missing[0])
         if self.needs.operator and not is_operator(access):
             raise ForbiddenError(
-                "The fleet is the installation's: use a key that a superuser or the command line "
-                "made."
+                "The fleet belongs to the installation: use a key that a superuser or the "
+                "command line created."
             )
         return access
 
 
 class PersonAuth(NeedsAuth):
-    """Authentication before a workspace is known: the caller asks for their workspaces."""
+    """Authentication without a workspace, for the list of the caller's workspaces."""
 
     def __call__(self, request: HttpRequest) -> Any:
         """Return the ``Access`` of a key, or the user of a session.
 
         Raises:
-            UnauthorizedError: There is no key and no session, or the key opens nothing (any more).
-            TooManyRequestsError: They ask too often.
+            UnauthorizedError: There is no key and no session, or the key is not valid.
+            TooManyRequestsError: The caller sends too many requests.
         """
         return _key(request) or _user(request)
 
@@ -85,15 +85,15 @@ def key_in(header: str) -> str | None:
 
 
 def opened_by(key: str, *, address: str) -> Access:
-    """Return the access that an API key gives; count a request.
+    """Return the access of an API key, and count a request.
 
     Args:
         key: As it was sent.
-        address: The sender's: those who guess are counted by it.
+        address: The sender's, by which failed attempts are counted.
 
     Raises:
-        UnauthorizedError: It opens nothing (any more).
-        TooManyRequestsError: They ask too often.
+        UnauthorizedError: The key is not valid.
+        TooManyRequestsError: The caller sends too many requests.
     """
     try:
         rate_limiter().check(bucket_key(address))
@@ -111,7 +111,7 @@ def opened_by(key: str, *, address: str) -> Access:
 
 
 def _key(request: HttpRequest) -> Access | None:
-    """Return the access of a key; None: there is no such key."""
+    """Return the access of a key, or None."""
     key = key_in(request.headers.get("Authorization", ""))
     return None if key is None else opened_by(key, address=address_of(request))
 
@@ -136,7 +136,7 @@ def refuse_unknown(address: str, error: HeartbitError) -> HeartbitError:
     """Count an unknown caller by the address's network, and return the refusal.
 
     Raises:
-        TooManyRequestsError: They ask too often.
+        TooManyRequestsError: The caller sends too many requests.
     """
     rate_limiter().take(bucket_key(address))
     return error
@@ -148,7 +148,7 @@ def _access(request: HttpRequest) -> Access:
         return found
     user = _user(request)
     if request.method not in _READS and check_csrf(request) is not None:
-        raise ForbiddenError("The CSRF token is missing or old: load the page again.")
+        raise ForbiddenError("The CSRF token is missing or expired: reload the page.")
     slug = request.headers.get(WORKSPACE_HEADER) or request.GET.get("workspace")
     if not slug:
         raise ForbiddenError(f"Name the workspace in the header {WORKSPACE_HEADER}.")

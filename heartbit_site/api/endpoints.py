@@ -34,7 +34,7 @@ IdempotencyKey = Annotated[
     Word | None,
     Header(
         alias="Idempotency-Key",
-        description="However often a key is sent, only the first request makes something new.",
+        description="Only the first request with a key creates something.",
     ),
 ]
 
@@ -64,7 +64,7 @@ def router_for(noun: ModuleType) -> Router:
 
 
 class PendingResponse(HttpResponse):
-    """A response that is waited for: a view returns it in place of its own."""
+    """A response to await, which a view returns instead of its own."""
 
     def __init__(self, operation: Operation[Any], pending: PendingAnswer[Any]) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class PendingResponse(HttpResponse):
 
 
 def _view(operation: Operation[Any], function: Callable[..., Any]) -> Callable[..., HttpResponse]:
-    """Return a view with the function's parameters but the first, which is the caller."""
+    """Return a view with the function's parameters, except the first, which is the caller."""
 
     def view(request: HttpRequest, **given: Any) -> HttpResponse:
         return _response(operation, function(access_of(request), **given))

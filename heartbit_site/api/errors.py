@@ -1,4 +1,4 @@
-"""One form for everything that goes wrong: problem details (RFC 9457).
+"""The format of all errors: problem details (RFC 9457).
 
     {"type": "urn:heartbit:problem:agent_not_found", "title": "Agent not found", "status": 404,
      "detail": "There is no agent named 'x'.", "code": "agent_not_found",
@@ -6,8 +6,8 @@
                 "effect": "lists them", "values": {}}}
 
 The status follows the exception tree; ``code`` is the exception's name, for programs, and
-``detail`` one sentence for a person. What a missing scope forbids has it in ``scope``; ``remedy``
-has the operation that helps, if one is known.
+``detail`` one sentence for a person. ``scope`` has a missing scope; ``remedy`` has the operation
+that helps, if one is known.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ MOST_BODY_BYTES = 14_000_000
 
 
 class MalformedBodyError(HeartbitError):
-    """The body is no JSON that Heartbit accepts."""
+    """The body is not JSON that Heartbit accepts."""
 
 
 class TooLargeError(HeartbitError):
@@ -62,7 +62,7 @@ class TooLargeError(HeartbitError):
 
 
 class TooBusyError(HeartbitError):
-    """The process holds as many bodies as it may."""
+    """The process holds the maximum number of bodies."""
 
 
 class TooSlowError(HeartbitError):
@@ -70,14 +70,14 @@ class TooSlowError(HeartbitError):
 
 
 class UnauthorizedError(HeartbitError):
-    """No API key was sent, or one that opens nothing."""
+    """No API key was sent, or it is not valid."""
 
 
 class TooManyRequestsError(HeartbitError):
     """Too many requests of one caller.
 
     Attributes:
-        seconds: After these one request more is let in.
+        seconds: Seconds until the next request is accepted.
     """
 
     def __init__(self, message: str, seconds: int) -> None:
@@ -114,7 +114,7 @@ def describe_limit(limit: int) -> str:
 
 
 def install(api: NinjaAPI) -> None:
-    """Let the API answer every exception in the one form."""
+    """Make the API answer every exception with problem details."""
     api.add_exception_handler(HeartbitError, heartbit_error)
     api.add_exception_handler(HttpError, _of_ninja)
     api.add_exception_handler(ValidationError, _of_validation)
@@ -191,23 +191,25 @@ def _of_size(request: HttpRequest, error: Any) -> HttpResponse:
 
 
 def _of_absence(request: HttpRequest, error: Any) -> HttpResponse:
-    return answer(404, "not_found", "There is nothing here: /api/v1/docs shows what there is.")
+    return answer(
+        404, "not_found", "There is nothing at this address: /api/v1/docs lists the operations."
+    )
 
 
 def database_problem(error: BaseException) -> HttpResponse | None:
-    """Return the response to a fault of the database that passes; None: there is none."""
+    """Return the response to a transient fault of the database; None for other errors."""
     fault = database_fault(error)
     if fault is None:
         return None
-    logger.error("the database is away: %s", error)
+    logger.error("the database is unavailable: %s", error)
     code, seconds = "unavailable", 2
-    detail = "The database is away: try again in a moment."
+    detail = "The database is unavailable: try again in a moment."
     if fault.is_disk_full:
         code, seconds = "disk_full", 30
-        detail = "The database's disk is full: nothing can be kept until an operator makes room."
+        detail = "The database's disk is full: nothing can be stored until an operator frees space."
     elif fault.is_conflict:
         seconds = 1
-        detail = "Two requests wrote the same rows, and this one was undone: send it again."
+        detail = "The request conflicted with another write and was rolled back: send it again."
     response = answer(503, code, detail)
     response["Retry-After"] = str(seconds)
     return response

@@ -29,15 +29,15 @@ def body_limit(path: str) -> int:
 
 
 class UntrustedParser(Parser):
-    """Refuses what cannot be kept as it was sent, instead of keeping something else."""
+    """Parser that refuses values that cannot be stored unchanged."""
 
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
         """Return the body's value, of any type: the schema decides.
 
         Raises:
             TooLargeError: It is larger than ``body_limit``.
-            MalformedBodyError: It is no JSON, nested too deeply, not UTF-8, or holds characters
-                that no text has (NUL, half a surrogate pair).
+            MalformedBodyError: It is not JSON, is nested too deeply, is not UTF-8, or has
+            characters that cannot be stored (NUL, a lone surrogate).
         """
         body = request.body
         limit = body_limit(request.path)
@@ -55,6 +55,6 @@ class UntrustedParser(Parser):
         # Parsing replaces such characters; only an escape can have brought one here.
         if "\\u" in text and json.loads(text.removeprefix("\ufeff")) != value:
             raise MalformedBodyError(
-                "The body holds a character that cannot be kept: NUL, or half a surrogate pair."
+                "The body has a character that cannot be stored: remove NUL and lone surrogates."
             )
         return value  # type: ignore[no-any-return]

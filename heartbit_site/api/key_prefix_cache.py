@@ -12,10 +12,10 @@ FRESH_SECONDS = 5.0
 
 
 class KeyPrefixCache:
-    """The public parts of all keys, as they were a moment ago; any thread may ask.
+    """The public parts of all keys, a moment old; safe between threads.
 
     Args:
-        seconds: How long a key that was just made may be taken for a guess.
+        seconds: Maximum time for which a new key is not known yet.
     """
 
     def __init__(self, seconds: float = FRESH_SECONDS) -> None:

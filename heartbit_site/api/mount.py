@@ -55,9 +55,9 @@ for router in ROUTERS:
 
 
 async def nothing_here(request: HttpRequest) -> HttpResponseBase:
-    """Answer requests of every other address below ``/api/``."""
+    """Answer requests to every other path below ``/api/``."""
     return errors.answer(
-        404, "not_found", "There is nothing here: /api/v1/docs shows what there is."
+        404, "not_found", "There is nothing at this address: /api/v1/docs lists the operations."
     )
 
 
@@ -90,7 +90,7 @@ def on_loop(view: Callable[..., Any], parameters: Parameters) -> Callable[..., A
             return response
         allowed = response["Allow"]
         refused = errors.answer(
-            405, "method", f"{request.method} is not for this address: use {allowed}."
+            405, "method", f"{request.method} is not allowed for this path: use {allowed}."
         )
         refused["Allow"] = allowed
         return refused
@@ -99,7 +99,7 @@ def on_loop(view: Callable[..., Any], parameters: Parameters) -> Callable[..., A
 
 
 def _keep_body(request: HttpRequest) -> None:
-    """Read the body now: its file is closed when the client leaves, which stops no thread."""
+    """Read the body now: its file is closed when the client disconnects, but no thread stops."""
     with contextlib.suppress(RequestDataTooBig):
         _ = request.body
 

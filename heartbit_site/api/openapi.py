@@ -32,8 +32,8 @@ STREAM: dict[str, Any] = {
                     "schema": {
                         "type": "string",
                         "description": (
-                            "`event: TYPE` with `id: SEQ` for what happened, `event: delta` for "
-                            "text as it is written, `event: end` last; `data:` is a JSON object."
+                            "`event: TYPE` with `id: SEQ` for journal events, `event: delta` for "
+                            "streamed text, `event: end` last; `data:` is a JSON object."
                         ),
                     }
                 }
@@ -45,7 +45,7 @@ STREAM: dict[str, Any] = {
 FILE: dict[str, Any] = {
     "responses": {
         200: {
-            "description": "The file, to be saved",
+            "description": "The file, as a download",
             "content": {"text/plain": {"schema": {"type": "string"}}},
         }
     }

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 KEY, SESSION = "key", "session"
 RETRY_AFTER = {
-    "description": "Seconds until one request is let in.",
+    "description": "Seconds until the next request is accepted.",
     "schema": {"type": "integer", "minimum": 1},
 }
 
@@ -36,7 +36,7 @@ def schemes() -> dict[str, Any]:
         KEY: {
             "type": "http",
             "scheme": SCHEME,
-            "description": "An API key: hb_... It names its workspace itself.",
+            "description": "An API key, hb_..., which implies its workspace.",
         },
         SESSION: {
             "type": "apiKey",
@@ -44,7 +44,7 @@ def schemes() -> dict[str, Any]:
             "name": settings.SESSION_COOKIE_NAME,
             "description": (
                 f"A person's session, with the workspace's short name in {WORKSPACE_HEADER} (or "
-                "?workspace=) and, for whatever changes something, the CSRF token in X-CSRFToken."
+                "?workspace=) and, for every change, the CSRF token in X-CSRFToken."
             ),
         },
     }
@@ -61,7 +61,7 @@ class LocalPage(Swagger):
 
 
 class DescribedAPI(NinjaAPI):
-    """An API that describes itself fully, once: anybody may ask, and it takes half a second."""
+    """An API that builds its document once, which takes half a second: anyone may request it."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(docs=LocalPage(), **options)
@@ -111,7 +111,7 @@ class _Description(OpenAPISchema):
         return [{KEY: []}, {SESSION: []}]
 
     def _problem(self) -> dict[str, str]:
-        """Return a reference to the schema of problem details, which is described once."""
+        """Return a reference to the one schema of problem details."""
         if ProblemOut.__name__ not in self.schemas:
             schema = ProblemOut.model_json_schema(
                 mode="serialization",

@@ -1,7 +1,7 @@
-"""Check of the page that opens a WebSocket with a session: the one that Django makes for forms.
+"""Check of the page that opens a WebSocket with a session, like Django's check of forms.
 
-Cookies ignore ports and schemes: a browser sends the session's cookie to a socket of ours from
-whatever page of the same host, and a socket is not bound by the rules for reading across origins.
+Cookies ignore ports and schemes: a browser sends the session's cookie to a socket from any page of
+the same host, and sockets are exempt from the same-origin policy.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _SCHEMES: Final = {"ws": "http", "wss": "https"}
 
 class _Forms(CsrfViewMiddleware):
     def accepts(self, request: ASGIRequest) -> bool:
-        """Return True if a form of the request's ``Origin`` would be accepted."""
+        """Return True if Django would accept a form from the request's ``Origin``."""
         # Not part of Django's promises, but the rule itself: forms and sockets cannot differ.
         return bool(self._origin_verified(request))  # type: ignore[attr-defined]
 
 
 class OwnPagesOnly:
-    """Let a socket in if its ``Origin`` is ours or one of ``HEARTBIT_TRUSTED_ORIGINS``.
+    """Accept a socket if its ``Origin`` is the server's or one of ``HEARTBIT_TRUSTED_ORIGINS``.
 
-    Ours has the scheme, host and port under which the client reaches the server: those of
-    ``Host`` and, as configured, of ``X-Forwarded-Proto``. Everything else is refused with 403.
+    The server's has the scheme, host and port under which the client reaches it: those of ``Host``
+    and, as configured, of ``X-Forwarded-Proto``. Everything else is refused with 403.
 
     Args:
-        application: Serves the sockets that are let in.
+        application: Serves the accepted sockets.
     """
 
     def __init__(self, application: Any) -> None:

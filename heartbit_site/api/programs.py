@@ -118,7 +118,7 @@ class _Handler(ASGIHandler):
 
 
 def _release(response: Any) -> None:
-    """Close what a response holds, as its ``close`` does, but send no signal."""
+    """Close a response's resources, as its ``close`` does, but send no signal."""
     for close in response._resource_closers:
         with contextlib.suppress(Exception):  # as Django does: the answer has been sent
             close()
@@ -128,7 +128,7 @@ def _release(response: Any) -> None:
 async def _while_connected(listen: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
     """Leave the block when ``listen`` raises ``RequestAborted``.
 
-    The task itself runs the block: another one would make each request longer.
+    The task itself runs the block, because a second task would slow down each request.
     """
     serving: Any = asyncio.current_task()
 
@@ -149,5 +149,5 @@ async def _while_connected(listen: Callable[[], Awaitable[None]]) -> AsyncIterat
 
 
 def _nothing(request: HttpRequest) -> HttpResponse:
-    """Stand for the rest of the chain, which the layers are not asked to call."""
+    """Stand in for the rest of the chain, which the layers do not call here."""
     return HttpResponse()

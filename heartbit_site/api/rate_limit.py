@@ -1,7 +1,7 @@
 """Rate limit of callers: each has a token bucket, shared by all web processes.
 
-The bucket fills by ``HEARTBIT_API_RATE_LIMIT`` a second and holds four seconds' worth. It costs
-one round trip to Valkey; while Valkey is down, every caller is let in.
+The bucket fills by ``HEARTBIT_API_RATE_LIMIT`` a second and holds four seconds' worth. It costs one
+round trip to Valkey; while Valkey is down, every request is accepted.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ NETWORK_BITS = 64  # of an IPv6 address: whoever has one has them all
 
 
 class RateLimiter:
-    """The buckets of all who ask; any thread may take from them, and is blocked meanwhile.
+    """The buckets of all callers; safe between threads, and blocking.
 
     Args:
         url: Of Valkey.
-        per_second: How many requests each may send in the long run; 0: as many as they like.
+        per_second: Average number of requests per caller; 0: unlimited.
     """
 
     def __init__(self, url: str, per_second: float) -> None:
@@ -73,7 +73,7 @@ class RateLimiter:
             raise self._refusal(wait)
 
     def check(self, who: str) -> None:
-        """Refuse a caller again that ``take`` refused a moment ago, without a round trip.
+        """Refuse a caller that ``take`` has just refused, without a round trip.
 
         Raises:
             TooManyRequestsError: The bucket is still empty.
@@ -85,7 +85,8 @@ class RateLimiter:
     def _refusal(self, wait: float) -> TooManyRequestsError:
         seconds = math.ceil(wait)
         return TooManyRequestsError(
-            f"You ask more than {self._rate:g} times a second: ask again in {seconds} s.", seconds
+            f"You send more than {self._rate:g} requests per second: try again in {seconds} s.",
+            seconds,
         )
 
 

@@ -1,7 +1,7 @@
 """Authentication of sockets: a page with its session, or a program with an API key.
 
-A key comes as it comes to the API, in ``Authorization: Bearer hb_...`` of the handshake, and is
-looked up and counted by the same lines. It is never read from the address: addresses are logged.
+A key is sent as to the API, in ``Authorization: Bearer hb_...`` of the handshake, and is looked up
+and counted by the same code. It is never read from the URL, because URLs are logged.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""A run's events as server-sent events: what the journal has, then what comes, until the end.
+"""A run's events as server-sent events: those of the journal, then new ones until the end.
 
     id: 3
     event: model.answered
     data: {"type": "event", "run_id": "0199...", "seq": 3, "at": ..., "event": ..., "payload": ...}
 
-A reader that was cut off says where it was (``Last-Event-ID``): Postgres has every event, so none
-is missing and none comes twice. Text as it is written (``event: delta``) has no id.
+A reader that reconnects sends its position (``Last-Event-ID``): Postgres has every event, so none
+is missing or repeated. Streamed text (``event: delta``) has no id.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Selection:
     Args:
         run: The run that is read.
         after: The last event of that run that the reader has.
-        whole_tree: Whether its sub-agents' events are wanted too.
+        whole_tree: True to include its sub-agents' events.
     """
 
     def __init__(self, run: Run, *, after: int, whole_tree: bool) -> None:
@@ -86,13 +86,13 @@ async def events_of(
     selection: Selection,
     still_allowed: Callable[[], Awaitable[bool]],
 ) -> AsyncIterator[bytes]:
-    """Yield the stream of a run, with a sign of life every 15 seconds.
+    """Yield the stream of a run, with a keep-alive comment every 15 seconds.
 
     Args:
         run: The run.
         access: The reader.
         selection: What of its tree is sent.
-        still_allowed: Asked every quarter of a minute; when it says no, the stream ends.
+        still_allowed: Called every 15 seconds; the stream ends when it returns False.
     """
     updates = with_silences(_updates(run.root_id, access), BEAT_SECONDS)
     checked_at = time.monotonic()

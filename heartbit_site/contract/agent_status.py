@@ -1,4 +1,4 @@
-"""Activity of agents; start, stop and restart."""
+"""Activity of agents, and how they are started, stopped and restarted."""
 
 from __future__ import annotations
 

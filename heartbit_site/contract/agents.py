@@ -1,4 +1,4 @@
-"""Agents: what they are, what they are doing, and what they have done."""
+"""Agents: definition, activity and figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operatio
 
 
 class AgentOut(View):
-    """An agent, and what it is doing."""
+    """An agent and its activity."""
 
     name: str = Field(validation_alias=AliasPath("agent", "name"))
     kind: str = Field(
@@ -38,7 +38,7 @@ class AgentOut(View):
 
 
 class AgentDetailOut(AgentOut):
-    """An agent, what it is doing, and everything that may be edited."""
+    """An agent with its activity and its editable settings."""
 
     definition: dict[str, JsonValue] = Field(
         description="As POST and PATCH take it: the keys of an [[agents]] table of heartbit.toml, "
@@ -70,15 +70,15 @@ class AgentIn(AgentSpec):
 
 @changes(null=False)
 class AgentChangeIn(AgentIn):
-    """Settings of an agent to change; a setting that is left out stays.
+    """Settings of an agent to change; omitted settings are unchanged.
 
-    `tools` and `team` are given whole: what they do not name goes.
+    `tools` and `team` replace the whole list: what they do not name is removed.
     """
 
     name: Name = Field("", description="Must be the agent's name: it cannot be changed.")
     version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
         None,
-        description="The agent's version that you know: 409 if another one is current by now.",
+        description="The version that you have read: 409 if it is no longer the current one.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Tool calls that people are asked about: approvals, calls of unknown outcome, dry runs."""
+"""Tool calls that people decide: approvals, uncertain calls, dry runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Resolution = Literal["retry", "confirm", "skip"]
 Outcome = Literal["retried", "confirmed", "skipped"]
 OfRun = Annotated[
     Word | None,
-    Field(description="Only of this run and its sub-agents: its id, or how it begins."),
+    Field(description="Filter by this run and its sub-agents: its id, or the beginning of it."),
 ]
 Digest = Annotated[Word | None, Field(description="Digest of the call, from GET /approvals.")]
 Question = Annotated[
@@ -29,15 +29,15 @@ Question = Annotated[
 
 def _later(moment: datetime) -> datetime:
     if moment <= datetime.now(UTC):
-        raise ValueError("the end of the permission is over: choose a later time")
+        raise ValueError("the permission would end in the past: choose a later time")
     return moment
 
 
 State = Annotated[
     QuestionStateName,
     Field(
-        description="open: it waits; expired: no decision came in time; cancelled: its run was; "
-        "closed: it is not asked any more; else what a person decided."
+        description="open: it waits; expired: no one decided in time; cancelled: its run was "
+        "cancelled; closed: it is obsolete; else the decision of a person."
     ),
 ]
 ShownDigest = Annotated[
@@ -50,7 +50,7 @@ ShownDigest = Annotated[
 
 
 class PendingCallOut(View):
-    """A tool call that a person is asked about."""
+    """A tool call that a person decides."""
 
     run_id: Id
     root_id: Id = Field(validation_alias=AliasPath("run", "root_id"))
@@ -60,7 +60,9 @@ class PendingCallOut(View):
     effect: str
     arguments: dict[str, JsonValue]
     waiting_since: Time | None = Field(description="Time at which the call began to wait.")
-    task: str = Field(description="Task of the run: the first 500 characters; the run has all.")
+    task: str = Field(
+        description="Task of the run: the first 500 characters; the run has the whole task."
+    )
     task_characters: int = Field(description="Length of the whole task.")
     placement: str = Field(validation_alias=AliasPath("run", "home"))
     queue: str = Field(validation_alias=AliasPath("run", "queue"))
@@ -80,8 +82,10 @@ class ApprovalOut(PendingCallOut):
     """A tool call that waits for a person."""
 
     reason: str
-    wait_key: str = Field(description="Another one when the call is asked about again.")
-    digest: str = Field(description="A decision names it: what runs is what was shown.")
+    wait_key: str = Field(
+        description="Key of this request; it changes when the same call waits again."
+    )
+    digest: str = Field(description="Digest of the call as shown, which a decision has to name.")
     expires_at: Time | None = Field(
         description="Time at which the call is refused without a decision."
     )
@@ -90,12 +94,14 @@ class ApprovalOut(PendingCallOut):
     approver_group: str = Field(
         description="Group whose members alone may decide; empty: everyone with the right."
     )
-    escalated: EscalatedOut | None = Field(description="More people may decide by now; null: no.")
+    escalated: EscalatedOut | None = Field(
+        description="Escalation to more people; null if there was none."
+    )
     parameters: dict[str, JsonValue] | None = Field(
-        description="The JSON Schema of the tool's arguments; null: the tool has changed."
+        description="JSON Schema of the tool's arguments; null if the tool has changed."
     )
     answer_schema: dict[str, JsonValue] | None = Field(
-        description="JSON Schema of the answer to a question; null: the call is none."
+        description="JSON Schema of the answer to a question; null for other calls."
     )
 
 
@@ -108,7 +114,9 @@ class ApprovalsOut(Page):
 class UncertainCallOut(PendingCallOut):
     """A tool call of unknown outcome."""
 
-    question: str = Field(description="Another one when the call is asked about again.")
+    question: str = Field(
+        description="Key of this request; it changes when the same call waits again."
+    )
 
 
 class UncertainCallsOut(Page):
@@ -118,7 +126,7 @@ class UncertainCallsOut(Page):
 
 
 class ResolvedOut(View):
-    """An outcome that was taken in."""
+    """A stored outcome."""
 
     run_id: Id
     call_id: str
@@ -127,40 +135,40 @@ class ResolvedOut(View):
 
 
 class DecidedOut(View):
-    """A decision that was taken."""
+    """A stored decision."""
 
     run_id: Id
     call_id: str
     verdict: Literal["approved", "edited", "answered", "denied"]
     decided_by: str
     remaining_approvals: int = Field(
-        description="Number of people who still must approve; 0: the call is decided."
+        description="Number of approvals that are still required; 0 once the call is decided."
     )
 
 
 class QuestionStateOut(View):
-    """The state of a question that a person was asked about a call."""
+    """The state of a request to decide a call."""
 
     run_id: Id
     call_id: str
     state: State
     by: str = Field(description="Name of the decider or canceller; empty: not recorded.")
     at: Time | None = Field(
-        description="Time of the decision; null: the call is open, or not recorded."
+        description="Time of the decision; null while the call is open, or if not recorded."
     )
     reason: str = Field(description="The decider's text for the model.")
     via: str = Field(description="Surface that was used; empty: not recorded.")
 
 
 class DecisionOut(View):
-    """A decision about a call, or an outcome that a person gave."""
+    """A decision about a call, or its outcome as stated by a person."""
 
     run_id: Id
     call_id: str
-    wait_key: str = Field(description="Key of the question that the decision ended.")
+    wait_key: str = Field(description="Key of the request that the decision resolved.")
     verdict: str
     by: str = Field(validation_alias="decided_by")
-    via: str = Field(description="By which way.")
+    via: str = Field(description="Surface that was used.")
     at: Time
     reason: str = Field(description="The decider's text for the model.")
 
@@ -172,13 +180,13 @@ class DecisionsOut(Page):
 
 
 class AlwaysIn(Body):
-    """A standing permission that goes with an approval."""
+    """A standing permission, created with an approval."""
 
     scope: Literal["run", "agent"] = Field(
         description="run: this run and its sub-agents; agent: every run of the agent."
     )
     until: Annotated[Moment, AfterValidator(_later)] | None = Field(
-        None, description="End of the permission; null: with the run, or when it is revoked."
+        None, description="End of the permission; null: the end of the run, or until it is revoked."
     )
 
 
@@ -187,10 +195,14 @@ class DecisionIn(Body):
 
     digest: ShownDigest
     verdict: Literal["approve", "edit", "answer", "deny"]
-    arguments: dict[str, JsonValue] | None = Field(None, description="With edit: what runs.")
-    answer: JsonValue = Field(None, description="With answer: fits the form that is asked for.")
-    reason: Text = Field("", description="With deny: the model reads it.")
-    always: AlwaysIn | None = Field(None, description="With approve: also from now on.")
+    arguments: dict[str, JsonValue] | None = Field(
+        None, description="With edit: the arguments to run."
+    )
+    answer: JsonValue = Field(
+        None, description="With answer: a value that fits the requested schema."
+    )
+    reason: Text = Field("", description="With deny: the reason, for the model.")
+    always: AlwaysIn | None = Field(None, description="With approve: also permit later calls.")
 
     @model_validator(mode="after")
     def _fits(self) -> DecisionIn:
@@ -202,7 +214,7 @@ class DecisionIn(Body):
         }
         for name, (verdict, is_given) in given.items():
             if is_given and self.verdict != verdict:
-                raise ValueError(f"{name} goes with the verdict {verdict}, not {self.verdict}")
+                raise ValueError(f"{name} requires the verdict {verdict}, not {self.verdict}")
         if self.verdict == "edit" and self.arguments is None:
             raise ValueError("the verdict edit needs arguments")
         if self.verdict == "answer" and "answer" not in self.model_fields_set:
@@ -215,7 +227,7 @@ class DryRunIn(Body):
 
     digest: ShownDigest
     arguments: dict[str, JsonValue] | None = Field(
-        None, description="To try it with instead of its own; null: as it was shown."
+        None, description="Arguments to try instead of the call's own; null: as shown."
     )
 
 
@@ -223,14 +235,14 @@ class OutcomeIn(Body):
     """Outcome of an uncertain call, or how to resolve it."""
 
     outcome: Resolution = Field(
-        description="retry: it is made again; confirm: it took effect; skip: it is left."
+        description="retry: repeat the call; confirm: it took effect; skip: leave it."
     )
-    result: Text = Field("", description="With confirm: the model reads it as the call's answer.")
+    result: Text = Field("", description="With confirm: the result of the call, for the model.")
 
     @model_validator(mode="after")
     def _fits(self) -> OutcomeIn:
         if self.result and self.outcome != "confirm":
-            raise ValueError(f"result goes with the outcome confirm, not {self.outcome}")
+            raise ValueError(f"result requires the outcome confirm, not {self.outcome}")
         return self
 
 

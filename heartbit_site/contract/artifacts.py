@@ -1,4 +1,4 @@
-"""Artifacts: what runs produced. A file is fetched by a route of its own (``api.routes``)."""
+"""Artifacts: output of runs. A file is fetched by a route of its own (``api.routes``)."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from heartbit_site.contract.operation import READ_RUNS, Operation
 
 
 class ArtifactRowOut(View):
-    """One thing that a run produced, without its content."""
+    """An artifact of a run, without its content."""
 
     run_id: Id
     agent: str
     name: str = Field(
         validation_alias=AliasPath("artifact", "name"),
-        description="No other of its run has the same.",
+        description="Unique in the run.",
     )
     kind: Literal["code", "file", "data", "log"] = Field(
         validation_alias=AliasPath("artifact", "kind")
     )
     language: str = Field(
         validation_alias=AliasPath("artifact", "language"),
-        description="As its author called it; it may be empty.",
+        description="Title given by its author; may be empty.",
     )
-    file: str = Field(description="Name of the file when it is fetched.")
-    size: int = Field(description="Bytes, as it is fetched.")
+    file: str = Field(description="File name of the download.")
+    size: int = Field(description="Size of the download in bytes.")
 
 
 class ArtifactsOut(Page):

@@ -1,4 +1,4 @@
-"""The audit: who changed and decided what in the workspace."""
+"""The audit: changes and decisions in the workspace."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class EntryOut(View):
     target: str
     label: str
     details: dict[str, Any]
-    hash: str = Field(description="Covers this entry and all before it.")
+    hash: str = Field(description="Hash of this entry and all before it.")
 
 
 class EntriesOut(Page):
@@ -34,9 +34,12 @@ class EntriesOut(Page):
 class ChainHeadOut(View):
     """Head of an audit chain, and its first broken entry."""
 
-    last_number: int = Field(description="Keep it elsewhere: a cut end shows only there.")
+    last_number: int = Field(
+        description="Hash of the last entry. Keep a copy elsewhere: only "
+        "that reveals removed entries at the end."
+    )
     last_hash: str
-    broken_at: int | None = Field(description="The first entry that does not fit.")
+    broken_at: int | None = Field(description="The first entry that does not verify.")
     problem: str | None
 
 
@@ -50,15 +53,15 @@ class ChainOut(ChainHeadOut):
     """Head of one audit chain, and the result of its check."""
 
     workspace: str | None = Field(
-        description="Slug of the workspace; null: the installation's, or a deleted one's."
+        description="Slug of the workspace; null for the installation, or a deleted workspace."
     )
-    chain: int = Field(description="The workspace's number; 0: the installation.")
+    chain: int = Field(description="Number of the workspace; 0 for the installation.")
 
 
 class ChainsOut(View):
-    """Every audit of the installation."""
+    """All audit chains of the installation."""
 
-    valid: bool = Field(description="True if every chain holds.")
+    valid: bool = Field(description="True if every chain is valid.")
     chains: list[ChainOut]
 
 

@@ -10,15 +10,17 @@ from heartbit_site.contract.operation import READ_RUNS, Operation
 
 
 class BlackboardRowOut(View):
-    """A value that the runs of a tree share, in a list; long ones are cut there."""
+    """A value that the runs of a tree share, in a list, where long values are cut."""
 
     key: str
-    author: str = Field(description="The agent that wrote it; program: it was there at the start.")
+    author: str = Field(description="The agent that wrote it; `program` for an initial entry.")
     value: JsonValue = Field(
-        description="If it is longer (value_characters), its first 500 characters, the last of "
-        "them …, as text: all of it is in `GET /runs/{run_id}/blackboard/entry`."
+        description="A longer value (value_characters) is cut to 500 characters of text, ending "
+        "with …; `GET /runs/{run_id}/blackboard/entry` returns the whole value."
     )
-    value_characters: int = Field(description="Length of the whole: of a text, else of its JSON.")
+    value_characters: int = Field(
+        description="Length of the whole value: of the text, else of its JSON."
+    )
     updated_at: Time
     expires_at: Time | None = Field(description="Time at which it is deleted; null: never.")
 

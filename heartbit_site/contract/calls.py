@@ -1,4 +1,4 @@
-"""Tool calls of runs, with what became of them and what people decided."""
+"""Tool calls of runs, with their outcomes and people's decisions."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class CallDecisionOut(View):
     via: str = Field(description="Surface, such as terminal or web; grant: a standing permission.")
     reason: str
     arguments: str | None = Field(
-        description="Arguments that a person wrote and that run instead, as JSON."
+        description="Arguments that a person wrote and that ran instead, as JSON."
     )
     digest: str = Field(description="Digest of the shown call.")
     runs_digest: str = Field(
         validation_alias="executed_digest",
-        description="Digest of the executed call; empty: none runs.",
+        description="Digest of the executed call; empty if none runs.",
     )
     at: Time
-    text: str = Field(description="In words, such as `Approved by alice`.")
+    text: str = Field(description="Description, such as `Approved by alice`.")
     grant_id: int | None = Field(
-        description="The standing permission that decided it (via grant), or was given with it.",
+        description="The standing permission that decided it (via grant), or that it created.",
     )
 
 
@@ -48,15 +48,16 @@ class CallOut(View):
 
 
 class CallSummaryOut(CallOut):
-    """A tool call in a list; of long texts only the beginnings are here."""
+    """A tool call in a list, where long texts are cut."""
 
     shortened: bool = Field(
-        description="A text ends in … here: all of it is in `GET /runs/{run_id}/calls/{call_id}`."
+        description="True if a text is cut, ending with …; `GET /runs/{run_id}/calls/{call_id}` "
+        "returns it whole."
     )
 
 
 class CallsOut(Page):
-    """The calls of a run, of one at the top of a tree with those of its sub-agents."""
+    """The calls of a run; those of a root run include its sub-agents'."""
 
     calls: list[CallSummaryOut]
 

@@ -1,4 +1,4 @@
-"""Channels: ways in for messages, and what came in by them."""
+"""Channels: endpoints for inbound messages, and the messages received."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class MailboxOut(View):
 
 
 class ChannelOut(EndpointOut):
-    """A way in, without its secret."""
+    """A channel, without its secret."""
 
-    url: str = Field(description="Address that signed messages are posted to.")
+    url: str = Field(description="URL for signed messages.")
     kind: Kind
     agent: str
     require_approval: bool = Field(validation_alias="approve")
     hourly_limit: int
     deliver: list[dict[str, JsonValue]] = Field(description="Further recipients of each answer.")
-    recipients: list[str] = Field(description="These recipients as text, a webhook by its name.")
+    recipients: list[str] = Field(description="The recipients as text, webhooks by name.")
     mapping: dict[str, JsonValue]
     senders: list[str]
     reply: bool
@@ -46,7 +46,7 @@ class ChannelOut(EndpointOut):
 
 
 class NewChannelOut(ChannelOut):
-    """A channel whose secret was made just now."""
+    """A channel with its new secret."""
 
     secret: str = SECRET
 
@@ -58,7 +58,7 @@ class ChannelsOut(Page):
 
 
 class InboundOut(View):
-    """A message that came in."""
+    """A received message."""
 
     id: str = Field(
         validation_alias="external_id", description="A webhook-id, or a mail's Message-ID."
@@ -68,7 +68,7 @@ class InboundOut(View):
     status: Literal["accepted", "refused"]
     reason: str = Field(description="Reason for the refusal.")
     run_id: Id | None = Field(
-        description="Run that answers the message; it may be archived by now."
+        description="Run that answers the message; it may have been archived since."
     )
     conversation_id: Id | None
     received_at: Time
@@ -83,16 +83,16 @@ class InboundsOut(Page):
 class InboundReceiptOut(View):
     """Receipt for a message."""
 
-    run_id: Id | None = Field(description="Run that answers the message; null: none does.")
+    run_id: Id | None = Field(description="Run that answers the message; null if none does.")
     conversation_id: Id | None
     duplicate: bool = Field(
         validation_alias="is_duplicate",
-        description="True if the message had been received before: nothing was done now.",
+        description="True for a duplicate, which had no effect.",
     )
 
 
 class MailboxIn(Body):
-    """A mailbox that is read; nothing in it is changed."""
+    """A mailbox to read; nothing in it is changed."""
 
     host: Annotated[Word, Field(max_length=253, description="Server of the mailbox.")]
     port: int = Field(993, ge=1, le=65_535, description="Port of the server.")
@@ -103,7 +103,7 @@ class MailboxIn(Body):
 
 
 class ChannelIn(Body):
-    """A way in: what arrives is a task for an agent."""
+    """A channel: each message that arrives is a task for an agent."""
 
     name: Annotated[Word, Field(min_length=1, max_length=100)] = Field(
         description="Purpose of the channel, such as support mailbox."

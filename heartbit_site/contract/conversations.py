@@ -1,4 +1,4 @@
-"""Conversations: threads with an agent, and what was said on them."""
+"""Conversations: threads with an agent, and their messages."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class ConversationOut(View):
 class ConversationRowOut(ConversationOut):
     """A conversation in a list."""
 
-    heading: str = Field(description="Title, or else the beginning of the first message.")
-    active_at: Time = Field(
-        description="Time of the last message; of the creation, if there is none."
-    )
+    heading: str = Field(description="Title, else the beginning of the first message.")
+    active_at: Time = Field(description="Time of the last message, else of the creation.")
     status: Status | None = Field(
         validation_alias="last_status",
         description="Status of the last message's run; null: no message yet.",
     )
-    waits_for_person: bool = Field(description="A call or question of its runs waits for a person.")
+    waits_for_person: bool = Field(
+        description="True if a call or question of its runs waits for a person."
+    )
 
 
 class ConversationPageOut(Page):
-    """Conversations, the one last used first."""
+    """Conversations, the most recently used first."""
 
     conversations: list[ConversationRowOut]
 
@@ -55,7 +55,7 @@ class ChildRunOut(View):
 
 
 class TextStepOut(View):
-    """Text of the agent on the way to its answer."""
+    """Text of the agent before its answer."""
 
     kind: Literal["text"]
     text: str
@@ -63,7 +63,7 @@ class TextStepOut(View):
 
 
 class CallStepOut(View):
-    """A tool call; of long arguments and results only the beginning is here, the run has all."""
+    """A tool call; long arguments and results are cut, the run has them whole."""
 
     kind: Literal["call"]
     call_id: str
@@ -88,12 +88,12 @@ StepOut = Annotated[TextStepOut | CallStepOut | SteerStepOut, Field(discriminato
 
 
 class MessageOut(View):
-    """A message and what answers it: one run."""
+    """A message and its answer: one run."""
 
     run_id: Id = Field(validation_alias="pk")
     status: Status
     waits_for_previous: bool = Field(
-        validation_alias="held", description="True until the run before it has ended."
+        validation_alias="held", description="True while it waits for the previous run to end."
     )
     text: str = Field(validation_alias="task", description="Text of the message.")
     started_by: str = Field(description="Name of the author; empty: not recorded.")
@@ -102,14 +102,18 @@ class MessageOut(View):
     steps: list[StepOut] = Field(description="Steps before the answer, in order.")
     answer: str | None = Field(
         validation_alias="output",
-        description="Null: none yet; of a run that failed what there was.",
+        description="The answer, or the partial text of a failed run; null if there is none yet.",
     )
     html: str = Field(description="The answer's Markdown as sanitised HTML.")
-    structured: JsonValue = Field(description="The answer as the agent's response schema wants it.")
+    structured: JsonValue = Field(
+        description="The answer in the form of the agent's response schema."
+    )
     error: dict[str, Any] | None
     model: str
-    usage: UsageOut = Field(description="With its sub-agents.")
-    cost_usd: Money | None = Field(description="With its sub-agents; null: a price is unknown.")
+    usage: UsageOut = Field(description="Tokens, sub-agents included.")
+    cost_usd: Money | None = Field(
+        description="US dollars, sub-agents included; null if a price is unknown."
+    )
 
 
 class ThreadOut(ConversationRowOut):
@@ -117,7 +121,7 @@ class ThreadOut(ConversationRowOut):
 
     messages: list[MessageOut]
     before: Id | None = Field(
-        description="For `before`: the messages before these; null: there are none."
+        description="Value of `before` for the earlier messages; null if there are none."
     )
 
 
@@ -126,7 +130,8 @@ class PostedOut(View):
 
     run_id: Id
     outcome: Literal["started", "queued", "steered"] = Field(
-        description="started: now; queued: after the run before it; steered: sent to that run."
+        description="started: it runs now; queued: it follows the previous run; steered: it was "
+        "sent to that run."
     )
 
 
@@ -159,7 +164,7 @@ class MessageIn(Body):
     text: Text
     model: Reference = Field("", description="For the run that answers, and its sub-agents.")
     busy_policy: BusyPolicy | None = Field(
-        None, description="For this message; null: as the conversation says."
+        None, description="Policy for this message; null: the conversation's."
     )
     require_approval: bool = Field(default=False, description="Every tool call waits for a person.")
 

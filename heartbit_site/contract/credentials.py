@@ -1,4 +1,4 @@
-"""Credentials that tools use; their secrets go in and never come out."""
+"""Credentials that tools use; their secrets are never returned."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class CredentialTypeOut(View):
     kind: str
     label: str
     fields: dict[str, Any] = Field(description="JSON Schema of its fields.")
-    secrets: list[str] = Field(description="Names of the fields that are never shown again.")
+    secrets: list[str] = Field(description="Names of the secret fields, which are never returned.")
 
 
 class CredentialTypesOut(Page):
-    """The types of credentials that this installation knows."""
+    """The types of credentials of this installation."""
 
     types: list[CredentialTypeOut]
 
@@ -37,11 +37,11 @@ class CredentialOut(View):
     id: int = Field(validation_alias="pk")
     name: str
     kind: str
-    settings: dict[str, JsonValue] = Field(description="Fields that are no secrets.")
+    settings: dict[str, JsonValue] = Field(description="Fields that are not secret.")
     person: str | None = Field(
         None,
         validation_alias=AliasPath("user", "username"),
-        description="Its person, whose runs alone use it; null: all runs of the workspace.",
+        description="Its person, only whose runs use it; null: all runs of the workspace.",
     )
     enabled: bool
     healthy: bool | None = Field(description="Result of the last check; null: none yet.")
@@ -51,7 +51,7 @@ class CredentialOut(View):
 
 
 class CredentialsOut(Page):
-    """The workspace's credentials and one's own, the newest first."""
+    """The workspace's credentials and the caller's own, the newest first."""
 
     credentials: list[CredentialOut]
 
@@ -63,7 +63,8 @@ class CredentialIn(Body):
     kind: Name = Field(description="Kind of its type, such as smtp.")
     fields: Fields
     personal: bool = Field(
-        default=False, description="Only your own runs use it; else all runs of the workspace."
+        default=False,
+        description="True: only your own runs use it; false: all runs of the workspace.",
     )
     enabled: bool = True
 

@@ -18,30 +18,30 @@ class AttemptedOut(View):
 
     id: int = Field(validation_alias="pk")
     message_id: str = Field(
-        description="The header webhook-id, or a mail's Message-ID; the same at each attempt."
+        description="The header webhook-id, or a mail's Message-ID; the same for every attempt."
     )
     status: Status
     attempts: int
     error: str = Field(description="Error of the last attempt.")
     next_at: Time | None = Field(
         validation_alias="due_at",
-        description="Time of the next attempt, of a result once its run has ended; null: never.",
+        description="Time of the next attempt, once the run has ended; null: never.",
     )
     created_at: Time
     delivered_at: Time | None
 
 
 class ResultDeliveryOut(AttemptedOut):
-    """A result on its way to its recipients, with its progress."""
+    """The delivery of a result to its recipients."""
 
-    run_id: Id = Field(description="Run of the result; it may be archived by now.")
+    run_id: Id = Field(description="Run of the result; it may have been archived since.")
     kind: Literal["email", "webhook", "artifact"]
-    target: dict[str, JsonValue] = Field(description="As it was ordered.")
-    recipient: str = Field(description="The target in words, such as `ann@example.org`.")
+    target: dict[str, JsonValue] = Field(description="The requested target.")
+    recipient: str = Field(description="The target as text, such as `ann@example.org`.")
     addresses: dict[str, str] = Field(
         validation_alias="recipient_results",
-        description="Finished addresses of a mail: empty, the mail server took it; else why "
-        "it never will.",
+        description="Final result per address of a mail: empty if the mail server accepted it, "
+        "else the reason for its refusal.",
     )
 
 

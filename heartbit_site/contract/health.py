@@ -8,6 +8,6 @@ from heartbit_site.base.view import View
 
 
 class HealthOut(View):
-    """The server answers, and so does its database."""
+    """State of a server that answers, as does its database."""
 
     status: Literal["ok"]

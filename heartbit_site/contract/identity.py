@@ -28,8 +28,8 @@ class WorkspacesOut(Page):
 class MeOut(View):
     """The caller, in their workspace."""
 
-    name: str = Field(description="As decisions, journals and the audit name them.")
-    username: str | None = Field(description="Null: a key that a command made.")
+    name: str = Field(description="Name in decisions, journals and the audit.")
+    username: str | None = Field(description="Null for a key that a command created.")
     via: Literal["web", "api", "terminal"]
     workspace: WorkspaceOut
 

@@ -1,4 +1,4 @@
-"""Keys: what programs are let in with."""
+"""API keys of programs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_DAYS = 3650
 
 
 class KeyOut(View):
-    """A key, without what is secret of it."""
+    """A key, without its secret."""
 
     prefix: str = Field(validation_alias="beginning")
     name: str
@@ -42,9 +42,9 @@ class KeyOut(View):
 
 
 class NewKeyOut(KeyOut):
-    """A key that was made just now."""
+    """A new key."""
 
-    key: str = Field(description="Shown only this once.")
+    key: str = Field(description="The whole key, returned only once.")
 
 
 class KeysOut(Page):
@@ -54,17 +54,17 @@ class KeysOut(Page):
 
 
 class KeyIn(Body):
-    """A key for a program; it never has more rights than its maker."""
+    """A key for a program; it never has more rights than its creator."""
 
     name: KeyName = Field(description="Purpose of the key, such as nightly import.")
     scopes: Annotated[list[ScopeName], Field(min_length=1, max_length=20)] = Field(
-        [*USUAL_SCOPES], description="Scopes of the key; by default start runs and see them."
+        [*USUAL_SCOPES], description="Scopes of the key; by default those to start and see runs."
     )
     days: Annotated[int, Field(ge=1, le=MOST_DAYS)] | None = Field(
         USUAL_DAYS, description="Days until the key expires; null: never."
     )
     expires_at: Moment | None = Field(
-        None, description="Time at which the key expires, whatever `days` says."
+        None, description="Time at which the key expires; overrides `days`."
     )
 
 

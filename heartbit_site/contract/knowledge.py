@@ -22,13 +22,15 @@ class KnowledgeBaseOut(View):
     name: str
     description: str
     document_count: int
-    passage_count: int = Field(description="Passages that are stored so far.")
-    unread_count: int = Field(description="Documents that are still to be read.")
-    failed_count: int = Field(description="Documents that could not be read.")
+    passage_count: int = Field(description="Number of passages stored so far.")
+    unread_count: int = Field(description="Number of documents not read yet.")
+    failed_count: int = Field(description="Number of unreadable documents.")
     drive_folder: str = Field(description="Folder of the drive that it follows; empty: none.")
-    drive_is_due: bool = Field(description="True while the folder's files are being taken up.")
-    drive_checked_at: Time | None = Field(description="Last time that they were; null: never.")
-    drive_problem: str = Field(description="Files that could not be; empty: all could.")
+    drive_is_due: bool = Field(description="True while the folder is being imported.")
+    drive_checked_at: Time | None = Field(description="Time of the last import; null: never.")
+    drive_problem: str = Field(
+        description="Sentence about files that were not imported; empty if all were."
+    )
     created_at: Time
 
 
@@ -47,8 +49,8 @@ class KnowledgeBaseIn(Body):
     )
     drive_folder: Annotated[Text, Field(max_length=500)] | None = Field(
         None,
-        description="Folder of the workspace's drive whose files are documents here; empty: none; "
-        "null: as before.",
+        description="Folder of the workspace's drive whose files are documents here; empty: "
+        "none; null: unchanged.",
     )
 
 
@@ -64,12 +66,14 @@ class DocumentOut(View):
     source: str = Field(description="Origin that was given, such as a URL; empty: none.")
     state: StateName
     problem: str = Field(
-        description="Reason of a failure, or parts of it that were guessed or left out; empty: all "
-        "was read, or will be."
+        description="Reason for a failure, or what was guessed or left out; empty if all was "
+        "read, or will be."
     )
-    pages: int | None = Field(description="Null: its form has no pages, or it was not read yet.")
+    pages: int | None = Field(
+        description="Number of pages; null if its format has none, or it was not read yet."
+    )
     pages_read: int
-    passage_count: int = Field(description="Passages that are stored so far.")
+    passage_count: int = Field(description="Number of passages stored so far.")
     created_at: Time
     updated_at: Time
 
@@ -81,26 +85,29 @@ class DocumentsOut(Page):
 
 
 class DocumentIn(Body):
-    """A document to add, or a new content of the document of its name."""
+    """A document to add, or new content of the document of this name."""
 
     name: Word = Field(description="Its name in the base, such as handbook.pdf.")
     text: Annotated[str, Field(min_length=1, max_length=MOST_BYTES)] | None = Field(
-        None, description="The content of a text, Markdown or HTML; null: it is in `content`."
+        None,
+        description="The content of a text, Markdown or HTML file; null if it is in `content`.",
     )
     content: Annotated[str, Field(min_length=1, max_length=MOST_BYTES * 4 // 3 + 4)] | None = Field(
-        None, description="The content in base64; null: it is in `text`."
+        None, description="The content in base64; null if it is in `text`."
     )
-    kind: KindName | None = Field(None, description="Null: by the content and the end of the name.")
+    kind: KindName | None = Field(
+        None, description="Format; null: detect it by the content and the name."
+    )
     source: Annotated[Text, Field(max_length=500)] = Field(
         "", description="Origin, such as a URL, for people."
     )
 
 
 class SavedDocumentOut(DocumentOut):
-    """A document after it was saved."""
+    """A saved document."""
 
     outcome: Literal["added", "replaced", "unchanged"] = Field(
-        description="unchanged: it had this content already."
+        description="unchanged: the document already had this content."
     )
 
 
@@ -109,12 +116,14 @@ class PassageOut(View):
 
     id: int = Field(validation_alias="pk")
     citation: str = Field(description="Document, page and headings, for people.")
-    link: str = Field(description="Address of the page that shows it.")
+    link: str = Field(description="URL of the page that shows it.")
     base: str = Field(validation_alias=AliasPath("base", "name"))
     document: str = Field(validation_alias=AliasPath("document", "name"))
     document_id: int
     position: int = Field(description="Place in the document, from 0.")
-    page: int | None = Field(description="Number of its page, from 1; null: there are no pages.")
+    page: int | None = Field(
+        description="Number of its page, from 1; null if the format has no pages."
+    )
     headings: list[str] = Field(description="The headings above it, the outermost first.")
     text: str
 
@@ -122,23 +131,27 @@ class PassageOut(View):
 class PassageDetailOut(PassageOut):
     """A passage between its neighbours."""
 
-    before: PassageOut | None = Field(description="Null: it is the first of its document.")
-    after: PassageOut | None = Field(description="Null: it is the last one that is stored.")
+    before: PassageOut | None = Field(
+        description="The passage before; null for the first of the document."
+    )
+    after: PassageOut | None = Field(description="The passage after; null for the last stored one.")
 
 
 class PassageHitOut(View):
-    """A passage that fits a query."""
+    """A passage that matches a query."""
 
-    score: float = Field(description="From 0 to 1, by its ranks.")
-    nearness: int | None = Field(description="Rank by meaning; null: found by words alone.")
-    why: str = Field(description="The reasons in words.")
+    score: float = Field(description="Score from 0 to 1.")
+    nearness: int | None = Field(description="Rank by meaning; null if found only by words.")
+    why: str = Field(description="The reasons as text.")
     passage: PassageOut
 
 
 class PassageHitsOut(Page):
-    """The passages that fit best, the best first."""
+    """The best matching passages, the best first."""
 
-    found_by: str = Field(description="By words alone, or by meaning too; and why.")
+    found_by: str = Field(
+        description="Method of the search: by words only, or by meaning too, with the reason."
+    )
     hits: list[PassageHitOut]
 
 
@@ -160,7 +173,7 @@ REMOVE_BASE: Operation[None] = Operation(
 )  # fmt: skip
 REFRESH_BASE = Operation(
     "knowledge.refresh_knowledge_base", "POST /knowledge-bases/{base}/refresh", KnowledgeBaseOut,
-    "Take up the files of a knowledge base's folder", WRITE_AGENTS,
+    "Import the files of a knowledge base's folder", WRITE_AGENTS,
 )  # fmt: skip
 LIST_DOCUMENTS = Operation(
     "knowledge.list_documents", "GET /knowledge-bases/{base}/documents", DocumentsOut,

@@ -21,7 +21,7 @@ class McpServerOut(View):
 
     id: int = Field(
         validation_alias="pk",
-        description="Number of the server, which addresses take as well as its name.",
+        description="Number of the server, which paths accept as well as its name.",
     )
     name: str
     transport: Literal["http", "stdio"]
@@ -29,25 +29,27 @@ class McpServerOut(View):
     command: str
     credential: str
     sign_in: bool
-    connect_url: str = Field(description="Page where people sign in; empty: they do not.")
+    connect_url: str = Field(description="Page where people sign in; empty if they do not.")
     trusted: bool
     private_data: bool
     timeout_seconds: int
     enabled: bool
     state: State = Field(
-        description="changed: tools wait until a person accepts their change; to be refreshed: the "
-        "server said that its tools changed, or its address changed."
+        description="changed: changed tools wait until a person accepts them; to be refreshed: "
+        "the server announced a change of its tools, or its address changed."
     )
     progress: str = Field(
         validation_alias="refresh_progress",
-        description="Progress of the refresh that runs; empty: none runs.",
+        description="Progress of the active refresh; empty if there is none.",
     )
     message: str = Field(
         validation_alias="refresh_message", description="Result of the last refresh."
     )
-    facts: dict[str, str] = Field(description="Its name, version and protocol, as it says.")
+    facts: dict[str, str] = Field(
+        description="Its name, version and protocol, as reported by the server."
+    )
     tool_count: int
-    pending_count: int = Field(description="Tools whose change waits for a person.")
+    pending_count: int = Field(description="Number of tools whose change waits for a person.")
     refreshed_at: Time | None
     created_at: Time
 
@@ -59,9 +61,9 @@ class McpServersOut(Page):
 
 
 class McpToolChangeOut(View):
-    """Change of a tool by its server."""
+    """A server's change of a tool."""
 
-    hash: str = Field(description="Hash of the new definition, which accepting it names.")
+    hash: str = Field(description="Hash of the new definition, which an acceptance has to name.")
     diff: list[str] = Field(description="Lines of a unified diff: effect, description and schema.")
 
 
@@ -74,18 +76,19 @@ class McpToolOut(View):
     effect: str = Field(validation_alias=AliasPath("definition", "effect"))
     hash: str = Field(validation_alias="definition_id")
     change: McpToolChangeOut | None = Field(
-        description="Null: none; else the tool is not called until a person accepts it."
+        description="A change that a person has to accept before the tool is called again; null "
+        "if there is none."
     )
 
 
 class McpServerDetailOut(McpServerOut):
-    """An MCP server with its tools, and what it changed about them."""
+    """An MCP server with its tools and their changes."""
 
     tools: list[McpToolOut]
     outdated_agents: list[str] = Field(
-        description="Agents whose published version has a tool of the server as it was before a "
-        "change was accepted, or lacks one though they are given all of its tools: they are not "
-        "offered it until they are published again."
+        description="Agents to publish again: their version has a tool of the server from before "
+        "an accepted change, or lacks a new tool although they are given all of them. Until then "
+        "they are not offered it."
     )
 
 
@@ -95,11 +98,11 @@ class McpServerIn(McpServerSpec):
 
 @changes(null=False)
 class McpServerChangeIn(McpServerSettings):
-    """Settings to change; a setting that is left out stays. A URL replaces a program."""
+    """Settings to change; omitted settings are unchanged. A URL replaces a program."""
 
 
 class McpChangesIn(Body):
-    """Changes of tools that a person has seen."""
+    """Changes of tools to accept."""
 
     changes: Annotated[dict[Name, Word], Field(min_length=1, max_length=1000)] = Field(
         description="Hashes of the new definitions, by the tools' names."

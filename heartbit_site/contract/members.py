@@ -1,4 +1,4 @@
-"""Members: who belongs to the workspace, and what they may do there."""
+"""Members of the workspace and their roles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from heartbit_site.contract.operation import MANAGE, Operation
 
 #: As ``base.models.Role`` has them.
 RoleName = Literal["viewer", "operator", "editor", "admin"]
-Username = Annotated[Word, Field(description="As they log in.")]
+Username = Annotated[Word, Field(description="User name.")]
 
 
 class MemberOut(View):
@@ -22,7 +22,8 @@ class MemberOut(View):
     name: str = Field(description="The person's full name, if they gave one.")
     role: RoleName
     active: bool = Field(
-        validation_alias=AliasPath("user", "is_active"), description="True if the account is open."
+        validation_alias=AliasPath("user", "is_active"),
+        description="True if the account is active.",
     )
     since: Time = Field(validation_alias="created_at")
 

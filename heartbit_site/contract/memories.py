@@ -26,7 +26,7 @@ class MemoryOut(View):
     person: str | None = Field(
         None,
         validation_alias=AliasPath("user", "username"),
-        description="The person that it concerns; null: it concerns no one person.",
+        description="The person that it concerns; null if it concerns no single person.",
     )
     conversation_id: Id | None
     category: CategoryName
@@ -41,7 +41,9 @@ class MemoryOut(View):
     )
     created_at: Time
     updated_at: Time
-    forgotten_at: Time | None = Field(description="Null: it is recalled.")
+    forgotten_at: Time | None = Field(
+        description="Time at which it was forgotten; null while it is recalled."
+    )
 
 
 class MemoriesOut(Page):
@@ -54,18 +56,23 @@ class MemoryChangeOut(View):
     """A change of a memory."""
 
     kind: Literal["remembered", "superseded", "forgotten"]
-    before: dict[str, Any] | None = Field(description="Content before it; null: it was new.")
+    before: dict[str, Any] | None = Field(
+        description="Content before the change; null for a new memory."
+    )
     reason: str
     author: str
     run_id: Id | None = Field(
-        description="The run that made it, or in which it was said; null: a person or program did."
+        description="The run that made the change, or in which it was said; null for a person or "
+        "program."
     )
     created_at: Time
-    undone_at: Time | None = Field(description="Null: it stands.")
+    undone_at: Time | None = Field(
+        description="Time at which the change was undone; null if it was not."
+    )
 
 
 class MemorySourceOut(View):
-    """A run in which it was said."""
+    """A run in which a memory was said."""
 
     run_id: Id
     turn: int = Field(description="Turn of the run in which it was read or answered.")
@@ -83,20 +90,20 @@ class MemoryDetailOut(MemoryOut):
 
 
 class MemoryHitOut(View):
-    """A memory that fits, with the parts of its score, which are from 0 to 1."""
+    """A matching memory, with the parts of its score, each from 0 to 1."""
 
     score: float
     relevance: float
     recency: float
     importance: float
     strength: float
-    nearness: int | None = Field(description="Rank by meaning; null: found by words alone.")
-    why: str = Field(description="The parts in words.")
+    nearness: int | None = Field(description="Rank by meaning; null if found only by words.")
+    why: str = Field(description="The parts as text.")
     memory: MemoryOut = Field(validation_alias="item")
 
 
 class MemoryHitsOut(Page):
-    """The memories that fit best, the best first."""
+    """The best matching memories, the best first."""
 
     found_by: str = Field(description="By words alone, or by meaning too; and why.")
     hits: list[MemoryHitOut]
@@ -130,24 +137,28 @@ class ForgetIn(Body):
 
 
 class ErasedOut(View):
-    """Memories that were erased."""
+    """Number of erased memories."""
 
     person: str
     agent: str
     erased: int = Field(description="Their number.")
-    runs: int = Field(default=0, description="Number of runs that were erased with them.")
+    runs: int = Field(default=0, description="Number of erased runs.")
 
 
 class MemorySettingsOut(View):
     """Settings of the workspace's memories."""
 
-    embedding_model: str = Field(description="Empty: memories are found by words alone.")
+    embedding_model: str = Field(
+        description="Embedding model; empty: memories are found only by words."
+    )
     problem: str = Field(description="The model's last error; empty: it answered.")
-    kept_days: int | None = Field(description="Days without a use until erasure; null: for ever.")
+    kept_days: int | None = Field(
+        description="Days without use until a memory is erased; null: never."
+    )
 
 
 class MemorySettingsIn(Body):
-    """Settings to change; null: as before."""
+    """Settings to change; null: unchanged."""
 
     embedding_model: Word | None = Field(
         None,
@@ -155,7 +166,7 @@ class MemorySettingsIn(Body):
         "sent all memories; empty: none.",
     )
     kept_days: Annotated[Literal[0, 7, 30, 90], NumberOnly] | None = Field(
-        None, description="Days without a use until a memory is erased for good; 0: for ever."
+        None, description="Days without use until a memory is erased permanently; 0: never."
     )
 
 

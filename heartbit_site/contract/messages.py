@@ -15,7 +15,7 @@ Kind = Literal["notification", "reply", "request", "task"]
 
 
 class AgentMessageSummaryOut(View):
-    """A message in a list; the whole of its text is in `GET /messages/{message_id}`."""
+    """A message in a list; `GET /messages/{message_id}` returns its whole text."""
 
     id: Id = Field(validation_alias="pk")
     sender: str = Field(description="agent:NAME or person:NAME.")
@@ -28,22 +28,25 @@ class AgentMessageSummaryOut(View):
     number: int = Field(validation_alias="seq", description="Position on the thread, from 1.")
     text: str = Field(
         validation_alias="body",
-        description="First 500 characters, the last of them … if the text is longer.",
+        description="The text; a longer one is cut to 500 characters, ending with ….",
     )
     text_characters: int = Field(
         validation_alias="body_characters", description="Length of the whole text."
     )
     in_reply_to: Id | None
     sender_run_id: Id | None = Field(
-        validation_alias="source_run_id", description="Null: a person or a program wrote it."
+        validation_alias="source_run_id",
+        description="Run that sent the message; null for a person or program.",
     )
     run_id: Id | None = Field(
-        description="The run that it started: its result is the answer.",
+        description="Run that the message started: its result is the answer.",
     )
-    hops: int = Field(description="Count of messages in a row that led to it.")
-    expires_at: Time | None = Field(description="Time at which the asker stops waiting.")
-    inboxes: int = Field(description="In how many agents' inboxes it was put.")
-    unread: int = Field(description="In how many of these it is unread.")
+    hops: int = Field(description="Number of messages in a row that led to it.")
+    expires_at: Time | None = Field(
+        description="Time at which the sender stops waiting for the answer."
+    )
+    inboxes: int = Field(description="Number of agents' inboxes that received it.")
+    unread: int = Field(description="Number of these inboxes in which it is unread.")
     created_at: Time
 
 
@@ -66,28 +69,32 @@ def _said(text: str) -> str:
 
 
 class SendIn(Body):
-    """A message to agents: to inboxes, as a task, or as the answer to another message."""
+    """A message to agents: to inboxes, as a task, or as a reply to another message."""
 
     text: Annotated[
         Text, Field(min_length=1, max_length=MOST_CHARACTERS), AfterValidator(_said)
-    ] = Field(description=f"In an inbox it takes at most {MOST_OF_AN_ENTRY:,} bytes, as JSON.")
-    to: Word = Field("", description="An agent's name, or broadcast: every agent's inbox.")
+    ] = Field(
+        description=f"The text. In an inbox it may take up to {MOST_OF_AN_ENTRY:,} bytes, as JSON."
+    )
+    to: Word = Field("", description="An agent's name, or `broadcast` for every agent's inbox.")
     kind: Literal["notification", "task"] = Field(
-        "notification", description="task: a run of the agent begins with it."
+        "notification", description="task: it starts a run of the agent."
     )
     thread: Annotated[Word, Field(max_length=MOST_OF_A_THREAD)] = Field(
-        "", description="Subject: messages of one thread are in an order."
+        "", description="Subject; messages of one thread are ordered."
     )
-    reply_to: Word = Field("", description="A message to answer, instead of `to`.")
+    reply_to: Word = Field("", description="Message to reply to, instead of `to`.")
 
     @model_validator(mode="after")
     def _fits(self) -> SendIn:
         if bool(self.to) == bool(self.reply_to):
-            raise ValueError("name either `to` or `reply_to`")
+            raise ValueError("give either `to` or `reply_to`")
         if self.reply_to and (self.thread or self.kind == "task"):
-            raise ValueError("a reply is on its message's thread, and no task: leave both out")
+            raise ValueError(
+                "a reply uses its message's thread and cannot be a task: leave both out"
+            )
         if self.thread and self.kind == "task":
-            raise ValueError("a task begins a thread of its own: leave the thread out")
+            raise ValueError("a task starts its own thread: leave the thread out")
         return self
 
 

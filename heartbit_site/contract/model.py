@@ -34,7 +34,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class Body(BaseModel):
-    """A JSON object that is sent: no field but its own, no value of another type."""
+    """A JSON object of a request: unknown fields and values of another type are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
@@ -42,7 +42,9 @@ class Body(BaseModel):
 class Page(View):
     """A page of a list; its last field has the rows."""
 
-    next_cursor: str | None = Field(description="The cursor of the next page; null: there is none.")
+    next_cursor: str | None = Field(
+        description="The cursor of the next page; null on the last page."
+    )
 
 
 def rows_of(page: type[BaseModel]) -> str:
@@ -106,7 +108,7 @@ def _written_out(value: Any) -> Any:
 
 def _storable(text: str) -> str:
     if clean_text(text) != text:
-        raise ValueError("it holds a character that cannot be kept, such as NUL")
+        raise ValueError("it contains a character that cannot be stored, such as NUL")
     return text
 
 
@@ -130,7 +132,11 @@ Reference = Annotated[
 ]
 Priority = Annotated[
     int,
-    Field(ge=-1000, le=1000, description="Higher goes first, among the workspace's runs."),
+    Field(
+        ge=-1000,
+        le=1000,
+        description="Priority among the workspace's runs; higher values start first.",
+    ),
 ]
 #: Before a Literal of numbers.
 NumberOnly = BeforeValidator(_no_boolean)
@@ -151,5 +157,6 @@ Targets = Annotated[
 ]
 Limit = Annotated[int, Field(ge=1, le=MOST_ROWS, description="Maximum number of rows.")]
 Cursor = Annotated[
-    Word | None, Field(description="`next_cursor` of the page before; none: the first.")
+    Word | None,
+    Field(description="`next_cursor` of the previous page; omit it for the first page."),
 ]

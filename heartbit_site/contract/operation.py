@@ -1,4 +1,4 @@
-"""The declaration of an operation: where it is found, who may use it, what goes in and out.
+"""The declaration of an operation: route, required rights, input and output.
 
 ::
 
@@ -60,7 +60,7 @@ OPERATE = Needs(("fleet:manage",), operator=True)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation(Generic[Out]):
-    """A query or a change that Heartbit offers.
+    """A query or change of Heartbit.
 
     Attributes:
         handler: Implementation: a module of ``heartbit_site.operations`` and a function there. The
@@ -68,16 +68,16 @@ class Operation(Generic[Out]):
         route: Method and path of its request; the path is one below ``/api/v1``, with
             ``{parameters}``.
         output: The model of the answer; None: the answer is empty.
-        summary: A few words for a list of operations.
-        needs: Rights that it takes.
-        body: The model of the request's body; None: it takes none.
+        summary: Short title for a list of operations.
+        needs: Rights that it requires.
+        body: The model of the request's body; None for no body.
         status: Of a successful response.
-        other_statuses: Further successful statuses, which the function may answer with.
-        errors: Statuses of errors beside those that every operation has.
+        other_statuses: Further successful statuses that the function may return.
+        errors: Statuses of errors besides those of every operation.
         module: The module of ``heartbit_site.operations`` that the function is in, if it is not
             the handler's: a short command imports what it needs.
-        command: The same at a terminal, as sentences of errors name it, with the path's
-            ``{parameters}``; empty: they do not.
+        command: The equivalent command, for error sentences, with the path's ``{parameters}``;
+            empty if they do not name it.
     """
 
     handler: str
@@ -94,17 +94,17 @@ class Operation(Generic[Out]):
 
     @property
     def noun(self) -> str:
-        """The module of ``heartbit_site.operations`` that does it."""
+        """The module of ``heartbit_site.operations`` that implements it."""
         return self.handler.partition(".")[0]
 
     @property
     def name(self) -> str:
-        """The function that does it."""
+        """The function that implements it."""
         return self.handler.partition(".")[2]
 
     @property
     def rows(self) -> str:
-        """The field of ``output`` that comes in pages."""
+        """The field of ``output`` that is paginated."""
         output: Any = self.output
         return rows_of(output)
 
@@ -129,7 +129,7 @@ class Answered(Generic[Out]):
 
 @dataclass(frozen=True, slots=True)
 class PendingAnswer(Generic[Out]):
-    """An answer that an operation has to wait for, which it does on a loop and not in a thread.
+    """A response that an operation awaits on the loop instead of blocking a thread.
 
     Attributes:
         wait: Returns the answer once it is there.
@@ -139,7 +139,7 @@ class PendingAnswer(Generic[Out]):
 
 
 def find_operation(handler: str) -> Operation[Any] | None:
-    """Return the operation of a name such as ``agents.list_agents``; None: there is none."""
+    """Return the operation of a name such as ``agents.list_agents``, or None."""
     noun = handler.partition(".")[0]
     if not noun.isidentifier():  # a server has named it
         return None

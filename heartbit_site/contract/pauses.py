@@ -1,7 +1,7 @@
 """Pauses of queues; halts of workspaces and of everything; disabled tools.
 
-What can be held back is a line below: it makes two operations, which functions of the same names
-in ``operations.pauses`` serve.
+Each target is a line below, which declares two operations; functions of the same names in
+``operations.pauses`` implement them.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ class PauseIn(Body):
     """Reason for a pause."""
 
     reason: Annotated[
-        Word, Field(description="Text for people who see that nothing moves; it may be empty.")
+        Word, Field(description="Reason, shown to people whose runs are blocked; may be empty.")
     ] = ""
 
 
 class PauseStateOut(PausedOut):
     """State of a pause after a request."""
 
-    paused: bool = Field(description="True if it is held back now; an operator's stop may remain.")
-    changed: bool = Field(description="True if the request changed that.")
+    paused: bool = Field(description="True if it is paused now; an operator's pause may remain.")
+    changed: bool = Field(description="True if the request changed the state.")
 
 
 class Holdable(NamedTuple):
-    """Something that can be held back: what does it, and what ends it."""
+    """A target of pauses, with the names of its two operations."""
 
     hold: Operation[PauseStateOut]
     free: Operation[PauseStateOut]
 
 
 def _holdable(name: str, path: str, what: str, needs: Needs) -> Holdable:
-    """Declare the two operations: pause or halt and resume, of a tool disable and enable."""
+    """Declare the two operations: pause or halt and resume; for a tool disable and enable."""
     hold, free = "halt", "resume"
     if name == "queue":
         hold = "pause"

@@ -1,6 +1,6 @@
-"""Runs: start, list, look, wait, cancel, steer; settle those that killed their workers.
+"""Runs: start, list, get, wait, cancel, steer; resolve quarantined runs.
 
-A run is what ``heartbit status RUN --json`` prints, with more: names that both have mean the same.
+``heartbit status RUN --json`` prints a subset of the same fields.
 """
 
 from __future__ import annotations
@@ -30,29 +30,32 @@ class UsageOut(View):
 
 
 class RunSummaryOut(View):
-    """A run in a list; its answer and the whole of its input are in `GET /runs/{id}`."""
+    """A run in a list; `GET /runs/{id}` returns its answer and its whole input."""
 
     id: Id = Field(validation_alias="pk")
-    root_id: Id = Field(description="The run at the top of its tree.")
+    root_id: Id = Field(description="Root run of the tree.")
     parent_id: Id | None
     conversation_id: Id | None
-    forked_from_id: Id | None = Field(description="The run with whose journal it began.")
+    forked_from_id: Id | None = Field(description="Run that it was forked from.")
     kind: str = Field(
         description="Kind of engine: agent, tool_call (of one tool) or extraction (of memories)."
     )
     agent: str
     placement: str = Field(validation_alias="home")
-    model: str = Field(description="Empty until the first start, and if the kind has none.")
+    model: str = Field(
+        description="Model; empty until the first claim, and for kinds of run without one."
+    )
     status: Status
-    task: str = Field(description="First 500 characters, the last of them … if the task is longer.")
+    task: str = Field(description="The task; a longer one is cut to 500 characters, ending with ….")
     task_characters: int = Field(description="Length of the whole task.")
     error: dict[str, Any] | None
     usage: UsageOut
     cost_usd: Money | None = Field(
-        description="US dollars of its own model calls; null: a price is unknown."
+        description="US dollars of its own model calls; null if a price is unknown."
     )
     started_by: str = Field(
-        description="A person, or a key; empty: not recorded, or it is a sub-agent's run."
+        description="Person or key that started it; empty if not recorded, or for a sub-agent's "
+        "run."
     )
     require_approval: bool = Field(validation_alias="approve")
     priority: int
@@ -69,7 +72,9 @@ class RunOut(RunSummaryOut):
     task: str
     payload: dict[str, JsonValue] | None
     output: str | None
-    structured: JsonValue = Field(description="The answer as the agent's response schema wants it.")
+    structured: JsonValue = Field(
+        description="The answer in the form of the agent's response schema."
+    )
 
 
 class RunTreeOut(RunOut):
@@ -86,28 +91,28 @@ class RunDetailOut(RunTreeOut):
 
 
 class ForkOut(View):
-    """A run that began with another's journal."""
+    """A fork of a run."""
 
     id: Id
-    turn: int = Field(description="The last turn that it kept; 0: the task alone.")
+    turn: int = Field(description="The last turn that it kept; 0: only the task.")
 
 
 class RunViewOut(RunDetailOut):
-    """A run that is looked at, also with what is in its way and what came of it."""
+    """A run with all details, including why it is blocked, and its forks."""
 
-    version: int = Field(description="The version of its agent that it is pinned to.")
+    version: int = Field(description="Pinned version of its agent.")
     attempts: int = Field(
-        validation_alias="crashes", description="Workers that died with it since its last progress."
+        validation_alias="crashes", description="Worker crashes since its last progress."
     )
     blocked_reason: str = Field(
         description="Reason why the queued run is not claimed, as a sentence; empty: none known."
     )
-    metrics: MetricsOut = Field(description="Figures until now.")
-    forks: list[ForkOut] = Field(description="The newest runs that began with its journal.")
+    metrics: MetricsOut = Field(description="Current figures.")
+    forks: list[ForkOut] = Field(description="The newest forks of the run.")
 
 
 class RunPageOut(Page):
-    """Runs that were asked for, the newest first; sub-agents are in their run's tree."""
+    """Runs, the newest first; those of sub-agents are in their root run's tree."""
 
     runs: list[RunSummaryOut]
 
@@ -127,22 +132,22 @@ class RunStateOut(View):
     status: Status
     placement: str = Field(
         validation_alias="home",
-        description="fleet: workers execute it; local: the process that resumes it does.",
+        description="fleet: workers execute it; local: one process, or one that resumes it.",
     )
 
 
 class RunIn(Body):
-    """A task for an agent, as text, in its long form, or both."""
+    """A task for an agent, as text, in its structured form, or both."""
 
     task: Text = Field("", description="Task of the agent.")
     payload: dict[str, JsonValue] | None = Field(
-        None, description="The long form: {action, spec, inputs, constraints}."
+        None, description="Structured form of the task: {action, spec, inputs, constraints}."
     )
-    agent: Name = Field("", description="Agent that does the task; orchestrator if empty.")
+    agent: Name = Field("", description="Agent that does the task; empty: the orchestrator.")
     model: Reference = Field("", description="For this run and its sub-agents.")
     priority: Priority = 0
     conversation_id: Word | None = Field(
-        None, description="Answer on this thread; its agent does it, so name no other."
+        None, description="Conversation to answer on, by its agent: name no other."
     )
     require_approval: bool = Field(default=False, description="Every tool call waits for a person.")
     deliver: Targets = Field(default_factory=list)
@@ -166,7 +171,7 @@ class RunIn(Body):
 
 
 class SteerIn(Body):
-    """Something that the run should know from its next model call on."""
+    """A text for the run, which its next model call reads."""
 
     text: Text
 

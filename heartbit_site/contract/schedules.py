@@ -1,4 +1,4 @@
-"""Schedules: what agents do by the clock, and what became of it."""
+"""Schedules of agents, and the outcomes of their occurrences."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ At = Annotated[Moment, AfterValidator(rules.moment)]
 
 
 class OccurrenceOut(View):
-    """A point in time at which something comes due, without jitter."""
+    """An occurrence of a schedule, without jitter."""
 
     at: Time
     text: str = Field(description="In its time zone: Mon 23 Nov 2026, 09:00 (Europe/Berlin).")
@@ -47,7 +47,7 @@ class RecurrenceOut(View):
         description="Description for people: At 09:00 on Monday (Europe/Berlin)."
     )
     upcoming: list[OccurrenceOut] = Field(
-        description="The next five; fewer, or none: no more come."
+        description="The next five occurrences; fewer at the end."
     )
 
 
@@ -60,8 +60,8 @@ class FiringOut(View):
     trigger: Literal["schedule", "manual", "backfill"] = Field(validation_alias="cause")
     status: FiringState = Field(
         description=(
-            "started: it has a run, see run_status; deferred: it starts when the run before it has "
-            "ended, or when it can: see note."
+            "started: it has a run, see run_status; deferred: it starts after the previous run, "
+            "or when an obstacle is gone: see note."
         )
     )
     note: str = Field(
@@ -69,9 +69,12 @@ class FiringOut(View):
         description="Reason why it was skipped or deferred, or why it or its run failed.",
     )
     run_id: Id | None
-    run_status: Status | None = Field(description="Null: it has no run, or that is archived.")
+    run_status: Status | None = Field(
+        description="Status of the run; null without a run, or if it is archived."
+    )
     delivery_status: DeliveryStatus | None = Field(
-        description="failed: at least one of its deliveries; null: nothing is delivered."
+        description="Status of the deliveries; failed if at least one failed; null if nothing is "
+        "delivered."
     )
     created_at: Time
 
@@ -83,19 +86,20 @@ class FiringsOut(Page):
 
 
 class ScheduleSummaryOut(RecurrenceOut):
-    """A schedule in a list; the whole of its task is in `GET /schedules/{schedule}`."""
+    """A schedule in a list; `GET /schedules/{schedule}` returns its whole task."""
 
     id: int = Field(
         validation_alias="pk",
-        description="Number of the schedule, which addresses take as well as its name.",
+        description="Number of the schedule, which paths accept as well as its name.",
     )
     name: str
     agent: str = Field(validation_alias=AliasPath("agent", "name"))
     agent_enabled: bool = Field(
-        validation_alias=AliasPath("agent", "enabled"), description="Slots of a stopped agent wait."
+        validation_alias=AliasPath("agent", "enabled"),
+        description="False while the agent is stopped: occurrences wait.",
     )
     task_type: TaskType
-    task: str = Field(description="First 500 characters, the last of them … if the task is longer.")
+    task: str = Field(description="The task; a longer one is cut to 500 characters, ending with ….")
     task_characters: int = Field(description="Length of the whole task.")
     tool: str
     kind: Kind
@@ -111,25 +115,25 @@ class ScheduleSummaryOut(RecurrenceOut):
     require_approval: bool
     enabled: bool
     conversation_id: Id | None = Field(
-        description="Conversation of its messages; null: none was sent yet.",
+        description="Conversation of its messages; null until the first message.",
     )
     next_at: Time | None = Field(description="Time of the next firing, with jitter; null: never.")
     last: FiringOut | None = Field(description="Outcome of the latest occurrence.")
     created_by: str
     created_by_run_id: Id | None = Field(
-        description="The run whose agent made it; null: a person did.",
+        description="Run whose agent created it; null for a person.",
     )
     created_at: Time
     updated_at: Time
 
 
 class ScheduleOut(ScheduleSummaryOut):
-    """A schedule, with what comes next and what became of its latest slot."""
+    """A schedule with its next occurrences and its latest outcome."""
 
     task: str
     arguments: dict[str, JsonValue]
     deliver: list[dict[str, JsonValue]] = Field(description="Recipients of each result.")
-    recipients: list[str] = Field(description="These recipients as text, a webhook by its name.")
+    recipients: list[str] = Field(description="The recipients as text, webhooks by name.")
 
 
 class SchedulesOut(Page):
@@ -139,13 +143,13 @@ class SchedulesOut(Page):
 
 
 class ScheduledRunOut(View):
-    """The run of a schedule that was started by request."""
+    """Run of a schedule, started by request."""
 
     run_id: Id
 
 
 class BackfilledOut(View):
-    """Count of past occurrences that are going to run."""
+    """Number of past occurrences that will run."""
 
     firings_created: int
 
@@ -156,9 +160,9 @@ class RecurrenceIn(RhythmSpec):
     needs_time: ClassVar[bool] = True
     at: At | None = Field(None, description="Once, then.")
     begins_at: At | None = Field(
-        None, description="Nothing comes due before; an interval counts from it. Null: now."
+        None, description="Start of the recurrence; an interval counts from it. Null: now."
     )
-    ends_at: At | None = Field(None, description="Nothing comes due after. Null: it never ends.")
+    ends_at: At | None = Field(None, description="End of the recurrence. Null: never.")
 
     @model_validator(mode="after")
     def _says_when(self) -> Self:
@@ -176,7 +180,7 @@ class ScheduleIn(RecurrenceIn, ScheduleSpec):
 
 @changes(null=False)
 class ScheduleChangeIn(ScheduleIn):
-    """Settings to change; a setting that is left out stays. `deliver` is given whole."""
+    """Settings to change; omitted settings are unchanged. `deliver` replaces the whole list."""
 
     needs_time: ClassVar[bool] = False
 

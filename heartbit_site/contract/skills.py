@@ -1,4 +1,4 @@
-"""Skills, which agents load when a task calls for them."""
+"""Skills, which agents load when a task needs them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SkillOut(View):
     name: str
     description: str = Field(validation_alias=AliasPath("current_version", "description"))
     shipped: bool = Field(
-        description="True: ships with Heartbit; a skill of that name replaces it."
+        description="True if it ships with Heartbit; a workspace's skill of that name replaces it."
     )
     version: int = Field(validation_alias=AliasPath("current_version", "number"))
     hash: str = Field(
@@ -31,7 +31,7 @@ class SkillOut(View):
     )
     allowed_tools: list[str] = Field(
         validation_alias=AliasPath("current_version", "allowed_tools"),
-        description="Tools that an agent with the skill has to have.",
+        description="Tools that an agent with the skill must have.",
     )
     file_count: int = Field(
         validation_alias=AliasPath("current_version", "file_count"),
@@ -39,9 +39,9 @@ class SkillOut(View):
     )
     size: int = Field(
         validation_alias=AliasPath("current_version", "size"),
-        description="Bytes of these files.",
+        description="Size of these files in bytes.",
     )
-    agents: list[str] = Field(description="Agents of the workspace that have it.")
+    agents: list[str] = Field(description="Agents of the workspace with the skill.")
     updated_at: Time
 
 
@@ -76,26 +76,27 @@ class SkillContentOut(View):
     """Content of a file of a skill."""
 
     path: str
-    encoding: Literal["utf-8", "base64"] = Field(description="base64: the file is no text.")
+    encoding: Literal["utf-8", "base64"] = Field(description="base64 for a file that is not text.")
     content: str
 
 
 class PublishedAgentOut(View):
-    """An agent that was published again, because it has the skill."""
+    """An agent that was republished because it has the skill."""
 
     agent: str
-    version: int | None = Field(description="Its current version; null: it was not published.")
-    problem: str = Field(description="Reason why it was not published; empty: it was.")
+    version: int | None = Field(description="Its current version; null if it was not published.")
+    problem: str = Field(description="Reason why it was not published; empty if it was.")
 
 
 class SavedSkillOut(SkillDetailOut):
     """A skill after a change."""
 
     published: list[PublishedAgentOut] = Field(
-        description="Agents that have it: their next runs use this version."
+        description="Agents with the skill, whose next runs use this version."
     )
     note: str = Field(
-        description="Sentence on keys of its front matter that are kept as metadata; empty: none."
+        description="Sentence about keys of the front matter that are kept as metadata; empty if "
+        "there are none."
     )
 
 

@@ -13,11 +13,11 @@ from heartbit_site.contract.runs import RunDetailOut
 
 
 class CredentialNeedOut(View):
-    """A credential that a tool asks for."""
+    """A credential that a tool requires."""
 
-    parameter: str = Field(description="Name of the need, as in a binding's `credentials`.")
+    parameter: str = Field(description="Name of the parameter, as in a binding's `credentials`.")
     kinds: list[str] = Field(description="Kinds of credentials that fit.")
-    optional: bool = Field(description="The tool also works without it.")
+    optional: bool = Field(description="True if the tool also works without it.")
 
 
 class ToolOut(View):
@@ -27,7 +27,7 @@ class ToolOut(View):
     description: str
     effect: str
     parameters: dict[str, Any] = Field(description="JSON Schema of its arguments.")
-    answered_by_person: bool = Field(description="Each call is answered by a person.")
+    answered_by_person: bool = Field(description="True if a person answers each call.")
     hash: str = Field(description="SHA-256 of the definition, which versions of agents pin.")
     source: str = Field(description="Module, package with version, or MCP server.")
     tags: list[str]
@@ -35,28 +35,29 @@ class ToolOut(View):
     labels: list[str] = Field(
         description="Flow of its data: `untrusted`, `private`, `outbound`, or none of them."
     )
-    timeout_seconds: Seconds | None = Field(description="Null: the server lacks the tool's code.")
+    timeout_seconds: Seconds | None = Field(description="Null if the server lacks the tool's code.")
 
 
 class ToolDetailOut(ToolOut):
-    """A tool, and how the workspace uses it."""
+    """A tool, and its use in the workspace."""
 
     origin: str = Field(description="Source of its registration: code, package, program or mcp.")
     disabled: str = Field(description="Name of who disabled it, with the reason; empty: enabled.")
-    agents: list[str] = Field(description="The agents that have it.")
-    calls: int = Field(description="Calls that ended, in the newest 1,000 runs.")
+    agents: list[str] = Field(description="Agents with the tool.")
+    calls: int = Field(description="Number of ended calls in the newest 1,000 runs.")
     failed: int = Field(
-        description="Calls among them with an error, a timeout or invalid arguments."
+        description="Number of these calls with an error, a timeout or invalid arguments."
     )
 
 
 class ToolTrialIn(Body):
     """A call of a tool, made by a person."""
 
-    agent: Name = Field(description="An agent that has the tool: its bindings and limits hold.")
+    agent: Name = Field(description="An agent with the tool, whose bindings and limits apply.")
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
     require_approval: bool = Field(
-        default=False, description="The call waits for an approval whatever the agent's setting."
+        default=False,
+        description="True: the call waits for an approval, whatever the agent's setting.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Turns of runs: what the model was sent, answered and called; and forks from a turn."""
+"""Turns of runs: request, answer and calls of the model; and forks from a turn."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ class TurnFiguresOut(View):
 
     model: str
     usage: TurnUsageOut
-    cost_usd: str | None = Field(description="Null: the price is unknown.")
+    cost_usd: str | None = Field(description="US dollars; null if the price is unknown.")
     duration_ms: int
     answered_at: Time
 
 
 class TurnRowOut(TurnFiguresOut):
-    """One turn in short."""
+    """Summary of one turn."""
 
     number: int
-    text: str = Field(description="First 500 characters, the last of them … if the text is longer.")
+    text: str = Field(description="The text; a longer one is cut to 500 characters, ending with ….")
     text_characters: int = Field(description="Length of the whole text.")
     tools: list[str] = Field(description="Names of the tools that the model called.")
-    complete: bool = Field(description="True if every call has its result.")
+    complete: bool = Field(description="True if every call has a result.")
 
 
 class TurnsOut(Page):
@@ -84,7 +84,7 @@ Message = Annotated[
 
 
 class OfferedToolOut(View):
-    """A tool as the model saw it."""
+    """A tool as offered to the model."""
 
     name: str
     description: str
@@ -96,7 +96,9 @@ class TurnRequestOut(View):
 
     system: str
     messages: list[Message]
-    omitted_messages: int = Field(description="Messages that the context strategy did not send.")
+    omitted_messages: int = Field(
+        description="Number of messages that the context strategy omitted."
+    )
     tools: list[OfferedToolOut]
     changed_tools: list[str] = Field(
         description="Tools of the request whose definition has changed or is gone."
@@ -120,11 +122,11 @@ class TurnDecisionOut(View):
     status: str
     by: str | None
     reason: str | None
-    arguments: str | None = Field(description="With status edited or answered: what ran.")
+    arguments: str | None = Field(description="Arguments that ran, with status edited or answered.")
 
 
 class TurnCallOut(View):
-    """A tool call of the turn, and what came of it."""
+    """A tool call of the turn and its outcome."""
 
     call_id: str
     tool: str
@@ -139,13 +141,13 @@ class TurnCallOut(View):
 
 
 class TurnOut(TurnFiguresOut):
-    """One turn with everything that is known of it."""
+    """One turn with all details."""
 
     run_id: str
     agent: str
     version: int
     number: int
-    turn_count: int = Field(description="Count of turns of the run.")
+    turn_count: int = Field(description="Number of turns of the run.")
     complete: bool
     request: TurnRequestOut
     answer: TurnAnswerOut
@@ -153,20 +155,22 @@ class TurnOut(TurnFiguresOut):
 
 
 class ForkIn(Body):
-    """Start of a fork, and its changes."""
+    """Start of a fork, and its edits."""
 
     turn: Annotated[int, Field(ge=0, le=100_000)] = Field(
-        description="The last turn that is kept; 0: the task alone."
+        description="The last turn to keep; 0: only the task."
     )
     message: Text = Field("", description="Text for the next model call.")
-    task: Text = Field("", description="Instead of the run's task.")
+    task: Text = Field("", description="Replacement of the run's task.")
     call_id: Annotated[str, Field(pattern=r"^(\d+\.\d+)?$", max_length=24)] = Field(
-        "", description="A call of the turn, such as 2.0; with arguments or result."
+        "", description="Call of the turn to edit, such as 2.0; requires arguments or result."
     )
     arguments: dict[str, JsonValue] | None = Field(
-        None, description="The call's arguments instead: all calls of the turn run again."
+        None, description="Replacement of the call's arguments: all calls of the turn run again."
     )
-    result: Text | None = Field(None, description="The call's result instead: nothing runs again.")
+    result: Text | None = Field(
+        None, description="Replacement of the call's result: nothing runs again."
+    )
     version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
         None, description="Another version of the same agent."
     )

@@ -1,4 +1,4 @@
-"""Usage: what the workspace has used, against what it may use."""
+"""Usage of the workspace against its limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fault of a request, as one sentence."""
+"""The error of a request, as one sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHOWN_CHARACTERS = 80
 def fault(problems: Sequence[Any]) -> str:
     """Return pydantic's errors about a request as one sentence about one of them.
 
-    An unknown field goes before a missing one: it is often that field, misspelt.
+    An unknown field precedes a missing one: it is often the same field, misspelt.
     """
     unknown = [one for one in problems if one["type"] == "extra_forbidden"]
     return sentence((unknown or problems)[0])
@@ -23,7 +23,7 @@ def fault(problems: Sequence[Any]) -> str:
 def sentence(problem: Any) -> str:
     """Return one of pydantic's errors for a person: the field, and the expected value.
 
-    What was sent is untrusted, so names are cut; values are never repeated.
+    Names are untrusted, so they are cut; values are never repeated.
     """
     # ("body", "start", "task"): the place, the view's parameter, then the field.
     location = [str(step) for step in problem["loc"]]

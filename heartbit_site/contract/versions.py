@@ -1,4 +1,4 @@
-"""Versions of agents: list, look, compare, roll back."""
+"""Versions of agents: list, get, compare, roll back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class VersionOut(View):
     hash: str
     created_at: Time
     current: bool
-    runs: int = Field(description="Count of runs that are pinned to it.")
+    runs: int = Field(description="Number of runs that are pinned to it.")
 
 
 class VersionsOut(Page):
@@ -49,9 +49,11 @@ class RolledBackOut(View):
     """The agent after a rollback."""
 
     agent: str
-    version: int = Field(description="The current one now.")
+    version: int = Field(description="The new current version.")
     requested_version: int = Field(validation_alias="wanted")
-    differs: str = Field(description="Differences from the requested version; empty: none.")
+    differs: str = Field(
+        description="Differences from the requested version; empty if there are none."
+    )
 
 
 class RollbackIn(Body):
@@ -60,7 +62,8 @@ class RollbackIn(Body):
     force: bool = Field(
         default=False,
         description=(
-            "Roll back even if tools, team or skills changed: with today's, as a new version."
+            "Roll back even if tools, team or skills have changed, using the current ones in a "
+            "new version."
         ),
     )
 

@@ -1,4 +1,4 @@
-"""Waits of runs that a person answers, beside the calls of ``contract.approvals``."""
+"""Waits of runs that a person answers, other than the calls of ``contract.approvals``."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ class WaitOut(View):
     agent: str = Field(validation_alias=AliasPath("run", "agent"))
     key: str = Field(description="Name of the wait within its run.")
     kind: str = Field(description="The kind of wait.")
-    label: str = Field(description="A noun phrase for the kind.")
-    waits_for: str = Field(description="Continues: the run waits for.")
-    command: str = Field(description="Arguments of heartbit that answer the wait at a terminal.")
-    call_id: str = Field(description="The tool call; empty: none waits.")
-    tool: str = Field(description="The tool of that call; empty: none waits.")
-    arguments: str = Field(description="The call's arguments as JSON; the beginning of long ones.")
+    label: str = Field(description="Label of the kind.")
+    waits_for: str = Field(description="Completes the phrase: the run waits for.")
+    command: str = Field(description="Arguments of the `heartbit` command that answers the wait.")
+    call_id: str = Field(description="The tool call; empty if none waits.")
+    tool: str = Field(description="The tool of that call; empty if none waits.")
+    arguments: str = Field(description="The call's arguments as JSON, cut if they are long.")
     task: str = Field(description="Task of the run: the first 500 characters.")
     waiting_since: Time = Field(validation_alias="created_at")
-    expires_at: Time | None = Field(description="Time at which the wait expires without an answer.")
-    question: str = Field(description="The question of the call's tool; empty: it asked none.")
-    is_declinable: bool = Field(description="True if the answer null declines.")
+    expires_at: Time | None = Field(description="Time at which the unanswered wait expires.")
+    question: str = Field(description="The question of the call's tool; empty if it asked none.")
+    is_declinable: bool = Field(
+        description="True if the wait can be declined with the answer null."
+    )
     answer_schema: dict[str, JsonValue] = Field(description="The JSON Schema of the answer.")
 
 
@@ -40,7 +42,7 @@ class WaitsOut(Page):
 class AnswerIn(Body):
     """An answer to a wait."""
 
-    answer: JsonValue = Field(description="Fits the schema that GET /waits shows.")
+    answer: JsonValue = Field(description="Value that fits the schema of GET /waits.")
 
 
 class AnsweredWaitOut(View):

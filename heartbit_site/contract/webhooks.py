@@ -11,7 +11,7 @@ from heartbit_site.contract.deliveries import AttemptedOut
 from heartbit_site.contract.model import Body, Page, Word, changes
 from heartbit_site.contract.operation import MANAGE, Operation
 
-SECRET = Field(description="whsec_...; shown only this once.")
+SECRET = Field(description="Secret, whsec_...; returned only once.")
 #: As ``agents.delivery.webhooks.EVENTS`` has them.
 EventName = Literal[
     "run.succeeded",
@@ -26,18 +26,24 @@ EventName = Literal[
 
 def _titled(name: str) -> str:
     if not name.strip():
-        raise ValueError("say what it is for")
+        raise ValueError("name its purpose")
     return name.strip()
 
 
 WebhookName = Annotated[Word, Field(min_length=1, max_length=100), AfterValidator(_titled)]
 Address = Annotated[
     str,
-    Field(max_length=500, description="http or https; private hosts only if the operator lets."),
+    Field(
+        max_length=500,
+        description="URL, http or https; private hosts only if an operator allows them.",
+    ),
 ]
 Events = Annotated[
     list[EventName],
-    Field(max_length=20, description="Empty: only results that are delivered to it are sent."),
+    Field(
+        max_length=20,
+        description="Types of events to send; empty: only results that are delivered to it.",
+    ),
 ]
 
 
@@ -51,11 +57,11 @@ class EndpointOut(View):
     created_by: str | None = Field(
         None,
         validation_alias=AliasPath("created_by", "username"),
-        description="Null: a key that a command made.",
+        description="Null for a key that a command created.",
     )
     created_at: Time
     previous_secret_expires_at: Time | None = Field(
-        description="Until then both secrets are valid."
+        description="Time until which the previous secret is valid as well."
     )
 
 
@@ -64,12 +70,12 @@ class WebhookOut(EndpointOut):
 
     events: list[str]
     disabled_reason: str = Field(
-        description="Reason why Heartbit disabled it; empty: it did not.",
+        description="Reason why Heartbit disabled it; empty if it did not.",
     )
 
 
 class NewWebhookOut(WebhookOut):
-    """A webhook whose secret was made just now."""
+    """A webhook with its new secret."""
 
     secret: str = SECRET
 
@@ -81,17 +87,17 @@ class WebhooksOut(Page):
 
 
 class DeliverySummaryOut(AttemptedOut):
-    """A message in a list; what is posted is in `.../deliveries/{delivery_id}`."""
+    """A message in a list; `.../deliveries/{delivery_id}` returns its body."""
 
     event: str
-    run_id: Id | None = Field(description="Null: it is about no run: a ping, or a quota.")
+    run_id: Id | None = Field(description="Run of the event; null for a ping or a quota.")
     response_code: int | None = Field(
-        description="Status of the last attempt's response; null: no response."
+        description="Status of the last response; null if there was none."
     )
 
 
 class DeliveryOut(DeliverySummaryOut):
-    """One message, and how far it has got."""
+    """A message and its delivery status."""
 
     payload: dict[str, JsonValue] = Field(description="Body of the message.")
 

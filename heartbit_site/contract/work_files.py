@@ -10,7 +10,7 @@ from heartbit_site.contract.operation import READ_RUNS, Operation
 
 
 class WorkFileOut(View):
-    """A file, without its content."""
+    """A file of a run's folder, without its content."""
 
     path: str = Field(description="Path in the folder.")
     size: int = Field(description="Bytes.")
@@ -18,7 +18,7 @@ class WorkFileOut(View):
 
 
 class WorkFilesOut(Page):
-    """Files of the folder that a tree of runs works in, by path, as they are now."""
+    """Current files of the folder of a run's tree, by path."""
 
     files: list[WorkFileOut]
 

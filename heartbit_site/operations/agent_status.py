@@ -1,4 +1,4 @@
-"""Activity of agents; start, stop and restart."""
+"""Activity of agents, and how they are started, stopped and restarted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from heartbit_site.operations.paging import page
 def list_agent_statuses(
     access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> AgentStatusesOut:
-    """Return what every agent is doing, by name; also of one that is not published yet."""
+    """Return the activity of every agent, by name, unpublished ones included."""
     agents = Agent.objects.filter(workspace=access.workspace, origin="")
     rows, following = page(agents, "name", cursor, limit)
     found = statuses(access.workspace, names=[row.name for row in rows])
@@ -32,12 +32,12 @@ def show_agent_status(access: Access, name: Name) -> AgentStatusOut:
 
 
 def start_agent(access: Access, name: Name) -> AgentStatusOut:
-    """Let the agent take runs again; its runs resume."""
+    """Start the agent: it accepts runs again, and its runs resume."""
     return _switch(access, name, "start")
 
 
 def stop_agent(access: Access, name: Name) -> AgentStatusOut:
-    """Stop the agent: it takes no runs, and running ones are requeued; nothing is lost."""
+    """Stop the agent: it accepts no runs, and running ones are requeued; nothing is lost."""
     return _switch(access, name, "stop")
 
 

@@ -1,4 +1,4 @@
-"""Agents: what they are, what they are doing, and what they have done."""
+"""Agents: definition, activity and figures."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def list_agents(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) 
 def create_agent(
     access: Access, body: AgentIn, idempotency_key: Word | None = None
 ) -> Answered[AgentDetailOut]:
-    """Make an agent and publish it. 200 instead of 201 when the idempotency key has made it.
+    """Create and publish an agent. 200 instead of 201 if the idempotency key was used before.
 
-    The same key with the same name makes one agent, however often it is sent.
+    The same key with the same name creates one agent, however often it is sent.
     """
     written = saving.create_agent(
         access.workspace, body, by=actor_of(access), key=idempotency_key or None
@@ -50,14 +50,14 @@ def create_agent(
 
 
 def show_agent(access: Access, name: Name) -> AgentDetailOut:
-    """Return an agent, what it is doing, and everything that may be edited."""
+    """Return an agent with its activity and its editable settings."""
     return _find(access.workspace, name)
 
 
 def change_agent(access: Access, name: Name, body: AgentChangeIn) -> AgentDetailOut:
-    """Change what is given, and publish it: runs from now on use it.
+    """Change the given settings and publish the agent: new runs use them.
 
-    `version` says which version you know: 409 when another one is current by now.
+    `version` is the version that you have read: 409 if it is no longer the current one.
     """
     given = body.model_fields_set - {"version"}
     written = saving.change_agent(
@@ -67,7 +67,7 @@ def change_agent(access: Access, name: Name, body: AgentChangeIn) -> AgentDetail
 
 
 def _published(workspace: Workspace) -> QuerySet[Agent]:
-    """Return the agents that people edit, stopped ones too, that can have runs."""
+    """Return the editable agents that can have runs, stopped ones included."""
     return Agent.objects.filter(workspace=workspace, origin="", current_version__isnull=False)
 
 

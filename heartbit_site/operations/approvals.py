@@ -1,4 +1,4 @@
-"""Tool calls that people are asked about: approvals, calls of unknown outcome, dry runs."""
+"""Tool calls that people decide: approvals, uncertain calls, dry runs."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def list_approvals(
 def list_uncertain_calls(
     access: Access, *, run: OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
 ) -> UncertainCallsOut:
-    """Return the tool calls of unknown outcome that wait for a person, the oldest first."""
+    """Return the uncertain tool calls, the oldest first."""
     rows = asked_about(access.workspace).filter(of_run(access.workspace, run))
     return list_page(
         UncertainCallsOut, rows, "pk", cursor, limit, lambda row: doubt_view(to_uncertain_call(row))
@@ -119,7 +119,7 @@ def get_question(
 
 
 def decide(access: Access, run_id: Word, call_id: Word, body: DecisionIn) -> DecidedOut:
-    """Approve, edit or deny a call. One decision wins; 409 says who was quicker."""
+    """Approve, edit, answer or deny a call; 409 if it is already decided."""
     call = find_call(access.workspace, run_id, call_id)
     by = decider(access)
     verdict = VERDICTS[body.verdict]
@@ -140,7 +140,7 @@ def decide(access: Access, run_id: Word, call_id: Word, body: DecisionIn) -> Dec
 
 
 def resolve_call(access: Access, run_id: Word, call_id: Word, body: OutcomeIn) -> ResolvedOut:
-    """Say what became of a call in doubt. One word wins; 409 says who was quicker."""
+    """Resolve an uncertain call; 409 if it is already resolved."""
     call = find_call(access.workspace, run_id, call_id)
     by = decider(access)
     outcome = RESOLUTIONS[body.outcome]
@@ -151,9 +151,9 @@ def resolve_call(access: Access, run_id: Word, call_id: Word, body: OutcomeIn) -
 def dry_run(
     access: Access, run_id: Word, call_id: Word, body: DryRunIn
 ) -> PendingAnswer[DryRunOut]:
-    """Run a waiting call of a transactional tool, and undo it: the rows that it would change.
+    """Return the rows that a call of a transactional tool would change: it is run and rolled back.
 
-    409: it does not wait any more, took too long, or met others that work on the same.
+    409 if the call no longer waits, took too long, or conflicted with other writes.
     """
     arguments = None if body.arguments is None else json.dumps(body.arguments)
 
@@ -165,7 +165,7 @@ def dry_run(
 
 
 def doubt_view(found: UncertainCall) -> UncertainCallOut:
-    """Return the view of a call of unknown outcome."""
+    """Return the view of an uncertain call."""
     call = found.call
     arguments = in_tool_order(call, found.arguments)
     return UncertainCallOut.of(
@@ -229,7 +229,7 @@ def _escalated(wait: Wait | None, group: str) -> EscalatedOut | None:
 
 
 def _asked(call: ToolCall, since: datetime | None) -> dict[str, Any]:
-    """Return what every call that a person is asked about has beside its row."""
+    """Return the fields of a waiting call's view that are not in its row."""
     task = call.run.task
     return {
         "tool": shown_tool(call),
@@ -240,7 +240,7 @@ def _asked(call: ToolCall, since: datetime | None) -> dict[str, Any]:
 
 
 def of_run(workspace: Workspace, run_id: str | None) -> Q:
-    """Return the condition for what belongs to a run or its sub-agents; without a run: all does.
+    """Return the condition for rows of a run or its sub-agents; without a run: for all rows.
 
     Raises:
         RunNotFoundError: There is no such run.
@@ -262,7 +262,7 @@ def decider(access: Access) -> Actor:
 
 
 def _missing(call: ToolCall) -> int:
-    """Return how many more people have to approve a call after a decision about it."""
+    """Return the number of approvals that a call still requires after a decision."""
     key = approval_of(call)
     if Decision.objects.filter(run=call.run, wait_key=key).exists():
         return 0

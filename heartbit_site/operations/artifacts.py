@@ -1,4 +1,4 @@
-"""Artifacts: what runs produced."""
+"""Artifacts: output of runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit: who changed and decided what in the workspace."""
+"""The audit: changes and decisions in the workspace."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from heartbit_site.contract.audit import ChainOut, ChainsOut, EntriesOut, Verifi
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Moment, Word
 from heartbit_site.operations.paging import list_page
 
-Action = Annotated[Word | None, Field(description="A verb, or its beginning: member, member.add.")]
-Whole = Annotated[Word | None, Field(description="Exactly this one.")]
+Action = Annotated[
+    Word | None, Field(description="An action, or its first word: member, member.add.")
+]
+Whole = Annotated[Word | None, Field(description="Filter by the exact value.")]
 At = Annotated[Moment | None, Field(description="ISO 8601 with a time zone.")]
 
 
@@ -43,7 +45,7 @@ def list_audit_entries(
 
 
 def verify_audit(access: Access) -> VerifiedOut:
-    """Verify that no entry of the workspace's audit was changed, moved or taken out."""
+    """Verify that no entry of the workspace's audit was changed, moved or removed."""
     broken = audit.verify(access.workspace)
     heads = audit.chain_heads(access.workspace)
     head = heads[0] if heads else audit.ChainHead(access.workspace.pk, 0, "")
@@ -51,10 +53,10 @@ def verify_audit(access: Access) -> VerifiedOut:
 
 
 def verify_all_audits(access: Access) -> ChainsOut:
-    """Return the head of each audit chain, and the entry from which a chain is broken.
+    """Return the head of each audit chain, and its first broken entry.
 
-    Entries that were cut off at the end leave a chain that holds: keep the numbers and hashes
-    elsewhere, and compare.
+    Entries removed at the end leave a valid chain: keep the numbers and hashes elsewhere, and
+    compare.
     """
     broken = {found.workspace_id: found for found in audit.verify()}
     slugs = dict(Workspace.objects.values_list("pk", "slug"))

@@ -24,25 +24,25 @@ Key = Annotated[Word, Field(description="Key of the entry.")]
 
 
 class BlackboardEntryNotFoundError(NotFoundError):
-    """The tree shares nothing under that key."""
+    """The tree has no blackboard entry with that key."""
 
 
 def list_blackboard(
     access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> BlackboardOut:
-    """Return the entries that the tree of a run shares, by key; any run names its tree.
+    """Return the blackboard entries of a run's tree, by key; any run of the tree may be named.
 
-    Of a long value a row has the beginning: `GET /runs/{run_id}/blackboard/entry` has all of it.
+    Long values are cut: `GET /runs/{run_id}/blackboard/entry` returns the whole value.
     """
     shared = blackboard(find_run(access.workspace, run_id).root_id)
     return list_page(BlackboardOut, shared, "key", cursor, limit, _row)
 
 
 def show_blackboard_entry(access: Access, run_id: Word, *, key: Key) -> BlackboardEntryOut:
-    """Return one entry with the whole of its value."""
+    """Return one entry with its whole value."""
     run = find_run(access.workspace, run_id)
     missing = BlackboardEntryNotFoundError(
-        f"The tree of run {run.pk} shares nothing under the key {key!r}.",
+        f"The tree of run {run.pk} has no blackboard entry {key!r}.",
         remedy=Remedy("blackboard.list_blackboard", "lists the keys", {"run_id": str(run.pk)}),
     )
     found = find_row(blackboard(run.root_id).filter(key=key), missing)

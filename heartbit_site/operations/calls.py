@@ -1,4 +1,4 @@
-"""Tool calls of runs, with what became of them and what people decided."""
+"""Tool calls of runs, with their outcomes and people's decisions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CallNotFoundError(NotFoundError):
 def list_calls(
     access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> CallsOut:
-    """Return every call of a run, the oldest first; with its sub-agents' if it has no parent."""
+    """Return the calls of a run, the oldest first; those of a root run include its sub-agents'."""
     run = find_run(access.workspace, run_id)
     rows: QuerySet[Any] = (
         ToolCall.objects.filter(run__root_id=run.pk)
@@ -52,7 +52,7 @@ def list_calls(
 
 
 def show_call(access: Access, run_id: Word, call_id: Word) -> CallOut:
-    """Return a call with the whole of what the model wrote and got."""
+    """Return a call with its whole arguments and result."""
     call = find_call(access.workspace, run_id, call_id)
     decided = _decisions([call])[call.run_id, call.call_id]
     texts = texts_of_run(access, call.run)
@@ -67,13 +67,13 @@ def find_call(workspace: Workspace, run_id: str, call_id: str) -> ToolCall:
 
     Raises:
         RunNotFoundError: There is no such run.
-        CallNotFoundError: It has no such call.
+        CallNotFoundError: The run has no such call.
     """
     run = find_run(workspace, run_id)
     calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
     missing = CallNotFoundError(
         f"Run {run.pk} has no tool call {call_id[:24]}.",
-        remedy=Remedy("approvals.list_approvals", "lists what waits"),
+        remedy=Remedy("approvals.list_approvals", "lists the waiting calls"),
     )
     return find_row(calls.filter(run=run, call_id=call_id), missing)
 

@@ -1,4 +1,4 @@
-"""Channels: ways in for messages, and what came in by them."""
+"""Channels: endpoints for inbound messages, and the messages received."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def list_channels(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
 
 
 def create_channel(access: Access, body: ChannelIn) -> NewChannelOut:
-    """Create a channel. Its secret is in this answer and nowhere else."""
+    """Create a channel. Its secret is only in this response."""
     columns, password = _columns(body)
     row = Channel(workspace=access.workspace, created_by_id=access.user_id, **columns)
     secret = save_channel(row, password=password, by=actor_of(access))
@@ -48,7 +48,7 @@ def create_channel(access: Access, body: ChannelIn) -> NewChannelOut:
 
 
 def change_channel(access: Access, channel_id: Word, body: ChannelChangeIn) -> ChannelOut:
-    """Another mailbox is read from now on: what is in it already is not answered."""
+    """Change the given settings. Of a new mailbox, only mails that arrive from now on are read."""
     row = _find(access.workspace, channel_id)
     columns, password = _columns(body)
     for name, value in columns.items():
@@ -64,7 +64,7 @@ def remove_channel(access: Access, channel_id: Word) -> None:
 
 
 def rotate_channel_secret(access: Access, channel_id: Word) -> NewChannelOut:
-    """Replace the secret, shown only here; the previous one stays valid for 24 hours."""
+    """Replace the secret, returned only here; the previous one is valid for 24 hours more."""
     row = _find(access.workspace, channel_id)
     [view] = _views(NewChannelOut, [row], secret=rotate(row, by=actor_of(access)))
     return view
@@ -86,7 +86,7 @@ def _views(view: type[V], rows: Sequence[Channel], **more: str | None) -> list[V
 def _find(workspace: Workspace, channel_id: str) -> Channel:
     rows = Channel.objects.filter(workspace=workspace, pk=row_id(channel_id))
     missing = ChannelNotFoundError(
-        "There is no such channel here.", remedy=Remedy("channels.list_channels")
+        "The workspace has no such channel.", remedy=Remedy("channels.list_channels")
     )
     return find_row(rows.select_related("created_by", "workspace"), missing)
 

@@ -1,4 +1,4 @@
-"""Conversations: threads with an agent, and what was said on them."""
+"""Conversations: threads with an agent, and their messages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FewMessages = Annotated[int, Field(ge=1, le=100)]
 
 
 class ConversationLiveError(ConflictError):
-    """An agent still works on the conversation."""
+    """A run of the conversation is active."""
 
 
 def create_conversation(access: Access, body: ConversationIn) -> ConversationOut:
@@ -59,7 +59,7 @@ def create_conversation(access: Access, body: ConversationIn) -> ConversationOut
 def list_conversations(
     access: Access, *, agent: WithAgent = None, cursor: Cursor = None, limit: Limit = 30
 ) -> ConversationPageOut:
-    """Return the workspace's conversations, the last used first."""
+    """Return the workspace's conversations, the most recently used first."""
     # Those that came with a configuration file are its command's: their agents are not people's.
     rows = Conversation.objects.filter(workspace=access.workspace, origin="")
     if agent:
@@ -86,7 +86,7 @@ def show_conversation(
 def change_conversation(
     access: Access, conversation_id: Word, body: ConversationChangeIn
 ) -> ConversationOut:
-    """Give it another title, or another policy for second messages."""
+    """Change the title, or the policy for a message while a run is active."""
     found = find_conversation(access.workspace, conversation_id)
     columns = {"title": body.title, "busy_policy": body.busy_policy}
     changes = {name: value for name, value in columns.items() if value is not None}
@@ -98,13 +98,13 @@ def change_conversation(
 
 @transaction.atomic
 def delete_conversation(access: Access, conversation_id: Word) -> None:
-    """Delete a conversation; its runs stay, with their cost. 409 as long as one is live."""
+    """Delete a conversation; its runs and their cost are kept. 409 while one of them is active."""
     found = find_conversation(access.workspace, conversation_id, lock=True)
     live = Run.objects.filter(conversation=found, finished_at__isnull=True)
     run_id = live.order_by("created_at").values_list("pk", flat=True).first()
     if run_id is not None:
         raise ConversationLiveError(
-            f"Run {run_id} still works on the conversation: wait for its end, or cancel it."
+            f"Run {run_id} of the conversation is active: wait for its end, or cancel it."
         )
     label = found.title or f"with {found.agent}"
     found.delete()
@@ -121,7 +121,7 @@ def delete_conversation(access: Access, conversation_id: Word) -> None:
 def post_message(
     access: Access, conversation_id: Word, body: MessageIn, *, idempotency_key: Word | None = None
 ) -> PostedOut:
-    """Give the agent a message; 409 when the last one is worked on and the policy is to refuse."""
+    """Send the agent a message; 409 if a run is active and the policy is `reject`."""
     policy = body.busy_policy
     request = RunRequest(
         access.workspace,

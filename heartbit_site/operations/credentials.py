@@ -1,4 +1,4 @@
-"""Credentials that tools use: the workspace's, and one's own."""
+"""Credentials that tools use: the workspace's, and the caller's own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tools.models import Credential
 def list_credential_types(
     access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> CredentialTypesOut:
-    """Return the types of credentials that people enter, by kind, with the fields that each has."""
+    """Return the types of credentials that people can enter, by kind, with their fields."""
     known = entered_types()
     found, following = page_of(known, str, cursor, limit)
     types = [
@@ -47,14 +47,16 @@ def list_credential_types(
 def list_credentials(
     access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> CredentialsOut:
-    """Return the workspace's credentials and one's own, the newest first, without secrets."""
+    """Return the workspace's credentials and the caller's own, newest first, without secrets."""
     return list_page(CredentialsOut, _visible(access), "-pk", cursor, limit)
 
 
 def create_credential(access: Access, body: CredentialIn) -> CredentialOut:
-    """Add a credential; one for all runs of the workspace takes the right to manage it."""
+    """Add a credential; one for all runs of the workspace requires the right to manage it."""
     if body.personal and access.user_id is None:
-        raise ForbiddenError("A personal credential belongs to a person, and this key to none.")
+        raise ForbiddenError(
+            "A personal credential needs a person, and this API key belongs to none."
+        )
     row = Credential(
         workspace=access.workspace,
         user_id=access.user_id if body.personal else None,
@@ -70,7 +72,7 @@ def create_credential(access: Access, body: CredentialIn) -> CredentialOut:
 def change_credential(
     access: Access, credential_id: Word, body: CredentialChangeIn
 ) -> CredentialOut:
-    """Change the given settings. A secret that is empty or left out stays."""
+    """Change the given settings. An empty or omitted secret is unchanged."""
     row = _changeable(access, credential_id)
     for name, value in body.model_dump(exclude_none=True, exclude={"fields"}).items():
         setattr(row, name, value)
@@ -84,7 +86,7 @@ def remove_credential(access: Access, credential_id: Word) -> None:
 
 
 def check_credential(access: Access, credential_id: Word) -> CredentialOut:
-    """Log in with a credential, or ask its server, and keep the result."""
+    """Check a credential against its server, and store the result."""
     row = _changeable(access, credential_id)
     check(row)
     return CredentialOut.of(row)
@@ -98,7 +100,7 @@ def _visible(access: Access) -> QuerySet[Credential]:
 def _changeable(access: Access, credential_id: str) -> Credential:
     rows = _visible(access).filter(pk=row_id(credential_id)).select_related("user", "workspace")
     missing = CredentialNotFoundError(
-        "There is no such credential here.", remedy=Remedy("credentials.list_credentials")
+        "The workspace has no such credential.", remedy=Remedy("credentials.list_credentials")
     )
     row = find_row(rows, missing)
     _check_right(access, row)
@@ -109,7 +111,7 @@ def _check_right(access: Access, row: Credential) -> None:
     (scope,) = MANAGE.scopes
     if row.user_id is None and not access.allows(scope):
         raise ForbiddenError(
-            "A credential for all runs of the workspace takes the right to manage it; add a "
+            "A credential for all runs of the workspace requires the right to manage it; add a "
             "personal one instead.",
             scope,
         )

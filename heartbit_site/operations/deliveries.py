@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 OfRun = Annotated[
-    Word | None, Field(description="A run's id, or how it begins (at least 8 characters).")
+    Word | None, Field(description="A run's id, or the beginning of it (at least 8 characters).")
 ]
 
 
@@ -34,7 +34,7 @@ def list_deliveries(
     run: OfRun = None,
     status: Status | None = None,
 ) -> ResultDeliveriesOut:
-    """Return deliveries of results, the newest first; those of archived runs for 30 days."""
+    """Return deliveries of results, newest first; those of archived runs are kept for 30 days."""
     rows = with_webhook_names(Delivery.objects.filter(workspace=access.workspace))
     if run is not None:
         rows = rows.filter(run_id__range=_span(run))
@@ -44,15 +44,16 @@ def list_deliveries(
 
 
 def redeliver_result(access: Access, delivery: Word) -> ResultDeliveryOut:
-    """Deliver a result again under its id; 409 while it is on its way, or its webhook is disabled.
+    """Deliver a result again under its id; 409 while it is pending, or its webhook is disabled.
 
-    A mail that some addresses got already goes to the others; one that arrived goes to all.
+    A mail that only some addresses received is sent to the others; one that all received is sent to
+    all.
     """
     rows = with_webhook_names(
         Delivery.objects.filter(workspace=access.workspace, pk=row_id(delivery))
     )
     missing = DeliveryNotFoundError(
-        "There is no such delivery here.", remedy=Remedy("deliveries.list_deliveries")
+        "The workspace has no such delivery.", remedy=Remedy("deliveries.list_deliveries")
     )
     row = find_row(rows.select_related("workspace"), missing)
     redeliver(row, by=actor_of(access))
@@ -67,7 +68,7 @@ def _span(run: str) -> tuple[UUID, UUID]:
     span = id_range(run)
     if span is None:
         raise RunNotFoundError(
-            "No run's id begins so; it has at least 8 hexadecimal digits.",
+            "No run id begins like this: give at least 8 hexadecimal digits.",
             remedy=Remedy("runs.list_runs", "shows them"),
         )
     return span

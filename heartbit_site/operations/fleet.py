@@ -22,12 +22,12 @@ def show_fleet(access: Access) -> FleetOut:
 
 
 def stop_worker(access: Access, worker_id: WorkerId) -> WorkerActionOut:
-    """Ask a worker to requeue its runs and leave; GET /fleet shows it until then."""
+    """Ask a worker to requeue its runs and stop; GET /fleet shows it until then."""
     request_worker_action(worker_id, "stop", by=actor_of(access))
     return WorkerActionOut(id=worker_id, requested_action="stop")
 
 
 def restart_worker(access: Access, worker_id: WorkerId) -> WorkerActionOut:
-    """Ask a worker to requeue its runs and start again: with its name and another id."""
+    """Ask a worker to requeue its runs and start again, under its name and a new id."""
     request_worker_action(worker_id, "restart", by=actor_of(access))
     return WorkerActionOut(id=worker_id, requested_action="restart")

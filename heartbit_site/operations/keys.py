@@ -1,4 +1,4 @@
-"""Keys: what programs are let in with."""
+"""API keys of programs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from heartbit_site.operations.paging import find_row, list_page
 
 
 class KeyNotFoundError(NotFoundError):
-    """No key of the workspace begins like this."""
+    """The workspace has no key with this prefix."""
 
 
 def list_keys(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> KeysOut:
-    """Return the workspace's keys, the newest first, revoked ones too; secrets are not stored."""
+    """Return the workspace's keys, newest first, revoked ones included; secrets are not stored."""
     rows = ApiKey.objects.filter(workspace=access.workspace).select_related("user")
     return list_page(KeysOut, rows, "-pk", cursor, limit)
 
@@ -49,7 +49,9 @@ def revoke_key(access: Access, prefix: Word) -> KeyOut:
     # Of a whole key only the public part is looked at, and nothing of it is repeated.
     public = prefix.strip().removeprefix("hb_").partition("_")[0]
     rows = ApiKey.objects.select_related("user")
-    missing = KeyNotFoundError("No API key begins like this.", remedy=Remedy("keys.list_keys"))
+    missing = KeyNotFoundError(
+        "The workspace has no API key with this prefix.", remedy=Remedy("keys.list_keys")
+    )
     row = find_row(rows.filter(workspace=access.workspace, prefix=public), missing)
     revoke_api_keys([row.pk], by=actor_of(access))
     row.refresh_from_db(fields=["revoked_at"])

@@ -54,8 +54,8 @@ def list_knowledge_bases(
 def save_knowledge_base(access: Access, body: KnowledgeBaseIn) -> KnowledgeBaseOut:
     """Create the knowledge base of this name, or change its description.
 
-    With a folder of the drive, a worker takes up its files as documents, and looks for new, changed
-    and deleted ones each hour.
+    With a folder of the drive, a worker imports its files as documents, and checks for new, changed
+    and deleted files each hour.
     """
     with transaction.atomic():
         row, _ = saving_base.save_base(
@@ -72,13 +72,13 @@ def show_knowledge_base(access: Access, base: Name) -> KnowledgeBaseOut:
 
 
 def refresh_knowledge_base(access: Access, base: Name) -> KnowledgeBaseOut:
-    """Ask a worker to take up new, changed and deleted files of the base's folder now."""
+    """Ask a worker to import the new, changed and deleted files of the base's folder now."""
     following.request_folder(_find_base(access, base))
     return show_knowledge_base(access, base)
 
 
 def remove_knowledge_base(access: Access, base: Name) -> None:
-    """Delete a knowledge base with its documents, passages and vectors, for good.
+    """Permanently delete a knowledge base with its documents, passages and vectors.
 
     Journals of runs keep what the runs have read.
     """
@@ -94,10 +94,10 @@ def list_documents(
 
 
 def save_document(access: Access, base: Name, body: DocumentIn) -> SavedDocumentOut:
-    """Add a document, or replace the content of the document of this name; a worker reads it then.
+    """Add a document, or replace the content of the document of this name, for a worker to read.
 
-    At most 10 MB of text, Markdown, HTML, PDF or DOCX. The same content again changes nothing,
-    except that a document that could not be read is read again. A body has at most 14 MB here.
+    At most 10 MB of text, Markdown, HTML, PDF or DOCX. Repeating the same content changes nothing,
+    except that an unreadable document is read again. A body may have up to 14 MB here.
     """
     row, outcome = saving_document.save_document(
         _find_base(access, base),
@@ -116,7 +116,7 @@ def show_document(access: Access, base: Name, document_id: Word) -> DocumentOut:
 
 
 def remove_document(access: Access, base: Name, document_id: Word) -> None:
-    """Delete a document with its passages and vectors, for good.
+    """Permanently delete a document with its passages and vectors.
 
     Journals of runs keep what the runs have read.
     """
@@ -127,11 +127,11 @@ def remove_document(access: Access, base: Name, document_id: Word) -> None:
 def search_knowledge(
     access: Access,
     *,
-    query: Annotated[Word, Field(min_length=1, description="A question, or words to look for.")],
-    base: Annotated[Name, Field(description="Only this knowledge base's; empty: all.")] = "",
+    query: Annotated[Word, Field(min_length=1, description="A question, or words to search for.")],
+    base: Annotated[Name, Field(description="Filter by knowledge base; empty: all.")] = "",
     limit: Limit = 10,
 ) -> PassageHitsOut:
-    """Return the passages that fit best, with citations; agents find the same."""
+    """Return the best matching passages, with citations, as agents find them."""
     bases = _bases(access)
     if base:
         bases = bases.filter(pk=_find_base(access, base).pk)
@@ -145,8 +145,8 @@ def show_passage(access: Access, passage_id: Word) -> PassageDetailOut:
     rows = Passage.objects.defer("search").select_related("document", "base__workspace")
     rows = rows.filter(base__workspace=access.workspace)
     missing = PassageNotFoundError(
-        "There is no such passage here: its document was deleted, or has another content now.",
-        remedy=Remedy("knowledge.search_knowledge", "searches the present ones"),
+        "The workspace has no such passage: its document was deleted or replaced.",
+        remedy=Remedy("knowledge.search_knowledge", "searches the current passages"),
     )
     row = find_row(rows.filter(pk=row_id(passage_id)), missing)
     beside = rows.filter(document=row.document_id)
@@ -168,7 +168,7 @@ def _find_base(
 ) -> KnowledgeBase:
     rows = _bases(access) if rows is None else rows
     missing = KnowledgeBaseNotFoundError(
-        f"There is no knowledge base {name!r} here.",
+        f"The workspace has no knowledge base {name!r}.",
         remedy=Remedy("knowledge.list_knowledge_bases"),
     )
     return find_row(rows.filter(name=name).select_related("workspace"), missing)
@@ -193,4 +193,4 @@ def _content(body: DocumentIn) -> bytes:
     try:
         return base64.b64decode(body.content or "", validate=True)
     except (binascii.Error, ValueError):
-        raise InvalidKnowledgeError("content is no base64: encode the document's bytes.") from None
+        raise InvalidKnowledgeError("content is not base64: encode the document's bytes.") from None

@@ -1,4 +1,4 @@
-"""The function that does an operation of the contract."""
+"""Lookup of an operation's implementation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def function_of(operation: Operation[Any]) -> Callable[..., Any]:
-    """Return the function that does an operation; its module is imported when it is asked for."""
+    """Return the function that implements an operation; its module is imported on demand."""
     name = operation.module or operation.noun
     module = importlib.import_module(f"heartbit_site.operations.{name}")
     found: Callable[..., Any] = getattr(module, operation.name)

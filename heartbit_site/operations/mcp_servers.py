@@ -43,7 +43,7 @@ def list_mcp_servers(
 
 
 def create_mcp_server(access: Access, body: McpServerIn) -> McpServerOut:
-    """Add a server; `POST /mcp-servers/{server}/refresh` reads its tools. 409: the name is taken.
+    """Add a server; `POST /mcp-servers/{server}/refresh` reads its tools. 409 if the name is taken.
 
     Only programs that an administrator has named in HEARTBIT_MCP_COMMANDS are accepted.
     """
@@ -53,27 +53,27 @@ def create_mcp_server(access: Access, body: McpServerIn) -> McpServerOut:
 
 
 def show_mcp_server(access: Access, server: Named) -> McpServerDetailOut:
-    """Return a server with its tools, and what it changed about them as a diff."""
+    """Return a server with its tools, and their changes as diffs."""
     return _whole(_find(access, server))
 
 
 def change_mcp_server(access: Access, server: Named, body: McpServerChangeIn) -> McpServerOut:
-    """Change the given settings. Another address wants a refresh; the name stays."""
+    """Change the given settings. A new address requires a refresh; the name cannot change."""
     row = _find(access, server)
     set_mcp_server(row, body.model_dump(exclude_unset=True), by=actor_of(access))
     return McpServerOut.of(_rows(access).get(pk=row.pk))
 
 
 def remove_mcp_server(access: Access, server: Named) -> None:
-    """Delete a server with its tools; published agents are not offered them any more."""
+    """Delete a server with its tools; published agents are no longer offered them."""
     remove(_find(access, server), by=actor_of(access))
 
 
 def refresh_mcp_server(access: Access, server: Named) -> McpServerOut:
-    """Begin to read what a server offers: `progress` follows, then `state` and `message`.
+    """Start reading a server's tools: `progress` follows, then `state` and `message`.
 
     New tools can be given to agents; changed ones are not called until a person accepts the change.
-    A refresh that runs already is left to end.
+    An active refresh continues.
     """
     row = _find(access, server)
     start_mcp_refresh(row, by=actor_of(access))
@@ -83,7 +83,7 @@ def refresh_mcp_server(access: Access, server: Named) -> McpServerOut:
 def accept_mcp_changes(access: Access, server: Named, body: McpChangesIn) -> McpServerDetailOut:
     """Accept changes as they were shown; publish the `outdated_agents` again afterwards.
 
-    409 if one of them has changed again meanwhile: then none is accepted.
+    409 if one of them has changed again: then none is accepted.
     """
     row = _find(access, server)
     with transaction.atomic():
@@ -102,7 +102,7 @@ def _find(access: Access, name: str) -> McpServer:
     rows = _rows(access)
     row = rows.filter(name=name).first()
     missing = McpServerNotFoundError(
-        "There is no such MCP server here.", remedy=Remedy("mcp_servers.list_mcp_servers")
+        "The workspace has no such MCP server.", remedy=Remedy("mcp_servers.list_mcp_servers")
     )
     return row or find_row(rows.filter(pk=row_id(name)), missing)
 

@@ -1,4 +1,4 @@
-"""Members: who belongs to the workspace, and what they may do there."""
+"""Members of the workspace and their roles."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ class AlreadyMemberError(ConflictError):
 
 
 def list_members(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> MembersOut:
-    """Return the workspace's members, the last who joined first; superusers need no membership."""
+    """Return the workspace's members, the newest first; superusers need no membership."""
     rows = Membership.objects.filter(workspace=access.workspace).select_related("user")
     return list_page(MembersOut, rows, "-pk", cursor, limit, _shown)
 
 
 def add_member(access: Access, body: MemberIn) -> MemberOut:
-    """Add a person by the name of their account; 409 when they are a member already."""
+    """Add a person by user name; 409 if they are already a member."""
     user = User.objects.filter(username=body.username).first()
     if user is None:
         raise UserNotFoundError(
-            f"There is no account {body.username[:60]!r}: a superuser makes one in the admin."
+            f"There is no account {body.username[:60]!r}: a superuser creates one in the admin."
         )
     if Membership.objects.filter(workspace=access.workspace, user=user).exists():
         raise AlreadyMemberError(
-            f"{user.get_username()} is a member already: PATCH changes what they may do."
+            f"{user.get_username()} is already a member: PATCH changes the role."
         )
     return _shown(save_member(access.workspace, user, body.role, by=actor_of(access)))
 
 
 def change_member(access: Access, username: Username, body: RoleIn) -> MemberOut:
-    """Change a role at once, also for the member's keys; 409 when they are the only admin."""
+    """Change a role, also for the member's keys, at once; 409 for the only admin."""
     user = _find(access.workspace, username).user
     return _shown(save_member(access.workspace, user, body.role, by=actor_of(access)))
 
 
 def remove_member(access: Access, username: Username) -> None:
-    """Remove a member and their keys here; 409 when they are the only admin."""
+    """Remove a member and their keys for the workspace; 409 for the only admin."""
     user = _find(access.workspace, username).user
     removing.remove_member(access.workspace, user, by=actor_of(access))
 
@@ -62,7 +62,7 @@ def _shown(row: Membership) -> MemberOut:
 def _find(workspace: Workspace, username: str) -> Membership:
     rows = Membership.objects.select_related("user")
     missing = removing.MemberNotFoundError(
-        f"{username[:60]!r} is no member of {workspace.slug}.",
+        f"{username[:60]!r} is not a member of {workspace.slug}.",
         remedy=Remedy("members.list_members"),
     )
     return find_row(rows.filter(workspace=workspace, user__username=username), missing)

@@ -1,4 +1,4 @@
-"""Memories: the workspace's and the agents', and those of persons for themselves and managers."""
+"""Memories of the workspace and its agents, and of persons, for themselves and managers."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ from memory.recall import recall
 from memory.scoring import Weights
 from memory.visibility import visible_memories
 
-OfAgent = Annotated[Name, Field(description="Only this agent's; empty: all.")]
-OfPerson = Annotated[Word, Field(description="Only this person's, by user name; empty: all.")]
-OfScope = Annotated[ScopeName | None, Field(description="Only those of this scope.")]
+OfAgent = Annotated[Name, Field(description="Filter by agent; empty: all.")]
+OfPerson = Annotated[Word, Field(description="Filter by person, by user name; empty: all.")]
+OfScope = Annotated[ScopeName | None, Field(description="Filter by scope.")]
 
 
 class PersonNotFoundError(NotFoundError):
@@ -66,11 +66,11 @@ def list_memories(
     agent: OfAgent = "",
     person: OfPerson = "",
     scope: OfScope = None,
-    forgotten: Annotated[bool, Field(description="List the forgotten ones instead.")] = False,
+    forgotten: Annotated[bool, Field(description="List forgotten memories instead.")] = False,
     cursor: Cursor = None,
     limit: Limit = USUAL,
 ) -> MemoriesOut:
-    """Return memories, the newest first; other persons' are for those who manage the workspace."""
+    """Return memories, the newest first; only managers see those of other persons."""
     rows = _filtered(access, agent, person, scope).filter(forgotten_at__isnull=not forgotten)
     return list_page(MemoriesOut, rows.select_related("user"), "-pk", cursor, limit)
 
@@ -78,16 +78,18 @@ def list_memories(
 def search_memories(
     access: Access,
     *,
-    query: Annotated[Word, Field(description="Words to look for; empty: the most notable.")] = "",
+    query: Annotated[
+        Word, Field(description="Words to search for; empty: the most notable memories.")
+    ] = "",
     agent: OfAgent = "",
     person: OfPerson = "",
     scope: OfScope = None,
     least_score: Annotated[float, Field(ge=0, le=1, description="Leave out lower scores.")] = 0.0,
     limit: Limit = 10,
 ) -> MemoryHitsOut:
-    """Return the memories that fit best, with the reasons.
+    """Return the best matching memories, with the reasons.
 
-    An agent's runs are given the same order, among the memories that they reach. Unlike a run's
+    Runs of an agent recall in the same order, among the memories of their scope. Unlike a run's
     recall, a search does not strengthen what it finds.
     """
     rows = _filtered(access, agent, person, scope).live()
@@ -104,9 +106,10 @@ def search_memories(
 
 
 def create_memory(access: Access, body: MemoryIn) -> MemoryOut:
-    """Store a memory; if there is one of this text in its place, that one is returned.
+    """Store a memory, or return the existing one with this text in the same scope.
 
-    One of another person, of an agent or of the workspace takes the right to manage it.
+    A memory of another person, an agent or the workspace requires the right to manage the
+    workspace.
     """
     user = _person(access, body.person) if body.scope == "person" else None
     if user is None:
@@ -120,15 +123,15 @@ def create_memory(access: Access, body: MemoryIn) -> MemoryOut:
 
 
 def show_memory_settings(access: Access) -> MemorySettingsOut:
-    """Return by what memories are found here, and how long they are kept."""
+    """Return the embedding model and the retention of the workspace's memories."""
     row = MemoryPolicy.objects.filter(workspace=access.workspace).first()
     return MemorySettingsOut.of(row or MemoryPolicy(workspace=access.workspace))
 
 
 def change_memory_settings(access: Access, body: MemorySettingsIn) -> MemorySettingsOut:
-    """Change by what memories are found here, and how long they are kept.
+    """Change the embedding model and the retention of the workspace's memories.
 
-    A new embedding model has to answer first; then a worker embeds all memories and documents.
+    A new embedding model must answer first; then a worker embeds all memories and documents.
     """
     row = MemoryPolicy.objects.filter(workspace=access.workspace).first()
     row = row or MemoryPolicy(workspace=access.workspace)
@@ -146,15 +149,15 @@ def erase_memories(
     access: Access,
     username: Username,
     *,
-    agent: Annotated[Name, Field(description="Erase this agent's alone; empty: all.")] = "",
+    agent: Annotated[Name, Field(description="Erase only this agent's memories; empty: all.")] = "",
     runs: Annotated[bool, Field(description="Erase the runs of the person as well.")] = False,
 ) -> ErasedOut:
-    """Delete a person's memories with their histories for good; there is no undo.
+    """Permanently delete a person's memories with their histories; there is no undo.
 
-    The audit says that it happened, and not what was erased. Runs that extracted them go too;
-    journals of other runs keep their texts, unless ``runs`` erases these: all that the person
-    started, with their conversations, forks, results and archives. That takes the right to manage
-    the workspace.
+    The audit records the erasure, but not what was erased. Runs that extracted them are deleted
+    too; journals of other runs keep their texts, unless ``runs`` erases everything that the person
+    started, with conversations, forks, results and archives, which requires the right to manage the
+    workspace.
     """
     user = _person(access, username)
     if runs:
@@ -178,19 +181,19 @@ def show_memory(access: Access, memory_id: Word) -> MemoryDetailOut:
 
 
 def change_memory(access: Access, memory_id: Word, body: MemoryChangeIn) -> MemoryOut:
-    """Replace the given content; the history keeps what was. 409: it is forgotten."""
+    """Replace the given content; the history keeps the old one. 409 if the memory is forgotten."""
     content = body.model_dump(exclude_none=True)
     return MemoryOut.of(supersede(_changeable(access, memory_id), by=_author(access), **content))
 
 
 def forget_memory(access: Access, memory_id: Word, body: ForgetIn) -> MemoryOut:
-    """Recall a memory no longer; that can be undone."""
+    """Forget a memory (reversible)."""
     row = _changeable(access, memory_id)
     return MemoryOut.of(forget(row, by=_author(access), reason=body.reason))
 
 
 def undo_memory_change(access: Access, memory_id: Word) -> MemoryOut:
-    """Take back a memory's last change, or that it was forgotten. 409: no change is left."""
+    """Undo a memory's last change, or restore a forgotten memory. 409 without a change to undo."""
     return MemoryOut.of(undo(_changeable(access, memory_id), by=_author(access)))
 
 
@@ -203,7 +206,7 @@ def _filtered(access: Access, agent: str, person: str, scope: str | None) -> Mem
 
 def _find(access: Access, memory_id: str) -> MemoryItem:
     missing = MemoryNotFoundError(
-        "There is no such memory here.", remedy=Remedy("memories.list_memories")
+        "There is no such memory in the workspace.", remedy=Remedy("memories.list_memories")
     )
     rows = visible_memories(access).filter(pk=row_id(memory_id)).select_related("user", "workspace")
     found: MemoryItem = find_row(rows, missing)
@@ -218,20 +221,20 @@ def _changeable(access: Access, memory_id: str) -> MemoryItem:
 
 
 def _person(access: Access, username: str | None) -> User:
-    """Return the named person, or the caller; others are for those who manage the workspace."""
+    """Return the named person, or the caller; only managers may name others."""
     own = User.objects.filter(pk=access.user_id).first() if access.user_id is not None else None
     if own is not None and username in (None, own.get_username()):
         return own
     if username is None:
         raise ForbiddenError(
-            "No person is behind this request: name the person, or the scope agent or workspace."
+            "No person is behind this request: give the person, or the scope agent or workspace."
         )
     _need_manager(access)
     # A person who left the workspace is still remembered here, until they are erased.
     known = MemoryItem.objects.filter(workspace=access.workspace).values("user")
     here = Q(is_superuser=True) | Q(memberships__workspace=access.workspace) | Q(pk__in=known)
     missing = PersonNotFoundError(
-        f"There is no person {username[:60]!r} here.", remedy=Remedy("members.list_members")
+        f"The workspace has no member {username[:60]!r}.", remedy=Remedy("members.list_members")
     )
     return find_row(User.objects.filter(here, username=username).distinct(), missing)
 
@@ -245,7 +248,7 @@ def _need_manager(access: Access) -> None:
     if not _manages(access):
         (scope,) = MANAGE.scopes
         raise ForbiddenError(
-            "Only your own memories are yours to change; others take the right to manage the "
+            "You may change only your own memories; others require the right to manage the "
             "workspace.",
             scope,
         )

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from agents.messaging.addresses import Sender
 
 To = Annotated[
-    Word | None, Field(description="An agent's inbox, by its name; or an address in full.")
+    Word | None, Field(description="Filter by recipient: an agent's name, or a full address.")
 ]
 By = Annotated[
-    Word | None, Field(description="An agent's outbox, by its name; or an address in full.")
+    Word | None, Field(description="Filter by sender: an agent's name, or a full address.")
 ]
-OnThread = Annotated[Word | None, Field(description="Messages of this thread alone.")]
+OnThread = Annotated[Word | None, Field(description="Filter by thread.")]
 
 
 def list_messages(
@@ -52,7 +52,7 @@ def list_messages(
 ) -> AgentMessagesOut:
     """Return messages between agents, people and programs, the newest first.
 
-    A row has the beginning of its text: `GET /messages/{message_id}` has all of it.
+    Long texts are cut: `GET /messages/{message_id}` returns the whole text.
     """
     given = {"thread": thread, "kind": kind}
     rows = messages_at(access.workspace, to=to, sender=sender)
@@ -62,14 +62,14 @@ def list_messages(
 
 
 def show_message(access: Access, message_id: Word) -> AgentMessageOut:
-    """Return one message with the whole of its text."""
+    """Return one message with its whole text."""
     return _whole(load_message(access.workspace, message_id))
 
 
 def send_message(
     access: Access, body: SendIn, *, idempotency_key: Word | None = None
 ) -> AgentMessageOut:
-    """Put a message into inboxes, begin a run with it, or answer a message."""
+    """Send a message to inboxes, start a run with it, or reply to a message."""
     sender = sender_of_person(access.workspace, starter_of(access))
     made = _write(sender, body, f"api:{idempotency_key}" if idempotency_key else None)
     if idempotency_key:

@@ -1,7 +1,7 @@
-"""Conversations of a workspace: find them, say how they are called and used, show their messages.
+"""Conversations of a workspace: search, titles, last use, and messages.
 
-A message is a run of the thread (ADR 0006). Its steps are read from the run's journal: they are
-what the page showed while it streamed.
+A message is a run of the thread (ADR 0006). Its steps are read from the run's journal, as the page
+showed them while it streamed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ConversationNotFoundError(NotFoundError):
 
 
 class MessageNotFoundError(NotFoundError):
-    """The run is no message of the conversation."""
+    """The run is not a message of the conversation."""
 
 
 def find_conversation(
@@ -80,7 +80,7 @@ def find_conversation(
         found = (rows.select_for_update(no_key=True) if lock else rows).first()
     if found is None:
         raise ConversationNotFoundError(
-            f"In {workspace.slug} there is no conversation {conversation_id[:60]}.",
+            f"There is no conversation {conversation_id[:60]} in {workspace.slug}.",
             remedy=Remedy("conversations.create_conversation", "begins one"),
         )
     found.workspace = workspace
@@ -92,11 +92,11 @@ def find_message(conversation: Conversation, run_id: str) -> UUID:
 
     Raises:
         RunNotFoundError: The workspace has no such run.
-        MessageNotFoundError: It is no message of the conversation.
+        MessageNotFoundError: The run is not a message of the conversation.
     """
     run = find_run(conversation.workspace, run_id)
     if run.conversation_id != conversation.pk:
-        raise MessageNotFoundError(f"Run {run.pk} is no message of this conversation.")
+        raise MessageNotFoundError(f"Run {run.pk} is not a message of this conversation.")
     return run.pk
 
 
@@ -137,7 +137,7 @@ def messages_of(
     """Return the last messages, or those before a run of the thread, the oldest first.
 
     Returns:
-        The messages, and the run before whose message there are more; None: there are none.
+        The messages, and the run before whose message there are more; None if there are none.
     """
     runs = Run.objects.filter(conversation=conversation, parent__isnull=True)
     if before is not None:
@@ -178,7 +178,7 @@ def _message(run: Run, tree: list[Run], costs: Costs, steps: list[Step]) -> Mess
 
 
 def _steps(trees: dict[UUID, list[Run]], access: Access) -> dict[UUID, list[Step]]:
-    """Return by run what was said and called before the answer."""
+    """Return the steps before the answer, by run."""
     calls = _calls(trees, access)
     found: dict[UUID, list[Step]] = {run_id: [] for run_id in trees}
     events = RunEvent.objects.filter(run__in=trees, type__in=_STEPS).order_by("run_id", "seq")
@@ -231,7 +231,7 @@ def _durations(ids: Iterable[UUID]) -> dict[OfCall, int]:
 
 
 def _helpers(trees: dict[UUID, list[Run]]) -> dict[OfCall, list[ChildRunOut]]:
-    """Return by call the sub-agents it waits for, or has waited for."""
+    """Return the sub-agents that each call waits for, or has waited for."""
     runs = {str(run.pk): run for tree in trees.values() for run in tree}
     waiting = RunEvent.objects.filter(run__in=trees, type=CallWaiting.type)
     rows: Iterable[Any] = waiting.order_by("seq").values_list(
@@ -248,6 +248,6 @@ def _helpers(trees: dict[UUID, list[Run]]) -> dict[OfCall, list[ChildRunOut]]:
 
 
 def _called(event: RunEvent) -> Iterator[OfCall]:
-    """Yield the names of an answer's calls; ours are ``turn.index``."""
+    """Yield the ids of an answer's calls, ``turn.index``."""
     for index in range(len(event.payload["message"]["tool_calls"])):
         yield event.run_id, f"{event.payload['turn']}.{index}"

@@ -1,8 +1,8 @@
-"""Lists that can grow, page by page: ``?cursor=&limit=``, and ``next_cursor`` in the answer.
+"""Pagination of lists that can grow: ``?cursor=&limit=``, and ``next_cursor`` in the answer.
 
-A list has an order, and in it each row has a place that no other row has: a number, a name, or a
-time. The cursor is the place of the last row that was given out, so rows that come and go meanwhile
-shift nothing: the next page begins after that place.
+A list is sorted by a unique key: a number, a name, or a time. The cursor is the place of the last
+row that was given out, so rows that come and go meanwhile shift nothing: the next page begins after
+that place.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ T = TypeVar("T")
 V = TypeVar("V", bound=Page)
 
 _MOST = 2**63 - 1
-_NONE = "The cursor is none of this list: take `next_cursor` of the page before."
+_NONE = "The cursor is not valid: use `next_cursor` of the previous page of this list."
 
 
 class CursorError(HeartbitError):
-    """The cursor is none that was given out."""
+    """The cursor is not valid for the list."""
 
 
 def page(
@@ -170,7 +170,7 @@ def find_row(rows: QuerySet[M], missing: NotFoundError) -> M:
 
 
 def with_beginning(rows: QuerySet[Any], column: str) -> QuerySet[Any]:
-    """Read the beginning and the length of a long text instead of all of it.
+    """Read only the beginning and the length of a long text.
 
     They are ``{column}_beginning``, which ``preview`` cuts, and ``{column}_characters``.
     """

@@ -15,15 +15,15 @@ from heartbit_site.contract.model import Name
 from heartbit_site.contract.pauses import PauseIn, PauseStateOut
 from heartbit_site.workspaces import find_workspace
 
-Queue = Annotated[Name, Field(min_length=1, description="As `GET /fleet` names it.")]
-Slug = Annotated[Name, Field(min_length=1, description="The workspace's short name.")]
-Tool = Annotated[Name, Field(min_length=1, description="As `GET /tools` lists it.")]
+Queue = Annotated[Name, Field(min_length=1, description="Name of the queue, as in `GET /fleet`.")]
+Slug = Annotated[Name, Field(min_length=1, description="Short name of the workspace.")]
+Tool = Annotated[Name, Field(min_length=1, description="Name of the tool, as in `GET /tools`.")]
 
 
 def pause_queue(access: Access, queue: Queue, body: PauseIn) -> PauseStateOut:
     """Pause a queue: no run is claimed from it until it is resumed.
 
-    Running ones continue for about a minute, to the end of a turn; then they wait in the queue.
+    Running runs continue for about a minute, to the end of a turn; then they wait in the queue.
     """
     return _hold(access, pauses.queue(queue), body, by_operator=True)
 
@@ -34,22 +34,22 @@ def resume_queue(access: Access, queue: Queue) -> PauseStateOut:
 
 
 def halt_everything(access: Access, body: PauseIn) -> PauseStateOut:
-    """Halt everything: no run starts, and running ones are requeued; nothing is lost."""
+    """Halt everything: no run starts, and running runs are requeued; nothing is lost."""
     return _hold(access, pauses.EVERYTHING, body, by_operator=True)
 
 
 def resume_everything(access: Access) -> PauseStateOut:
-    """End the halt of everything: runs resume where they were; halted workspaces stay halted."""
+    """End the halt of everything: runs resume; halted workspaces remain halted."""
     return _free(access, pauses.EVERYTHING, by_operator=True)
 
 
 def halt_any_workspace(access: Access, slug: Slug, body: PauseIn) -> PauseStateOut:
-    """Halt one workspace of the installation, as everything."""
+    """Halt one workspace: no run starts, and running runs are requeued; nothing is lost."""
     return _hold(access, pauses.of_workspace(find_workspace(slug)), body, by_operator=True)
 
 
 def resume_any_workspace(access: Access, slug: Slug) -> PauseStateOut:
-    """End the halt of a workspace, its own one included: runs resume where they were."""
+    """End every halt of a workspace, its own included: runs resume where they stopped."""
     return _free(access, pauses.of_workspace(find_workspace(slug)), by_operator=True)
 
 
@@ -71,7 +71,7 @@ def disable_tool_in_any_workspace(
 
 
 def enable_tool_in_any_workspace(access: Access, slug: Slug, tool: Tool) -> PauseStateOut:
-    """Allow calls of a tool there again, unless it is disabled everywhere."""
+    """Allow calls of a tool in one workspace again, unless it is disabled everywhere."""
     return _free(access, pauses.of_tool(tool, find_workspace(slug)), by_operator=True)
 
 
@@ -91,7 +91,7 @@ def disable_tool_in_workspace(access: Access, tool: Tool, body: PauseIn) -> Paus
 
 
 def enable_tool_in_workspace(access: Access, tool: Tool) -> PauseStateOut:
-    """Allow calls of a tool again; 403 for a stop that an operator placed."""
+    """Allow calls of a tool again; 403 if an operator disabled it."""
     return _free(access, pauses.of_tool(tool, access.workspace), by_operator=False)
 
 

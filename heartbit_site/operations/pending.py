@@ -1,4 +1,4 @@
-"""Answers that wait for the end of a run."""
+"""Responses that wait for the end of a run."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ T = TypeVar("T")
 
 
 async def read_at_end(run_id: UUID, seconds: float, read: Callable[[], T]) -> T:
-    """Wait until a run has ended, at most for some seconds; return what is read then.
+    """Wait until a run has ended or a timeout; return what ``read`` then returns.
 
     Raises:
-        RunNotFoundError: The run was deleted meanwhile.
+        RunNotFoundError: The run was deleted while waiting.
     """
     # Slow to import, for the only operations that wait.
     from agents.live import valkey_ends  # noqa: PLC0415

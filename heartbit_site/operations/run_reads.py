@@ -1,4 +1,4 @@
-"""Runs: list them, show one, wait for its result. Imports nothing that changes runs."""
+"""Reads of runs: list, get, and wait for a result. Imports nothing that changes runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from heartbit_site.operations.pending import read_at_end
 from heartbit_site.operations.run_views import costs_of, seen, summaries, summary
 
 Wait = Annotated[
-    float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for its end.")
+    float,
+    Field(ge=0, le=MAX_WAIT_SECONDS, description="Maximum number of seconds to wait for its end."),
 ]
 
 
@@ -39,14 +40,15 @@ def list_runs(
     agent: Name | None = None,
     status: Status | None = None,
     text: Annotated[
-        Word | None, Field(description="In the task or the agent's name, or how the id begins.")
+        Word | None,
+        Field(description="Text in the task or the agent's name, or the beginning of the id."),
     ] = None,
     children: Annotated[bool, Field(description="List runs of sub-agents as well.")] = False,
     mine: Annotated[bool, Field(description="List only runs that the caller started.")] = False,
 ) -> RunPageOut:
-    """Return runs, the newest first; those of sub-agents are listed on request.
+    """Return runs, the newest first; those of sub-agents on request.
 
-    A row has the beginning of its task and no answer: `GET /runs/{id}` has all of both.
+    A row has the beginning of its task and no answer: `GET /runs/{id}` returns both whole.
     """
     rows = Run.objects.filter(workspace=access.workspace)
     if mine:
@@ -65,14 +67,14 @@ def list_runs(
 
 
 def show_run(access: Access, run_id: Word) -> RunViewOut:
-    """Return a run with its sub-agents and its result; the beginning of its id is enough."""
+    """Return a run with its sub-agents and its result, by its id or the beginning of it."""
     return seen(find_run(access.workspace, run_id))
 
 
 def wait_for_result(
     access: Access, run_id: Word, *, wait: Wait = 0
 ) -> RunResultOut | Answered[RunResultOut] | PendingAnswer[RunResultOut]:
-    """Return the result of a run; 202 and no result as long as the run has not ended."""
+    """Return the result of a run; 202 without a result until the run has ended."""
     pk, status = find_run_status(access.workspace, run_id)
     if status in TERMINAL:
         return _result_of(pk)
@@ -98,7 +100,7 @@ def _started_by(access: Access) -> Q:
 
 
 def _says(text: str) -> Q:
-    """Runs that a person would find by these words."""
+    """Runs whose task, agent or id matches a search."""
     found = Q(task__icontains=text) | Q(agent__icontains=text)
     span = id_range(text)
     return found if span is None else found | Q(pk__range=span)

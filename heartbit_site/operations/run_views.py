@@ -41,14 +41,14 @@ _MOST_FORKS = 20
 
 
 def costs_of(runs: Iterable[Run]) -> Costs:
-    """Return what each of these runs cost by itself; 0 without a model call."""
+    """Return the cost of each of these runs, without sub-agents; 0 without a model call."""
     ids = [run.pk for run in runs]
     spent: dict[UUID, Any] = {row["run_id"]: row for row in fetch_named(_COSTS, [ids])}
     return {run_id: cost_of(spent.get(run_id, {})) for run_id in ids}
 
 
 def summaries(runs: QuerySet[Run]) -> QuerySet[Any]:
-    """Leave what a list does not show in the database, as ``summary`` reads the rest."""
+    """Defer the columns that a list does not show."""
     return with_beginning(runs, "task").defer("payload", "output", "structured")
 
 
@@ -60,7 +60,7 @@ def summary(run: Any, costs: Mapping[UUID, Decimal | None]) -> RunSummaryOut:
 
 
 def detail(run: Run) -> RunDetailOut:
-    """Return a run as it is answered alone: with its tree and its result."""
+    """Return a run with its tree and its result."""
     row, values, _ = _whole(run.root_id, run.pk)
     return RunDetailOut.of(row, **values)
 
@@ -81,7 +81,7 @@ def detail_of_new(run_id: UUID) -> RunDetailOut:
 
 
 def seen(run: Run) -> RunViewOut:
-    """Return a run in the form that the caller asks for."""
+    """Return a run in the requested form."""
     from agents.limits.pauses import blocked_reason  # noqa: PLC0415  a list has no such reason
 
     row, values, outcome = _whole(run.root_id, run.pk)
@@ -109,7 +109,7 @@ def _forks(run: Run) -> list[ForkOut]:
 
 @functools.cache
 def _compiled_tree_query() -> tuple[str, tuple[Any, ...]]:
-    """Return the query of a tree's rows with ``has_worker``: to compile it takes longer."""
+    """Return the query of a tree's rows with ``has_worker``, compiled once because that is slow."""
     serving = WorkerHeartbeat.objects.serving().filter(
         queues__contains=JSONArray(OuterRef("queue"))
     )
@@ -131,7 +131,7 @@ def _runs(tree: Iterable[Sequence[Any]]) -> list[Any]:
 
 
 def _whole(root_id: UUID, run_id: UUID) -> tuple[Run, dict[str, Any], Outcome]:
-    """Return a run's row, the values of its view that the row does not have, and its outcome."""
+    """Return a run's row, the view's values that are not in the row, and its outcome."""
     tree, ended = fetch_together(_tree_query(root_id), (OUTCOME, [run_id]))
     rows, outcome = _runs(tree), outcome_in(ended, run_id)
     row = next(row for row in rows if row.pk == run_id)  # of the same moment as the others
@@ -147,7 +147,7 @@ def _whole(root_id: UUID, run_id: UUID) -> tuple[Run, dict[str, Any], Outcome]:
 
 
 def _computed(run: Run, rows: list[Run], costs: Costs) -> dict[str, Any]:
-    """Return what a run's row does not say of itself and of the runs below it."""
+    """Return the view's values that are not in the row, for a run and the runs below it."""
     return {
         "task_characters": len(run.task),
         "usage": run,

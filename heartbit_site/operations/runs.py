@@ -1,4 +1,4 @@
-"""Runs: start, cancel, steer and retry them; settle those that killed their workers."""
+"""Runs: start, cancel, steer and retry; resolve quarantined runs."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from heartbit_site.operations.run_views import detail, detail_of_new, detail_of_
 def start_run(
     access: Access, body: RunIn, idempotency_key: Word | None = None, *, wait: Wait = 0
 ) -> RunDetailOut | Answered[RunDetailOut] | PendingAnswer[RunDetailOut]:
-    """Accept a task. 200 instead of 201 when the idempotency key had been used before.
+    """Accept a task. 200 instead of 201 if the idempotency key was used before.
 
-    With `wait` the answer comes once the run has ended, with its result, or is 202.
+    With `wait`, respond with the result once the run has ended, else with 202.
     """
     made = accept(access, body, idempotency_key or None)
     run_id, status = made.run_id, 201 if made.is_new else 200
@@ -82,21 +82,21 @@ def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") ->
 
 
 def cancel_run(access: Access, run_id: Word) -> RunStateOut:
-    """Cancel a run: without a worker at once, else within a second; an ended one stays."""
+    """Cancel a run: at once without a worker, else within a second; an ended run is unchanged."""
     run, by = find_run(access.workspace, run_id), actor_of(access)
     cancelling.cancel_run(access.workspace, run.pk, reason=f"cancelled by {by.name}", by=by)
     return _state(run)
 
 
 def steer_run(access: Access, run_id: Word, body: SteerIn) -> RunStateOut:
-    """Send a text to a run; its next model call reads it."""
+    """Send a text to a run, for its next model call."""
     run = find_run(access.workspace, run_id)
     steering.steer_run(run, body.text, by=starter_of(access))
     return RunStateOut.of(run)
 
 
 def retry_run(access: Access, run_id: Word) -> RunStateOut:
-    """Start a run with its task on its version; a quarantined run is discarded with it."""
+    """Start a new run with the same task and version; a quarantined run is discarded."""
     run = find_run(access.workspace, run_id)
     # Whoever asks at a terminal can resume a local run there.
     home = Placement(run.home) if access.via == "terminal" else Placement.FLEET
@@ -105,14 +105,14 @@ def retry_run(access: Access, run_id: Word) -> RunStateOut:
 
 
 def unquarantine_run(access: Access, run_id: Word) -> RunStateOut:
-    """Resume a quarantined run in a process of its own; 409 when it is not in quarantine."""
+    """Resume a quarantined run in its own process; 409 if it is not quarantined."""
     run = find_run(access.workspace, run_id)
     unquarantine(run, by=actor_of(access))
     return _state(run)
 
 
 def discard_run(access: Access, run_id: Word) -> RunStateOut:
-    """Cancel a quarantined run; 409 when it is not in quarantine."""
+    """Cancel a quarantined run; 409 if it is not quarantined."""
     run = find_run(access.workspace, run_id)
     discard(run, by=actor_of(access))
     return _state(run)

@@ -1,4 +1,4 @@
-"""Schedules: what agents do by the clock, and what became of it."""
+"""Schedules of agents, and the outcomes of their occurrences."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ SHOWN = 5  # slots to come
 def list_schedules(
     access: Access,
     *,
-    agent: Annotated[Name | None, Field(description="Only this agent's.")] = None,
+    agent: Annotated[Name | None, Field(description="Filter by agent.")] = None,
     cursor: Cursor = None,
     limit: Limit = USUAL,
 ) -> SchedulesOut:
     """Return the workspace's schedules by name, each with its next occurrence.
 
-    A row has the beginning of its task, and neither `arguments` nor `deliver`:
-    `GET /schedules/{schedule}` has all of these.
+    A row has the beginning of its task, and neither `arguments` nor `deliver`: `GET
+    /schedules/{schedule}` returns all of these.
     """
     rows = with_beginning(Schedule.objects.filter(workspace=access.workspace), "task")
     rows = rows.defer("arguments", "deliver").select_related("agent")
@@ -78,12 +78,12 @@ def list_schedules(
 
 
 def create_schedule(access: Access, body: ScheduleIn) -> ScheduleOut:
-    """Create a schedule; it is due from now on. 409 when the name is taken."""
+    """Create a schedule; its occurrences begin now. 409 if the name is taken."""
     return _whole(create(access.workspace, body.model_dump(), by=actor_of(access)))
 
 
 def preview_schedule(access: Access, body: RecurrenceIn) -> RecurrenceOut:
-    """Return a recurrence in words, and its next occurrences; nothing is stored."""
+    """Return a recurrence as text with its next occurrences; nothing is stored."""
     now = database_now()
     row = Schedule()
     put(row, body.model_dump())
@@ -97,7 +97,7 @@ def show_schedule(access: Access, schedule: Named) -> ScheduleOut:
 
 
 def change_schedule(access: Access, schedule: Named, body: ScheduleChangeIn) -> ScheduleOut:
-    """Change the given settings. Another recurrence, or `enabled` again, counts from now."""
+    """Change the given settings. A new recurrence, or an enabled schedule, counts from now."""
     row = find_schedule(access.workspace, schedule)
     return _whole(change(row, body.model_dump(exclude_unset=True), by=actor_of(access)))
 
@@ -111,9 +111,9 @@ def remove_schedule(access: Access, schedule: Named) -> None:
 def run_schedule(
     access: Access, schedule: Named, idempotency_key: Word | None = None
 ) -> ScheduledRunOut | Answered[ScheduledRunOut]:
-    """Once, beside its slots, also while it is paused.
+    """Start a run now, besides the schedule's occurrences, even while it is paused.
 
-    200 instead of 201 when the idempotency key had been used before.
+    200 instead of 201 if the idempotency key was used before.
     """
     key = stored_key(idempotency_key or None)
     row = find_schedule(access.workspace, schedule)
@@ -124,9 +124,9 @@ def run_schedule(
 
 
 def backfill_schedule(access: Access, schedule: Named, body: BackfillIn) -> BackfilledOut:
-    """Slots of the span that have no run get one, one after the other; 409 when there are none.
+    """Run the missing occurrences of a past span, one after the other; 409 if there are none.
 
-    While the schedule is paused none of them starts.
+    While the schedule is paused, none of them starts.
     """
     row = find_schedule(access.workspace, schedule)
     return BackfilledOut(firings_created=backfill(row, body.begin, body.end, by=actor_of(access)))
@@ -193,10 +193,10 @@ def _due(row: Schedule, now: datetime) -> RecurrenceOut:
 
 
 def _rhythm(row: Schedule, now: datetime) -> RecurrenceOut:
-    """Return when a schedule, saved or not, comes due from now on.
+    """Return the next occurrences of a schedule, saved or not.
 
     Raises:
-        ScheduleError: Its rhythm is none.
+        ScheduleError: Its recurrence is not valid.
     """
     zone = time_zone(row.time_zone)
     slots = upcoming_occurrences(row, now, SHOWN) if row.enabled else []

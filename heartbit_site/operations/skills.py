@@ -1,4 +1,4 @@
-"""Skills, which agents load when a task calls for them."""
+"""Skills, which agents load when a task needs them."""
 
 from __future__ import annotations
 
@@ -53,16 +53,16 @@ def list_skills(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) 
 
 
 def save_skill(access: Access, body: SkillIn) -> SavedSkillOut:
-    """Add a skill, or a version to the skill of that name; its agents are published again.
+    """Add a skill, or a version to the skill of that name; its agents are republished.
 
     The folder has a `SKILL.md` in the open Agent Skills format, or `skill.json` and
-    `system-prompt.md`. A body has at most 1 MB; the admin's page takes larger archives. The same
-    content again changes nothing.
+    `system-prompt.md`. A body may have up to 1 MB; the admin accepts larger archives. Repeating the
+    same content changes nothing.
     """
     try:
         archive = base64.b64decode(body.archive, validate=True)
     except (binascii.Error, ValueError):
-        raise InvalidSkillError(["archive is no base64: encode the archive's bytes."]) from None
+        raise InvalidSkillError(["archive is not base64: encode the archive's bytes."]) from None
     folder = read_folder(unpack(archive))
     saved = saving.save_skill(access.workspace, folder, by=actor_of(access))
     return _saved(access, saved, note=folder.note)
@@ -75,7 +75,7 @@ def show_skill(access: Access, skill: Name) -> SkillDetailOut:
 
 
 def show_skill_file(access: Access, skill: Name, *, path: Path) -> SkillContentOut:
-    """Return the content of a file of a skill's current version; `SKILL.md` is one too."""
+    """Return the content of a file of a skill's current version, `SKILL.md` included."""
     content = file_of(_current(find_skill(access.workspace, skill)), path)
     try:
         return SkillContentOut(path=path, encoding="utf-8", content=content.decode())
@@ -85,7 +85,7 @@ def show_skill_file(access: Access, skill: Name, *, path: Path) -> SkillContentO
 
 
 def remove_skill(access: Access, skill: Name) -> None:
-    """Delete a skill with its versions and files. 409: agents have it, or it is a shipped one."""
+    """Delete a skill with its versions and files. 409 if agents have it, or for a shipped skill."""
     removing.remove_skill(find_skill(access.workspace, skill), by=actor_of(access))
 
 
@@ -102,7 +102,7 @@ def list_skill_versions(
 def compare_skill_versions(
     access: Access, skill: Name, *, older: Older = None, newer: Newer = None
 ) -> SkillDiffOut:
-    """Return what changed between two versions; by default with the current one."""
+    """Return the differences between two versions, by default to the current one."""
     found = find_skill(access.workspace, skill)
     first, second = pair(found, older, newer)
     diff = compare(first.snapshot, second.snapshot, partial(content_of, second))
@@ -112,7 +112,7 @@ def compare_skill_versions(
 
 
 def roll_skill_back(access: Access, skill: Name, number: Number) -> SavedSkillOut:
-    """Make an earlier version the current one; its agents are published again."""
+    """Make an earlier version the current one; its agents are republished."""
     found = find_skill(access.workspace, skill)
     return _saved(access, saving.rollback_skill(found, number, by=actor_of(access)))
 

@@ -33,7 +33,7 @@ def list_tools(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -
 
 
 def show_tool(access: Access, tool: Word) -> ToolDetailOut:
-    """Return a tool with the agents that have it, and how its calls went lately."""
+    """Return a tool with its agents, and the outcomes of its recent calls."""
     spec = _find(catalogue(access.workspace.pk), tool)
     used = tool_usage([access.workspace.pk]).get(spec.name, ToolUsage())
     return ToolDetailOut(
@@ -47,9 +47,9 @@ def show_tool(access: Access, tool: Word) -> ToolDetailOut:
 
 
 def try_tool(access: Access, tool: Word, body: ToolTrialIn) -> RunDetailOut:
-    """Call a tool as one of the agents that have it: with its bindings, approvals and limits.
+    """Call a tool as an agent that has it, with its bindings, approvals and limits.
 
-    The call is a run of its own, with a journal: `GET /runs/{run_id}/result?wait=60` waits for it.
+    The call is a separate run, with a journal: `GET /runs/{run_id}/result?wait=60` waits for it.
     """
     spec = _find(catalogue(access.workspace.pk), tool)
     request = RunRequest(

@@ -1,4 +1,4 @@
-"""Past turns of runs as the views of the contract, from the journal alone."""
+"""Past turns of runs as the views of the contract, read only from the journal."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def describe_turn(run: Run, number: int, access: Access | None = None) -> TurnOu
         access: The reader; None: the installation itself, which sees all.
 
     Raises:
-        TurnNotFoundError: The model has not answered that often.
+        TurnNotFoundError: The run has no such turn.
         RunStateError: A newer Heartbit wrote the journal.
     """
     past = history_for(load_history(run), texts_of_run(access, run))

@@ -1,4 +1,4 @@
-"""Turns of runs: what the model was sent, answered and called; and forks from a turn."""
+"""Turns of runs: request, answer and calls of the model; and forks from a turn."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Number = Annotated[int, Field(ge=1, le=100_000, description="From 1.")]
 def list_turns(
     access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> TurnsOut:
-    """Return the answered turns of a run, in short, the oldest first.
+    """Return summaries of the answered turns of a run, the oldest first.
 
-    A row has the beginning of its text: `GET /runs/{run_id}/turns/{number}` has all of the turn.
+    Long texts are cut: `GET /runs/{run_id}/turns/{number}` returns the whole turn.
     """
     run = find_run(access.workspace, run_id)
     answered = {turn.number: turn for turn in turn_views.list_turns(run, access)}
@@ -38,7 +38,7 @@ def list_turns(
 
 
 def show_turn(access: Access, run_id: Word, number: Number) -> TurnOut:
-    """Return one turn: what the model was sent, what it answered, what its calls gave."""
+    """Return one turn: the model's request, its answer, and the results of its calls."""
     return turn_views.describe_turn(find_past_run(access.workspace, run_id), number, access)
 
 
@@ -46,10 +46,10 @@ def show_turn(access: Access, run_id: Word, number: Number) -> TurnOut:
 def fork_run(
     access: Access, run_id: Word, body: ForkIn, idempotency_key: Word | None = None
 ) -> RunDetailOut | Answered[RunDetailOut]:
-    """Start a new run that begins with the journal of another up to a turn, with edits.
+    """Fork a run: start a new run with the source's journal up to a turn, and edits.
 
-    Nothing before is done again. With `arguments` the calls of that turn run again, and so do their
-    effects. 200 instead of 201 when the idempotency key had been used before.
+    Nothing before that turn is repeated. With `arguments` the calls of that turn run again, with
+    their effects. 200 instead of 201 if the idempotency key was used before.
     """
     key = idempotency_key or None
     made = fork(access, run_id, body, key)
@@ -70,7 +70,7 @@ def fork(
     Args:
         access: The caller.
         run_id: The run's id, or the beginning of it.
-        body: The turn, and what is different.
+        body: The turn, and the edits.
         key: The idempotency key.
         home: Who may execute the new run.
     """

@@ -1,4 +1,4 @@
-"""Usage: what the workspace has used, against what it may use."""
+"""Usage of the workspace against its limits."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from heartbit_site.base.access import Access
 
 
 def show_usage(access: Access) -> WorkspaceUsageOut:
-    """Runs, tokens and money of today and of this month, the limits, and who used what."""
+    """Return runs, tokens and money of today and this month, the limits, and the use by agent."""
     return usage_of(access.workspace)

@@ -1,4 +1,4 @@
-"""Versions of agents: list, look, compare, roll back."""
+"""Versions of agents: list, get, compare, roll back."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ from heartbit_site.contract.versions import (
 from heartbit_site.operations.paging import page
 
 Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
-Older = Annotated[Number | None, Field(description="None: the one before the newer.")]
-Newer = Annotated[Number | None, Field(description="None: the current one.")]
+Older = Annotated[
+    Number | None, Field(description="Older version; by default the one before the newer.")
+]
+Newer = Annotated[Number | None, Field(description="Newer version; by default the current one.")]
 
 
 def list_versions(
     access: Access, name: Name, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> VersionsOut:
-    """Return what was published of an agent, the newest first."""
+    """Return the published versions of an agent, the newest first."""
     agent = find_editable(access.workspace, name)
     rows, following = page(agent.versions.all(), "-number", cursor, limit)
     found = [
@@ -43,7 +45,7 @@ def list_versions(
 def compare_versions(
     access: Access, name: Name, *, older: Older = None, newer: Newer = None
 ) -> DiffOut:
-    """Return what changed between two versions; by default with the current one."""
+    """Return the differences between two versions, by default to the current one."""
     agent = find_editable(access.workspace, name)
     first, second = pair(agent, older, newer)
     found = compare(first.snapshot, second.snapshot)
@@ -65,7 +67,7 @@ def show_version(access: Access, name: Name, number: Number) -> VersionDetailOut
 
 
 def roll_back(access: Access, name: Name, number: Number, body: RollbackIn) -> RolledBackOut:
-    """Make an earlier version what the agent is; runs stay with the version they began with."""
+    """Make an earlier version of the agent the current one; runs keep their version."""
     agent = find_editable(access.workspace, name)
     done = rollback_agent(agent, number, by=actor_of(access), anyway=body.force)
     return RolledBackOut.of(done, agent=agent.name, version=done.version.number)

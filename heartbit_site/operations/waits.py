@@ -1,4 +1,4 @@
-"""Waits of runs that a person answers, of any kind whose declaration says how."""
+"""Waits of runs that a person answers, of any kind that declares an answer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class WaitNotFoundError(NotFoundError):
 def list_waits(
     access: Access, *, run: OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
 ) -> WaitsOut:
-    """Return what waits for a person's answer and is no tool call to approve or resolve."""
+    """Return the waits for a person's answer, except tool calls to approve or resolve."""
     rows = waits_for_answers(access.workspace).filter(of_run(access.workspace, run))
     found, following = page(rows, "pk", cursor, limit)
     calls = _calls(found)
@@ -40,12 +40,12 @@ def list_waits(
 
 
 def answer_wait(access: Access, run_id: Word, key: Word, body: AnswerIn) -> AnsweredWaitOut:
-    """Answer a wait. One answer wins; 409: it does not wait any more."""
+    """Answer a wait; 409 if it no longer waits."""
     run = find_run(access.workspace, run_id)
     rows = Wait.objects.filter(run=run, kind__in=waits.answered_by(waits.ANSWER))
     missing = WaitNotFoundError(
-        f"Run {run.pk} has no wait {key[:80]!r} to be answered.",
-        remedy=Remedy("waits.list_waits", "lists the open ones"),
+        f"Run {run.pk} has no wait {key[:80]!r} to answer.",
+        remedy=Remedy("waits.list_waits", "lists the open waits"),
     )
     wait = find_row(rows.select_related("run__workspace").filter(key=key), missing)
     by = decider(access)

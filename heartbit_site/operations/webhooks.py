@@ -33,7 +33,7 @@ def list_webhooks(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
 
 
 def create_webhook(access: Access, body: WebhookIn) -> NewWebhookOut:
-    """Create a webhook for events from now on. Its secret is in this answer and nowhere else."""
+    """Create a webhook for events from now on. Its secret is only in this response."""
     row = WebhookEndpoint(
         workspace=access.workspace, created_by_id=access.user_id, **body.model_dump()
     )
@@ -55,13 +55,13 @@ def remove_webhook(access: Access, webhook_id: Word) -> None:
 
 
 def rotate_webhook_secret(access: Access, webhook_id: Word) -> NewWebhookOut:
-    """Replace the secret, shown only here; the previous one signs as well for 24 hours."""
+    """Replace the secret, returned only here; the previous one signs as well for 24 hours."""
     row = _find(access.workspace, webhook_id)
     return NewWebhookOut.of(row, secret=rotate(row, by=actor_of(access)))
 
 
 def ping_webhook(access: Access, webhook_id: Word) -> DeliveryOut:
-    """Send a message of type `ping` within seconds; the webhook's deliveries show the outcome."""
+    """Send a message of type `ping`; the webhook's deliveries show the outcome within seconds."""
     row = _find(access.workspace, webhook_id)
     return DeliveryOut.of(ping(row, by=actor_of(access)))
 
@@ -69,21 +69,21 @@ def ping_webhook(access: Access, webhook_id: Word) -> DeliveryOut:
 def list_webhook_deliveries(
     access: Access, webhook_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> DeliveriesOut:
-    """Return the webhook's deliveries, the newest first, without the payloads.
+    """Return the webhook's deliveries, the newest first, without payloads.
 
-    `GET /webhooks/{webhook_id}/deliveries/{delivery_id}` has what is posted.
+    `GET /webhooks/{webhook_id}/deliveries/{delivery_id}` returns the payload.
     """
     rows = WebhookDelivery.objects.filter(endpoint=_find(access.workspace, webhook_id))
     return list_page(DeliveriesOut, rows.defer("payload"), "-pk", cursor, limit)
 
 
 def show_webhook_delivery(access: Access, webhook_id: Word, delivery_id: Word) -> DeliveryOut:
-    """Return one message with what is posted."""
+    """Return one message with its payload."""
     return DeliveryOut.of(_find_delivery(_find(access.workspace, webhook_id), delivery_id))
 
 
 def redeliver_webhook(access: Access, webhook_id: Word, delivery_id: Word) -> DeliveryOut:
-    """Send a message again under its id; 409 while it is on its way."""
+    """Send a message again under its id; 409 while it is pending."""
     row = _find_delivery(_find(access.workspace, webhook_id), delivery_id)
     redeliver(row, by=actor_of(access))
     return DeliveryOut.of(row)
@@ -92,7 +92,7 @@ def redeliver_webhook(access: Access, webhook_id: Word, delivery_id: Word) -> De
 def _find(workspace: Workspace, webhook_id: str) -> WebhookEndpoint:
     rows = WebhookEndpoint.objects.filter(workspace=workspace, pk=row_id(webhook_id))
     missing = WebhookNotFoundError(
-        "There is no such webhook here.", remedy=Remedy("webhooks.list_webhooks")
+        "The workspace has no such webhook.", remedy=Remedy("webhooks.list_webhooks")
     )
     return find_row(rows.select_related("created_by", "workspace"), missing)
 

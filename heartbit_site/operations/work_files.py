@@ -13,7 +13,7 @@ from heartbit_site.operations.paging import page_of
 def list_work_files(
     access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> WorkFilesOut:
-    """Return the files of the folder that a run's tree works in, by path, as they are now."""
+    """Return the current files of the folder of a run's tree, by path."""
     rows = work_files(find_run(access.workspace, run_id))
     found, following = page_of({row.path: row for row in rows}, str, cursor, limit)
     return WorkFilesOut(files=[WorkFileOut.of(row) for row in found], next_cursor=following)

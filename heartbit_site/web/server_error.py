@@ -28,9 +28,11 @@ def server_error(request: HttpRequest) -> HttpResponse:
     fault = database_fault(error) if error is not None else None
     if fault is None:
         return of_defect(request)
-    sentence = "The database is away: try again in a moment."
+    sentence = "The database is unavailable: try again in a moment."
     if fault.is_disk_full:
-        sentence = "The database's disk is full: nothing can be kept until an operator makes room."
+        sentence = (
+            "The database's disk is full: nothing can be stored until an operator frees space."
+        )
     response = HttpResponse(_PAGE.format(sentence=sentence), status=503)
     response["Retry-After"] = "30" if fault.is_disk_full else "2"
     return response

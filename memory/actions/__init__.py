@@ -1,1 +1,1 @@
-"""Changes of memories, one a file."""
+"""Actions on memories, one per file."""

@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 def consolidate(items: Sequence[MemoryItem], text: str, *, by: Author) -> MemoryItem:
-    """Store one memory instead of several, which are forgotten with that reason.
+    """Store one memory in place of several, which are forgotten with that reason.
 
-    The new one has the greatest importance of theirs, and the category of the first.
+    The new memory has the highest importance among them, and the category of the first.
 
     Args:
-        items: Two or more memories of one place.
-        text: The statement that replaces theirs.
+        items: Two or more memories of the same place.
+        text: The statement that replaces their texts.
         by: Author.
 
     Raises:
-        InvalidMemoryError: There are too few, they are of several places, or the text cannot be
-            used.
+        InvalidMemoryError: There are fewer than two memories, they belong to different places, or
+        the text is not valid.
     """
     places = {_place(item) for item in items}
     if len({item.pk for item in items}) < 2 or len(places) != 1:

@@ -27,11 +27,11 @@ _NAMED: Final = 5  # refused texts of a sentence
 
 
 def embed_memories(*, goes_on: Callable[[], bool]) -> int:
-    """Embed memories and passages of all workspaces until ``goes_on`` says no; return their number.
+    """Embed memories and passages until ``goes_on`` returns False; return their number.
 
-    After a change of the model they are embedded again, the last changed first, while recall
-    answers by words and by the vectors that are there. Two processes at once do work twice, and
-    nothing wrong. A text that the model refuses is marked, and found by words alone.
+    After a change of the model they are embedded again, the most recently changed first; meanwhile
+    recall uses words and the vectors that exist. Two concurrent processes repeat work, but do no
+    harm. A text that the model refuses is marked, and found by words only.
     """
     done = 0
     for policy in MemoryPolicy.objects.exclude(embedding_model=""):
@@ -70,14 +70,16 @@ def _embed(
     texts: dict[int, str],
     full: list[str],
 ) -> int:
-    """Embed the full texts of rows; return the number of those that are done with."""
+    """Embed the full texts of rows; return the number of rows that need no further attempt."""
     model = policy.embedding_model
     if not texts:
         return 0
     vectors = dict(zip(texts, embedder().embed_texts(full), strict=True))
     made = {row: vector for row, vector in vectors.items() if vector is not None}
     if {len(vector) for vector in made.values()} - {policy.dimensions}:
-        raise EmbeddingError(f"{model} answers with other vectors than before: choose it again.")
+        raise EmbeddingError(
+            f"{model} returns vectors of another size than before: choose it again."
+        )
     refused = {row: text for row, text in texts.items() if row not in made}
     count = table.refuse(stored_in, model, refused) if refused else 0
     if made:
@@ -86,7 +88,7 @@ def _embed(
 
 
 def _describe_refused(policy: MemoryPolicy) -> str:
-    """Return a sentence that names the texts that the model refused; empty: there are none."""
+    """Return a sentence that names the texts that the model refused; empty if it refused none."""
     mark = table.refused_by(policy.embedding_model)
     memories = MemoryItem.objects.live().filter(workspace=policy.pk, embedded_with=mark)
     bases = KnowledgeBase.objects.filter(workspace=policy.pk)
@@ -98,9 +100,9 @@ def _describe_refused(policy: MemoryPolicy) -> str:
     named += [row.citation for row in passages.select_related("document")[:_NAMED]]
     more = ", and others" if count > _NAMED else ""
     return (
-        f"{policy.embedding_model} refused {amounts.counted(count, 'text')}, found by words alone "
-        f"(too long for it, perhaps): {', '.join(named[:_NAMED])}{more}. "
-        "Save the settings again to try again."
+        f"{policy.embedding_model} refused {amounts.counted(count, 'text')}, found by words only "
+        f"(they may be too long for it): {', '.join(named[:_NAMED])}{more}. "
+        "Save the settings again to retry."
     )
 
 

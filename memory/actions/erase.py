@@ -1,4 +1,4 @@
-"""Erase the memories of one person, or all that the person said."""
+"""Erase the memories of a person, or everything that the person said."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """Numbers of the memories and runs that were erased."""
+    """Numbers of erased memories and runs."""
 
     memories: int
     runs: int
 
 
 def erase_person(workspace: Workspace, user: User, *, by: Actor, agent: str = "") -> Erased:
-    """Delete all that a person said to agents, and what agents remember of it, for good.
+    """Permanently delete everything a person said to agents, and what agents remember of it.
 
     First the person's runs with their trees and conversations, in the database, the live output and
-    the archives: journals repeat what memory tools were given and returned. Then the memories, as
+    the archives: journals contain the arguments and results of memory tools. Then the memories, as
     ``erase_memories`` does.
 
     Args:
@@ -44,7 +44,7 @@ def erase_person(workspace: Workspace, user: User, *, by: Actor, agent: str = ""
         agent: Erase what was said to this agent alone; empty: to all agents.
 
     Raises:
-        HeartbitError: An archive or another memory provider failed; to erase again does the rest.
+        HeartbitError: An archive or another memory provider failed; a second erasure does the rest.
     """
     require(by, "workspace:manage", "runs:write", workspace_id=workspace.pk)
     erase = import_string(settings.HEARTBIT_ERASE_RUNS)
@@ -53,11 +53,11 @@ def erase_person(workspace: Workspace, user: User, *, by: Actor, agent: str = ""
 
 
 def erase_memories(workspace: Workspace, user: User, *, by: Actor, agent: str = "") -> int:
-    """Delete all memories of a person with their histories, for good; return their number.
+    """Permanently delete all memories of a person with their histories; return their number.
 
     The runs that extracted memories of that person go with them, so that none stores one later.
-    The audit says that it happened, and nothing about what was erased. Another memory provider
-    that is plugged in is asked to erase what it knows, last.
+    The audit records the erasure, but not what was erased. Last, another configured memory provider
+    is asked to erase what it knows.
 
     Args:
         workspace: Memories of other workspaces stay.
@@ -66,8 +66,8 @@ def erase_memories(workspace: Workspace, user: User, *, by: Actor, agent: str = 
         agent: Erase this agent's memories of the person alone; empty: those of all agents.
 
     Raises:
-        MemoryProviderError: The other provider failed. Heartbit's own memories are erased; to
-            erase again asks it again.
+        MemoryProviderError: The other provider failed. Heartbit's own memories are erased; a second
+        erasure asks the provider again.
     """
     require(by, "workspace:manage", "runs:write", workspace_id=workspace.pk)
     with transaction.atomic():

@@ -17,8 +17,8 @@ MOST_AT_ONCE: Final = 10_000
 def expire_memories() -> int:
     """Delete memories that were neither changed nor recalled for their workspace's days.
 
-    With them go their histories, vectors, and what runs were given of them. The audit has their
-    number. Deletes 10,000 of a workspace at most: it is called every hour.
+    Their histories, vectors and the copies that runs were given are deleted too; the audit records
+    their number. Deletes at most 10,000 per workspace, because it is called every hour.
     """
     return sum(_expire(policy) for policy in MemoryPolicy.objects.exclude(kept_days=None))
 

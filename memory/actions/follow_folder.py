@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def follow_folder(base: KnowledgeBase, folder: str, *, by: Actor) -> bool:
-    """Follow a folder of the drive; return True if the base followed another one, or none.
+    """Follow a folder of the drive; return True if that changes the followed folder.
 
-    A worker takes up its files then, and each hour. Empty: follow none; what was taken up stays
-    as if it had been uploaded.
+    A worker then imports its files, and again each hour. Empty: follow no folder; imported
+    documents are kept as if they had been uploaded.
 
     Raises:
-        HeartbitError: No drive has a folder of this name.
+        HeartbitError: The name is not valid for a folder of a drive.
     """
     require(by, "agents:write", workspace_id=base.workspace_id)
     with about("drive_folder"):
@@ -48,7 +48,7 @@ def follow_folder(base: KnowledgeBase, folder: str, *, by: Actor) -> bool:
 
 
 def request_folder(base: KnowledgeBase) -> None:
-    """Ask a worker to take up the files of a base's folder now.
+    """Ask a worker to import the files of a base's folder now.
 
     Raises:
         InvalidKnowledgeError: The base follows no folder.

@@ -1,4 +1,4 @@
-"""Take up the files of the folders that knowledge bases follow."""
+"""Import the files of the folders that knowledge bases follow."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _MOST_OF_PROBLEM: Final = 500
 
 
 def follow_folders(*, goes_on: Callable[[], bool]) -> int:
-    """Take up the folders that are due, until ``goes_on`` says no; return the changed documents.
+    """Import due folders until ``goes_on`` returns False; return the number of changed documents.
 
-    A folder is due when it was asked for, an hour after the last time, and if its worker was lost.
-    Files are compared by their content's hash, so whatever was interrupted is repeated without
-    harm: what is there already changes nothing.
+    A folder is due when an import was requested, an hour after the last import, and when its worker
+    was lost. Files are compared by the hash of their content, so an interrupted import can be
+    repeated safely.
     """
     changed = 0
     while goes_on() and (base := _claim_one()) is not None:
@@ -56,7 +56,7 @@ def _claim_one() -> KnowledgeBase | None:
 
 
 def _follow(base: KnowledgeBase, goes_on: Callable[[], bool]) -> int:
-    """Take up one folder, and store what could not be; return the number of changed documents."""
+    """Import one folder, and store what failed; return the number of changed documents."""
     taken, is_whole = _Taken(base, folder_source()), False
     try:
         is_whole = taken.take(goes_on)
@@ -71,11 +71,11 @@ def _follow(base: KnowledgeBase, goes_on: Callable[[], bool]) -> int:
 
 
 class _Taken:
-    """Changes of a base by the files of its folder.
+    """Import of a folder's files into its base.
 
     Attributes:
-        problem: Sentence on what was not taken up; empty: all was.
-        changed: Documents that were added, replaced or removed.
+        problem: Sentence about files that were not imported; empty if all were.
+        changed: Number of documents that were added, replaced or removed.
     """
 
     def __init__(self, base: KnowledgeBase, source: FolderSource) -> None:
@@ -85,7 +85,7 @@ class _Taken:
         self._left_out: list[str] = []
 
     def take(self, goes_on: Callable[[], bool]) -> bool:
-        """Take up all files; return False if it had to stop before.
+        """Import all files; return False if the import stopped early.
 
         Raises:
             HeartbitError: The folder cannot be listed.
@@ -103,8 +103,8 @@ class _Taken:
         if gone and not present:
             # An unmounted disk looks like this.
             self.problem = (
-                f"The folder {base.drive_folder} is gone or empty. Its documents stay: remove "
-                "them, or follow no folder."
+                f"The folder {base.drive_folder} is gone or empty. Its documents were kept: "
+                f"remove them, or stop following the folder."
             )
         elif are_all:
             for row in gone:
@@ -119,7 +119,7 @@ class _Taken:
         base, name = self._base, file.removeprefix(f"{self._base.drive_folder}/")
         row = known.get(name)
         if row is not None and not row.drive_file:
-            self._left_out.append(f"{name} has the name of a document that was uploaded.")
+            self._left_out.append(f"{name} has the name of an uploaded document.")
             return
         try:
             data = self._source.read(base.workspace_id, file)

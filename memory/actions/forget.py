@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def forget(item: MemoryItem, *, by: Author, reason: str = "") -> MemoryItem:
-    """Recall a memory no longer; it stays as a tombstone, so that this can be undone.
+    """Forget a memory (reversible): it is no longer recalled, but kept as a tombstone.
 
-    Repeating it changes nothing. ``erase_memories`` deletes for good.
+    Forgetting it again changes nothing. ``erase_memories`` deletes permanently.
 
     Raises:
         MemoryNotFoundError: It was erased.

@@ -1,4 +1,4 @@
-"""Read documents that wait, part by part."""
+"""Read pending documents, part by part."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _LOCK: Final = 7_711  # of the claims, so that two workers do not pass the limit
 def ingest_documents(
     *, goes_on: Callable[[], bool], after_part: Callable[[int], object] | None = None
 ) -> int:
-    """Read documents of all workspaces until ``goes_on`` says no; return the number of parts.
+    """Read documents of all workspaces until ``goes_on`` returns False; return the number of parts.
 
     A document is claimed for one part, whose passages are stored in one transaction with its
-    progress. A part of a killed worker is read again when its claim has expired, and what it may
-    have stored before is not: so no passage is lost or stored twice.
+    progress. A killed worker's part is read again when its claim has expired, and a late write of
+    the former worker is refused: no passage is lost or stored twice.
 
     Args:
         goes_on: Returns False to stop before the next part.
@@ -55,7 +55,7 @@ def ingest_documents(
 
 
 def _claim_one() -> Document | None:
-    """Claim the longest untouched document; None: there is none, or enough are being read."""
+    """Claim the longest waiting document; None if there is none, or enough are being read."""
     with transaction.atomic():
         fetch_one("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         if Document.objects.claimed().count() >= MOST_AT_ONCE:
@@ -74,8 +74,8 @@ def _claim_one() -> Document | None:
 def _read_one(document: Document) -> None:
     if document.attempts > MOST_ATTEMPTS:
         raise UnreadableDocumentError(
-            f"{document.name} was begun {MOST_ATTEMPTS} times, and each time the worker stopped: "
-            "upload it again, or divide it."
+            f"{document.name} was started {MOST_ATTEMPTS} times, and each time the worker "
+            f"stopped: upload it again, or split it."
         )
     content = DocumentContent.objects.filter(document=document).first()
     if content is None:  # it was deleted a moment ago

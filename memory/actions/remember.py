@@ -26,7 +26,7 @@ def remember(
     importance: int = 5,
     metadata: Mapping[str, Any] | None = None,
 ) -> MemoryItem:
-    """Store a memory, and return it; if its place has one of this text, that one is returned.
+    """Store a memory and return it; if its place already has this text, return that memory.
 
     Args:
         place: Its scope and owners.
@@ -37,7 +37,7 @@ def remember(
         metadata: Free JSON.
 
     Raises:
-        InvalidMemoryError: The place is incomplete, or the text or importance cannot be used.
+        InvalidMemoryError: The place is incomplete, or the text or importance is not valid.
     """
     item = MemoryItem(**place.columns(), category=Category(category), metadata=dict(metadata or {}))
     item.from_outsiders = by.read_outsiders

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def remove_base(base: KnowledgeBase, *, by: Actor) -> int:
-    """Delete a base with all that is in it, for good; return the number of its documents.
+    """Permanently delete a base with all its documents; return their number.
 
-    Agents that are given it find nothing there any longer; journals keep what runs have read.
+    Agents that use it find nothing there from then on; journals keep what runs have read.
     """
     require(by, "agents:write", workspace_id=base.workspace_id)
     with transaction.atomic():

@@ -34,14 +34,14 @@ def save_base(
         by: The author.
 
     Raises:
-        InvalidKnowledgeError: The name or the description cannot be used.
+        InvalidKnowledgeError: The name or the description is not valid.
     """
     require(by, "agents:write", workspace_id=workspace.pk)
     with about("name"):
         if not _NAME.match(name):
             raise InvalidKnowledgeError(
-                f"The name {name[:80]!r} is not valid: use up to 64 small letters, digits, - and "
-                "_, such as handbook."
+                f"The name {name[:80]!r} is not valid: use up to 64 lower-case letters, digits, "
+                f"- and _, such as handbook."
             )
     given = None if description is None else _description(description)
     with transaction.atomic():

@@ -41,23 +41,23 @@ def save_document(
     kind: str = "",
     drive_file: str = "",
 ) -> tuple[Document, Outcome]:
-    """Store a document, which a worker then reads; return it, and what happened.
+    """Store a document for a worker to read; return it, and the outcome.
 
-    The same content again changes nothing but the source, except that a document that could not be
-    read is read again. Another content deletes the passages of the former one at once.
+    The same content changes only the source, except that an unreadable document is read again. New
+    content deletes the passages of the previous content at once.
 
     Args:
         base: Its knowledge base.
-        name: Its name there; one of this name is replaced.
+        name: Its name there; a document of this name is replaced.
         data: Its content.
         by: Author.
         source: Origin, for people.
         kind: A value of ``DocumentKind``; empty: by its content and the end of its name.
-        drive_file: File of the drive that it is taken up from; empty: it is uploaded.
+        drive_file: File of the drive that it is imported from; empty if it is uploaded.
 
     Raises:
-        InvalidKnowledgeError: The name, source or size cannot be used, or the base is full.
-        UnreadableDocumentError: It is no document that can be read.
+        InvalidKnowledgeError: The name, source or size is not valid, or the base is full.
+        UnreadableDocumentError: The file is not a readable document.
     """
     require(by, "agents:write", workspace_id=base.workspace_id)
     name, source = _checked_name(name), _checked_source(source)
@@ -72,8 +72,8 @@ def save_document(
         if row is None:
             if base.documents.count() >= MOST_DOCUMENTS:
                 raise InvalidKnowledgeError(
-                    f"{base.name} has {MOST_DOCUMENTS:,} documents, and a base has no more: add "
-                    "another one."
+                    f"{base.name} has {MOST_DOCUMENTS:,} documents, which is the limit of a "
+                    f"base: add another base."
                 )
             row = Document(base=base, name=name)
         outcome: Outcome = "added" if row.pk is None else "replaced"
@@ -120,7 +120,8 @@ def _checked_source(source: str) -> str:
     with about("source"):
         if len(source) > _MOST_OF_SOURCE:
             raise InvalidKnowledgeError(
-                f"The source has {len(source)} characters, and at most {_MOST_OF_SOURCE}."
+                f"The source has {len(source)} characters, and the limit is {_MOST_OF_SOURCE}: "
+                f"shorten it."
             )
     return source
 
@@ -131,12 +132,13 @@ def _checked_kind(name: str, data: bytes, kind: str) -> DocumentKind:
             raise InvalidKnowledgeError(f"{name} is empty.")
         if len(data) > MOST_BYTES:
             raise InvalidKnowledgeError(
-                f"{name} has {len(data):,} bytes, and a document at most {MOST_BYTES:,}: divide it."
+                f"{name} has {len(data):,} bytes, and the limit of a document is {MOST_BYTES:,}: "
+                f"divide it."
             )
         detected = detect_kind(name, data)
         if not kind or kind == detected:
             return detected
         binary = {DocumentKind.PDF, DocumentKind.DOCX}
         if kind in binary or detected in binary:
-            raise UnreadableDocumentError(f"{name} is {detected.label}, and not {kind}.")
+            raise UnreadableDocumentError(f"{name} is {detected.label}, not {kind}.")
         return DocumentKind(kind)

@@ -33,15 +33,15 @@ def save_policy(
         workspace: The workspace.
         by: Author.
         embedding_model: ``local``, or ``provider:model``; empty: recall by words alone.
-        kept_days: 7, 30 or 90; None: for ever.
+        kept_days: 7, 30 or 90; None: forever.
 
     Raises:
-        InvalidMemoryError: The model does not answer, or the days are others.
+        InvalidMemoryError: The model does not answer, or the number of days is not one of these.
     """
     require(by, "workspace:manage", workspace_id=workspace.pk)
     with about("kept_days"):
         if kept_days is not None and kept_days not in KeptDays.values:
-            raise InvalidMemoryError(f"Memories are kept 7, 30 or 90 days, and not {kept_days}.")
+            raise InvalidMemoryError(f"Memories can be kept for 7, 30 or 90 days, not {kept_days}.")
     model = embedding_model.strip()
     row = MemoryPolicy.objects.filter(workspace=workspace).first()
     row = row or MemoryPolicy(workspace=workspace)
@@ -75,12 +75,13 @@ def _forget_refusals(workspace: Workspace, model: str) -> None:
 
 
 def _try(workspace: Workspace, model: str) -> int:
-    """Return the number of dimensions of a model's vectors, which then have an index."""
+    """Return the number of dimensions of a model's vectors, and ensure their index exists."""
     try:
         size = len(make_embedder(workspace.pk, model).embed_query("tea"))
         if not 1 <= size <= MOST_DIMENSIONS:
             raise EmbeddingError(
-                f"{model} answers with {size:,} dimensions, and the database indexes at most "
+                f"{model} answers with {size:,} dimensions, and the limit of the database's "
+                f"index is "
                 f"{MOST_DIMENSIONS:,}: choose a smaller model."
             )
         table.require_index(size)

@@ -1,4 +1,4 @@
-"""Supersede what a memory says."""
+"""Supersede a memory."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ if TYPE_CHECKING:
 
 
 def supersede(item: MemoryItem, *, by: Author, reason: str = "", **content: Any) -> MemoryItem:
-    """Replace a memory's content; its history keeps what was.
+    """Replace a memory's content; its history keeps the previous content.
 
     Args:
         item: The memory.
         by: Author.
         reason: Reason of the change.
-        content: ``text``, ``category``, ``importance`` or ``metadata``; what is left out stays.
+        content: ``text``, ``category``, ``importance`` or ``metadata``; omitted fields are
+            unchanged.
 
     Raises:
-        InvalidMemoryError: A value cannot be used.
+        InvalidMemoryError: A value is not valid.
         MemoryNotFoundError: It was erased.
         MemoryStateError: It is forgotten.
     """
     unknown = content.keys() - set(CONTENT)
     if unknown:
-        raise TypeError(f"a memory has no {', '.join(sorted(unknown))}")
+        raise TypeError(f"a memory has no field {', '.join(sorted(unknown))}")
     with transaction.atomic():
         row = lock(item)
         if row.forgotten_at is not None:
-            raise MemoryStateError(f"Memory {row.pk} is forgotten: undo that first.")
+            raise MemoryStateError(f"Memory {row.pk} is forgotten: undo its last change first.")
         before = content_of(row)
         put_content(row, content)
         if row.text != before["text"]:
@@ -50,7 +51,7 @@ def supersede(item: MemoryItem, *, by: Author, reason: str = "", **content: Any)
 
 
 def put_content(row: MemoryItem, content: dict[str, Any]) -> None:
-    """Set the given content of a memory's row, which is not saved."""
+    """Set the given content of a memory's row, without saving it."""
     if "text" in content and content["text"] != row.text:
         set_text(row, content["text"])
     if "importance" in content:

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def undo(item: MemoryItem, *, by: Author) -> MemoryItem:
-    """Take back the last change that stands: a supersession or that the memory was forgotten.
+    """Undo the last change that has not been undone: a supersession, or forgetting the memory.
 
-    Undone again, the change before that is taken back. Its history keeps each.
+    A second undo reverts the change before that. The history keeps every change.
 
     Raises:
         MemoryNotFoundError: It was erased.
-        MemoryStateError: No change is left.
+        MemoryStateError: There is no change to undo.
     """
     with transaction.atomic():
         row = lock(item)

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
 _SENTENCES: Mapping[str, str] = {
-    "added": "{} is stored; a worker reads it now.",
-    "replaced": "{} has its new content; a worker reads it now.",
+    "added": "{} is stored; a worker will read it.",
+    "replaced": "{} has new content; a worker will read it.",
     "unchanged": "{} has this content already.",
 }
 
 
 class DocumentForm(VerbForm[Document]):
-    """A file that is uploaded."""
+    """An uploaded file."""
 
     renamed: ClassVar = {"content": "file", "name": "file"}
     file = forms.FileField(
@@ -57,7 +57,9 @@ class DocumentForm(VerbForm[Document]):
         if self.instance.pk is not None and "file" in self.fields:
             file = self.fields["file"]
             file.required = False
-            file.help_text = "Replaces the content; the document keeps its name. Empty: it stays."
+            file.help_text = (
+                "Replaces the content; the document keeps its name. Empty: keep the content."
+            )
 
 
 class PassageInline(ReadOnlyInline[Passage, Document]):
@@ -144,12 +146,12 @@ class DocumentAdmin(VerbAdmin[Document]):
         remove_document(row, by=actor_of(request))
 
     def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
-        """Delete each of the chosen documents with the verb."""
+        """Delete each chosen document with ``remove_document``."""
         for row in queryset.select_related("base__workspace"):
             self.remove_row(request, row)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Return the documents alone: their passages are counted, not listed."""
+        """Return only the documents: their passages are counted, not listed."""
         counts = {"documents": len(objs), "passages": sum(one.passage_count for one in objs)}
         return [str(one) for one in objs], counts, set(), []
 
@@ -163,7 +165,7 @@ class DocumentAdmin(VerbAdmin[Document]):
 
     @admin.display(description="pages")
     def progress(self, row: Document) -> SafeString | str:
-        """Return the pages that are read, as a bar while they are."""
+        """Return the number of pages that were read, as a bar while reading."""
         if row.pages is None:
             return "-"
         if row.state == DocumentState.READY:

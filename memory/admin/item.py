@@ -63,7 +63,9 @@ class EraseForm(DialogForm):
         required=False,
         label="The person's runs as well",
         widget=UnfoldBooleanSwitchWidget(),
-        help_text=("All that the person started, with conversations, forks, results and archives."),
+        help_text=(
+            "Everything that the person started, with conversations, forks, results and archives."
+        ),
     )
 
 
@@ -97,7 +99,9 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
     list_select_related = ("workspace", "user")
     list_filter = ("scope", "category", "from_outsiders", "agent", "workspace", "user")
     search_fields = ("text",)
-    search_help_text = "Words, as agents recall by them; the best come first, with the reasons."
+    search_help_text = (
+        "Words to search for, as agents recall; the best matches come first, with the reasons."
+    )
     show_full_result_count = False
     sortable_by = ()
     actions = ()
@@ -115,7 +119,7 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
         return [("Content", {"fields": (*CONTENT, "reason")}), owners, ("Facts", facts)]
 
     def has_delete_permission(self, request: HttpRequest, obj: MemoryItem | None = None) -> bool:
-        """Refuse: Forget can be undone, and Erase deletes what a person wants to be deleted."""
+        """Refuse: *Forget* is reversible, and *Erase* deletes at a person's request."""
         return False
 
     def get_search_results(
@@ -158,14 +162,14 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
     )
 
     def state(self, row: MemoryItem) -> SafeString:
-        """Return whether it is recalled, as a label."""
+        """Return a label that says if the memory is recalled."""
         if row.forgotten_at is not None:
             return pill("Forgotten", tone="warning")
         return pill("Known", tone="success")
 
     @dialog(
         "Forget",
-        "It is recalled no longer. Undo brings it back.",
+        "It is no longer recalled. Undo restores it.",
         icon="delete",
         permission="forget",
         offered=lambda row: row.forgotten_at is None,
@@ -177,7 +181,7 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
 
     @dialog(
         "Undo the last change",
-        "Its content, or that it was forgotten, is as before that change.",
+        "Restores the memory as it was before that change.",
         icon="undo",
         permission="forget",
     )
@@ -188,7 +192,7 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
 
     @dialog(
         "Erase this person",
-        "Deletes all memories of this person in this workspace, with their histories, for good.",
+        "Permanently deletes all memories of this person in this workspace, with their histories.",
         icon="person_remove",
         permission="erase",
         variant="DANGER",
@@ -196,7 +200,7 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
         offered=lambda row: row.user_id is not None,
     )
     def erase(self, request: HttpRequest, row: MemoryItem, form: DialogForm) -> str:
-        """Erase the person's memories, and the person's runs if that was asked for."""
+        """Erase the person's memories and, if requested, the person's runs."""
         if row.user is None:
             return "../"
         by = actor_of(request)
@@ -210,7 +214,7 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
 
 
 def _run_of(row: MemoryChange) -> SafeString | str:
-    """Return a link to the page of the run that made a change, or in which it was said."""
+    """Return a link to the page of the run that made a change, or in which its text was said."""
     if row.run_id is None:
         return "-"
     url = reverse("web:run", args=[row.item.workspace.slug, row.run_id])

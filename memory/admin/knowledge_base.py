@@ -33,7 +33,7 @@ class KnowledgeBaseForm(VerbForm[KnowledgeBase]):
 
 @admin.register(KnowledgeBase)
 class KnowledgeBaseAdmin(VerbAdmin[KnowledgeBase]):
-    """Collections of documents that agents search, for those who edit agents."""
+    """Collections of documents that agents search, for people who edit agents."""
 
     workspace_path = "workspace"
     needs: ClassVar = {
@@ -70,23 +70,23 @@ class KnowledgeBaseAdmin(VerbAdmin[KnowledgeBase]):
         follow_folder(saved, row.drive_folder, by=actor_of(request))
 
     @dialog(
-        "Take up the folder now",
-        "A worker looks for new, changed and deleted files of the folder.",
+        "Import the folder now",
+        "A worker checks the folder for new, changed and deleted files.",
         icon="sync",
         permission="change",
         offered=lambda row: bool(row.drive_folder),
     )
     def refresh(self, request: HttpRequest, row: KnowledgeBase, form: DialogForm) -> None:
-        """Ask a worker for it."""
+        """Ask a worker to import the folder."""
         request_folder(row)
-        messages.success(request, f"A worker takes up the files of {row.drive_folder}.")
+        messages.success(request, f"A worker will import the files of {row.drive_folder}.")
 
     def remove_row(self, request: HttpRequest, row: KnowledgeBase) -> None:
         """Delete with ``remove_base``."""
         remove_base(row, by=actor_of(request))
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Return the bases alone: their documents and passages are counted, not listed."""
+        """Return only the bases: their documents and passages are counted, not listed."""
         counts = {
             "documents": sum(one.documents.count() for one in objs),
             "passages": sum(each.passage_count for one in objs for each in one.documents.all()),
@@ -95,7 +95,7 @@ class KnowledgeBaseAdmin(VerbAdmin[KnowledgeBase]):
 
     what = Column[KnowledgeBase]("knowledge base", lambda row: two_lines(row.name, row.description))
     passages_of = Column[KnowledgeBase]("passages", lambda row: f"{_counted(row).passage_count:,}")
-    drive = Column[KnowledgeBase]("last taken up", lambda row: _followed(row))
+    drive = Column[KnowledgeBase]("last import", lambda row: _followed(row))
     created = Column[KnowledgeBase]("created", lambda row: format_datetime(row.created_at))
 
     @admin.display(description="documents")
@@ -106,7 +106,7 @@ class KnowledgeBaseAdmin(VerbAdmin[KnowledgeBase]):
         return link(f"{place}?base__id__exact={row.pk}", count)
 
     def state(self, row: KnowledgeBase) -> SafeString:
-        """Return whether documents wait or failed, as a label."""
+        """Return the number of pending and failed documents as labels."""
         counted = _counted(row)
         if counted.unread_count:
             return pill(f"{counted.unread_count:,} to be read", tone="info")
@@ -116,12 +116,12 @@ class KnowledgeBaseAdmin(VerbAdmin[KnowledgeBase]):
 
 
 def _followed(row: KnowledgeBase) -> str:
-    """Return how far the files of the folder are taken up, in words."""
+    """Return the progress of importing the folder, as a sentence."""
     if row.drive_is_due:
-        return "Its files are being taken up."
+        return "Its files are being imported."
     if row.drive_checked_at is None:
-        return "It follows none."
-    return row.drive_problem or f"Taken up {clock(row.drive_checked_at)}."
+        return "It follows no folder."
+    return row.drive_problem or f"Imported {clock(row.drive_checked_at)}."
 
 
 def _counted(row: Any) -> Any:

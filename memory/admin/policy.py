@@ -47,7 +47,7 @@ class PolicyAdmin(VerbAdmin[MemoryPolicy]):
         return [(None, {"fields": fields + (list(self.readonly_fields) if obj else [])})]
 
     def can_retry(self, row: MemoryPolicy) -> bool:
-        """Return True if the model had a problem: ``save_policy`` tries it again."""
+        """Return True if the model had a problem: ``save_policy`` retries it."""
         return bool(row.problem)
 
     def save_row(self, request: HttpRequest, row: MemoryPolicy, form: Any) -> None:
@@ -62,9 +62,9 @@ class PolicyAdmin(VerbAdmin[MemoryPolicy]):
     embedded = Column[MemoryPolicy]("embedded", lambda row: _progress(row))
 
     def state(self, row: MemoryPolicy) -> SafeString:
-        """Return whether memories are found by meaning."""
+        """Return how memories are found: by words only, or also by meaning."""
         if not row.embedding_model:
-            return pill("By words alone", tone="")
+            return pill("By words only", tone="")
         if row.problem:
             return pill(row.problem, tone="danger")
         return pill("By words and meaning", tone="success")

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-BY_WORDS: Final = "words alone: there is no embedding model"
-_NO_ANSWER: Final = "words alone: the embedding model does not answer"
-_PARTLY: Final = "words, and meaning as far as texts are embedded yet"
+BY_WORDS: Final = "words only: there is no embedding model"
+_NO_ANSWER: Final = "words only: the embedding model does not answer"
+_PARTLY: Final = "words, and meaning where texts are embedded"
 _BY_MEANING: Final = "words and meaning"
 
 
@@ -34,7 +34,7 @@ class Meaning:
     """A query's vector.
 
     Attributes:
-        basis: By what a search finds, for people.
+        basis: Method of the search, for people.
         model: The model that made the vector.
         vector: As pgvector reads it; empty: none.
         dimensions: Number of its dimensions.
@@ -64,7 +64,7 @@ def find_meaning(
     try:
         vector = make_embedder(workspace_id, policy.embedding_model).embed_query(query)
     except EmbeddingError as error:
-        logger.warning("recall by words alone in workspace %d: %s", workspace_id, error)
+        logger.warning("recall by words only in workspace %d: %s", workspace_id, error)
         return Meaning(_NO_ANSWER)
     if len(vector) != policy.dimensions:
         return Meaning(_NO_ANSWER)
@@ -74,12 +74,12 @@ def find_meaning(
 
 
 def not_embedded(workspace_id: int, model: str) -> MemoryQuerySet:
-    """Return the live memories without a vector of the model, but for those that it refused."""
+    """Return the live memories without a vector of the model, except those that it refused."""
     return MemoryItem.objects.live().filter(_other(model), workspace_id=workspace_id)
 
 
 def passages_not_embedded(bases: QuerySet[KnowledgeBase], model: str) -> QuerySet[Passage]:
-    """Return their passages without a vector of the model, but for those that it refused."""
+    """Return the bases' passages without a vector of the model, except those that it refused."""
     return Passage.objects.filter(_other(model), base__in=bases)
 
 

@@ -20,7 +20,7 @@ def by_meaning(
 ) -> Ranking:
     """Rank embedded rows, as SQL of (id), by the distance of their vectors to the query's.
 
-    Few are compared one by one: an index scan would read thousands of others to find them.
+    A few rows are compared one by one: an index scan would read thousands of others to find them.
     """
     size = int(meaning.dimensions)
     distance = f"e.vector::halfvec({size}) <=> %s::halfvec({size})"

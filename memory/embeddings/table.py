@@ -53,7 +53,7 @@ _AVAILABLE: Final = "SELECT EXISTS (SELECT 1 FROM pg_available_extensions WHERE 
 
 
 def has_vectors() -> bool:
-    """Return True if the database can keep vectors."""
+    """Return True if the database can store vectors."""
     (found,) = fetch_one(_COLUMNS, [[table.name for table in TABLES]])
     return int(found) == len(TABLES)
 
@@ -72,7 +72,7 @@ def add_column() -> bool:
                     "ADD COLUMN IF NOT EXISTS vector halfvec NOT NULL"
                 )
     except ProgrammingError as error:  # no right to create it, or a pgvector before 0.7
-        logger.warning("memories and passages are found by words alone: %s", error)
+        logger.warning("memories and passages are found by words only: %s", error)
         return False
     return True
 
@@ -85,8 +85,8 @@ def require_index(dimensions: int) -> None:
     """
     if not has_vectors() and not add_column():
         raise EmbeddingError(
-            "This PostgreSQL has no extension `vector` that may be used: install pgvector 0.7 or "
-            "later, or recall by words alone."
+            "This PostgreSQL has no usable extension `vector`: install pgvector 0.7 or later, or "
+            "recall by words only."
         )
     size = int(dimensions)
     with transaction.atomic():
@@ -101,7 +101,7 @@ def require_index(dimensions: int) -> None:
 
 
 def store(table: VectorTable, model: str, texts: dict[int, str], vectors: Sequence[Vector]) -> int:
-    """Store the vectors of rows, except of those whose text has changed; return their number.
+    """Store the vectors of rows, except those whose text has changed; return their number.
 
     Args:
         table: Their table.
@@ -132,7 +132,7 @@ def refuse(table: VectorTable, model: str, texts: dict[int, str]) -> int:
     Args:
         table: Their table.
         model: The model.
-        texts: The texts of the rows by their ids; a row whose text has changed is left as it is.
+        texts: The texts of the rows by their ids; a row whose text has changed is not marked.
     """
     statement = f"""
     WITH refused AS (

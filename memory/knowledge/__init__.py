@@ -1,1 +1,1 @@
-"""Knowledge bases: documents are read in bounded processes, and searched with citations."""
+"""Knowledge bases: documents are read in limited processes, and searched with citations."""

@@ -1,4 +1,4 @@
-"""The tool with which agents search the knowledge bases that they are given."""
+"""The tool with which agents search their knowledge bases."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def search_knowledge(
         ),
     ],
     base: Annotated[
-        str, Field(max_length=64, description="Search this knowledge base alone. Empty: all.")
+        str, Field(max_length=64, description="Search only this knowledge base. Empty: all.")
     ] = "",
-    limit: Annotated[int, Field(ge=1, le=20, description="Number of passages at most.")] = 5,
+    limit: Annotated[int, Field(ge=1, le=20, description="Maximum number of passages.")] = 5,
 ) -> dict[str, Any]:
     """Search the knowledge bases for passages of documents, the best first.
 

@@ -11,8 +11,8 @@ class Block(NamedTuple):
 
     Attributes:
         text: Its text.
-        level: Level of a heading, from 1, the outermost; 0: it is none.
-        page: Number of its page, from 1; None: the form has no pages.
+        level: Level of a heading, from 1, the outermost; 0 for other blocks.
+        page: Number of its page, from 1; None if the format has no pages.
     """
 
     text: str
@@ -27,9 +27,10 @@ class Extraction:
     Attributes:
         blocks: Its blocks in order.
         above: Headings before the part, in order; those that apply to it are found by level.
-        pages: Number of pages of the whole document; None: the form has no pages.
-        pages_read: Number of the last page that was read; of a form without pages: 0.
-        problem: Sentences on what was guessed or could not be read; empty: all was read.
+        pages: Number of pages of the whole document; None if the format has no pages.
+        pages_read: Number of the last page that was read; 0 if the format has no pages.
+        problem: Sentences about content that was guessed or could not be read; empty if all was
+            read.
     """
 
     blocks: list[Block]

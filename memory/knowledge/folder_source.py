@@ -1,4 +1,4 @@
-"""Access to the files of a workspace's drive, which an app above this one has."""
+"""Access to the files of a workspace's drive, implemented by an app above this one."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class FolderSource(Protocol):
     """Files of a workspace's drive by name. Every method raises ``HeartbitError``."""
 
     def folder(self, name: str) -> str:
-        """Return a folder's name in normal form; refuse one that no drive has."""
+        """Return a folder's name in normal form; refuse a name that is not valid."""
         ...
 
     def names(self, workspace_id: int, folder: str) -> tuple[Sequence[str], bool]:
-        """Return the files below a folder by name, and True if these are all of them."""
+        """Return the files below a folder by name, and True if the list is complete."""
         ...
 
     def read(self, workspace_id: int, name: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Form of a document, by its content and the end of its name."""
+"""Format of a document, by its content and the extension of its name."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ READABLE: Final = "text, Markdown, HTML, PDF or DOCX"
 
 
 def detect_kind(name: str, data: bytes) -> DocumentKind:
-    """Return the form of a document.
+    """Return the format of a document.
 
     Raises:
-        UnreadableDocumentError: It is none that can be read.
+        UnreadableDocumentError: The format is not supported.
     """
     head = data[:_HEAD]
     if b"%PDF-" in head:
@@ -35,7 +35,7 @@ def detect_kind(name: str, data: bytes) -> DocumentKind:
         return DocumentKind.DOCX
     is_wide = head.startswith(_WIDE_MARKS)
     if (b"\0" in data[:8_192] and not is_wide) or head.startswith(b"PK\x03\x04"):
-        raise UnreadableDocumentError(f"{name} is no document that can be read: add {READABLE}.")
+        raise UnreadableDocumentError(f"{name} is not a readable document: add {READABLE}.")
     found = _ENDS.get(name.rpartition(".")[2].lower())
     if found is not None:
         return found

@@ -90,7 +90,7 @@ class _Builder:
             self._keep_heading()
 
     def _keep_heading(self) -> None:
-        """Make a passage of a heading that nothing follows, which would not be found otherwise."""
+        """Make a passage of a heading without content, which would not be found otherwise."""
         *above, last = self._titles()
         self.passages.append(PassageText(self._page, tuple(above), last))
 
@@ -114,7 +114,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _end_of_piece(text: str) -> int:
-    """Return where to split, in the second half of the longest piece."""
+    """Return the index at which to split, in the second half of the longest piece."""
     half = LONGEST // 2
     for pattern in _ENDS:
         ends = [found.start() for found in pattern.finditer(text, half, LONGEST)]

@@ -1,4 +1,4 @@
-"""Reading of a document's next part, in a process behind walls, bounded in time and memory."""
+"""Reading of a document's next part, in a sandboxed process with limits on time and memory."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ class DocumentPart:
 
     Attributes:
         passages: Its passages in order.
-        pages: Number of pages of the whole document; None: the form has none.
+        pages: Number of pages of the whole document; None if the format has no pages.
         pages_read: Number of the last page that was read.
-        problem: Sentences on what was guessed or could not be read; empty: all was read.
+        problem: Sentences about content that was guessed or could not be read; empty if all was
+            read.
     """
 
     passages: list[PassageText]
@@ -51,7 +52,7 @@ def read_part(name: str, kind: str, data: bytes, *, pages_read: int) -> Document
         pages_read: Number of pages that were read before.
 
     Raises:
-        UnreadableDocumentError: It is damaged, or takes too much time or memory.
+        UnreadableDocumentError: The document is damaged, or takes too much time or memory.
     """
     limits = ReaderLimits(PART_TIMEOUT_SECONDS, _CPU_SECONDS, _MEMORY_BYTES, _OUTPUT_BYTES)
     try:
@@ -59,7 +60,7 @@ def read_part(name: str, kind: str, data: bytes, *, pages_read: int) -> Document
     except (ReaderError, ValueError):
         part = f", from page {pages_read + 1} on," if pages_read else ""
         raise UnreadableDocumentError(
-            f"{name}{part} takes too much time or memory to read: divide it, or store it as text."
+            f"{name}{part} takes too much time or memory to read: split it, or store it as text."
         ) from None
     if "refused" in found:
         raise UnreadableDocumentError(f"{name} {found['refused']}.")

@@ -1,8 +1,8 @@
-"""Program that reads a part of a document, behind walls (``heartbit_site.base.reader_walls``).
+"""Program that reads a part of a document in a sandbox (``heartbit_site.base.reader_walls``).
 
-It is run as a file by ``memory.knowledge.reader``, in a process of its own: a document of a
-stranger can keep a parser busy for hours, fill the memory or take it over, and a thread cannot be
-stopped. It reads the document from its standard input, and writes JSON: the pages and passages, or
+It is run as a file by ``memory.knowledge.reader``, in its own process: an untrusted document can
+keep a parser busy for hours, exhaust the memory or exploit a bug, and a thread cannot be stopped.
+It reads the document from its standard input, and writes JSON: the pages and passages, or
 ``refused`` with the end of a sentence.
 """
 
@@ -55,7 +55,7 @@ def _read(kind: str, data: bytes, first: int) -> dict[str, object]:
         return {"refused": "is damaged, and cannot be read"}
     passages = build_passages(reading)
     if sum(len(passage.text) for passage in passages) > MOST_CHARACTERS:
-        return {"refused": f"has more than {MOST_CHARACTERS:,} characters: divide it"}
+        return {"refused": f"has more than {MOST_CHARACTERS:,} characters: split it"}
     rows = [
         (passage.page, list(map(_clean, passage.headings)), _clean(passage.text))
         for passage in passages

@@ -1,4 +1,4 @@
-"""Queries of knowledge bases with what is counted of them."""
+"""Queries of knowledge bases with their counts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def with_counts(bases: QuerySet[KnowledgeBase]) -> QuerySet[KnowledgeBase]:
-    """Count each base's documents, those to be read, those that failed, and its passages."""
+    """Count each base's documents, those that are unread or failed, and its passages."""
     unread = Q(documents__state__in=[DocumentState.QUEUED, DocumentState.READING])
     failed = Q(documents__state=DocumentState.FAILED)
     counted: QuerySet[KnowledgeBase] = bases.annotate(

@@ -30,7 +30,7 @@ class PassageHit:
     Attributes:
         passage: The passage, with its document and base.
         score: From 0 to 1, for the best by all rankings.
-        nearness: Rank by meaning, from 1; None: it was not found by it.
+        nearness: Rank by meaning, from 1; None if it was not ranked by meaning.
         words: Words of the passage that the query has too.
     """
 
@@ -59,7 +59,7 @@ class FoundPassages:
 
     Attributes:
         hits: The passages, the best first.
-        basis: By what they were found, for people: by words, or by words and meaning.
+        basis: Method of the search, for people: by words, or by words and meaning.
     """
 
     hits: list[PassageHit]

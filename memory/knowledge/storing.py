@@ -37,7 +37,7 @@ def store_part(document: Document, part: DocumentPart) -> bool:
     """Store a part's passages; return False if the claim on the document is no longer valid.
 
     Raises:
-        UnreadableDocumentError: It was the last part, and the document has no text.
+        UnreadableDocumentError: This was the last part, and the document has no text.
     """
     with transaction.atomic():
         rows = Document.objects.select_for_update(of=("self",))
@@ -68,10 +68,9 @@ def store_part(document: Document, part: DocumentPart) -> bool:
         if part.is_last:
             if not row.passage_count:
                 raise UnreadableDocumentError(
-                    f"{row.name} has no text that can be read: {row.problem}"
+                    f"{row.name} has no readable text: {row.problem}"
                     if row.problem
-                    else f"{row.name} has no text: recognise the text of a scan before you upload "
-                    "it."
+                    else f"{row.name} has no text: run OCR on a scan before you upload it."
                 )
             row.state = DocumentState.READY
         row.save()

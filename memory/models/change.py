@@ -10,15 +10,15 @@ from memory.models.item import MemoryItem
 
 
 class MemoryChange(models.Model):
-    """A change of a memory; it goes with the memory.
+    """A change of a memory; deleted with the memory.
 
     Attributes:
-        before: The memory's content before the change; null: it was new.
+        before: The memory's content before the change; null for a new memory.
         reason: Reason that the author gave.
         author: Name of the person, or of the agent.
         run_id: The run that made the change, or in which it was said if another run extracted it;
             null: a person or a program did.
-        undone_at: Time at which the change was taken back; null: it stands.
+        undone_at: Time at which the change was undone; null if it was not.
     """
 
     item = models.ForeignKey(MemoryItem, on_delete=models.CASCADE, related_name="changes")

@@ -8,7 +8,7 @@ from memory.models.item import MemoryItem
 
 
 class MemoryEmbedding(models.Model):
-    """The vector of a memory's text; it goes with the memory.
+    """The vector of a memory's text; deleted with the memory.
 
     Its column ``vector`` exists where PostgreSQL has pgvector, and is written and read in SQL
     (``memory.embeddings.table``).

@@ -17,7 +17,7 @@ from memory.querysets import MemoryQuerySet
 
 
 class MemoryItem(models.Model):
-    """A memory in its present wording; written through ``actions``, which keep its history.
+    """A memory in its current wording; written through ``actions``, which keep its history.
 
     Attributes:
         agent: Name of the agent that recalls it; empty: all agents.
@@ -32,9 +32,9 @@ class MemoryItem(models.Model):
             model that refused the text.
         use_count: Number of times that a run recalled it.
         used_at: Time of the last one; null: none yet.
-        from_outsiders: True if the run that wrote its text had read text by outsiders: so has every
-            run that recalls it.
-        forgotten_at: Time from which it is not recalled; null: it is recalled.
+        from_outsiders: True if the run that wrote its text had read text by outsiders; a run that
+            recalls it then counts as having read such text too.
+        forgotten_at: Time at which it was forgotten; null while it is recalled.
     """
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="memories")

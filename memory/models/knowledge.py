@@ -20,10 +20,11 @@ class KnowledgeBase(models.Model):
 
     Attributes:
         drive_folder: Folder of the workspace's drive whose files are documents here; empty: none.
-        drive_requested_at: Time at which someone asked to take up its files; null: no one has.
-        drive_claimed_until: Time until which a worker takes them up; null: none does.
-        drive_checked_at: Time at which they were last taken up; null: never yet.
-        drive_problem: Sentence on files that could not be; empty: all could.
+        drive_requested_at: Time at which an import of its files was requested; null: never.
+        drive_claimed_until: Time until which a worker's import is protected; null: no import is
+            active.
+        drive_checked_at: Time at which they were last import; null: never yet.
+        drive_problem: Sentence about files that were not imported; empty if all were.
     """
 
     workspace = models.ForeignKey(
@@ -61,32 +62,32 @@ class KnowledgeBase(models.Model):
 
     @property
     def drive_is_due(self) -> bool:
-        """True while the files of its folder are being taken up, or are about to be."""
+        """True while an import of its folder is active or requested."""
         waits = self.drive_requested_at or self.drive_claimed_until or not self.drive_checked_at
         return bool(self.drive_folder and waits)
 
 
 class Document(models.Model):
-    """A document of a knowledge base; a new content of the same name replaces the former one.
+    """A document of a knowledge base; new content of the same name replaces the old.
 
     Attributes:
         kind: Its form, by which it is read.
         hash: SHA-256 of the content: the same content is never read twice.
         size: Bytes of the content.
         source: Origin that a person or a program gave, such as a URL; empty: none.
-        drive_file: File of the drive that it was taken up from; empty: it was uploaded.
-        language: Text search configuration of PostgreSQL, such as ``english``; empty: not known
-            before its first part is read.
-        pages: Number of its pages, or of its parts where the form has no pages; null: not known
-            before its first part is read.
-        pages_read: Those whose passages are stored.
-        passage_count: Passages that are stored.
-        problem: Sentences on why it could not be read, or on what of it was guessed or left out;
-            empty: all was read, or is still to be read.
+        drive_file: File of the drive that it was imported from; empty if it was uploaded.
+        language: Text search configuration of PostgreSQL, such as ``english``; empty until its
+            first part is read.
+        pages: Number of its pages, or of its parts if the format has no pages; null until its first
+            part is read.
+        pages_read: Number of pages whose passages are stored.
+        passage_count: Number of stored passages.
+        problem: Sentences about why it could not be read, or what was guessed or left out; empty if
+            all was read, or is still unread.
         claim: Number of the last claim of a worker, which fences what earlier ones write.
         claimed_until: Time until which a worker reads a part; null: none does.
         attempts: Claims since the last part that was stored.
-        touched_at: Time of its last claim: the longest untouched document is read next.
+        touched_at: Time of its last claim: the document with the oldest claim is read next.
     """
 
     base = models.ForeignKey(KnowledgeBase, on_delete=models.CASCADE, related_name="documents")
@@ -147,7 +148,7 @@ class DocumentContent(models.Model):
 
 
 class Passage(models.Model):
-    """A part of a document that is found and cited as one; its text never changes.
+    """A part of a document that is found and cited as a unit; its text never changes.
 
     Attributes:
         base: The document's, for searches.
@@ -203,7 +204,7 @@ class Passage(models.Model):
 
     @property
     def full_text(self) -> str:
-        """The text below its document's name and headings, without which it may say little."""
+        """The text below its document's name and headings, which give it context."""
         return "\n".join([" > ".join([self.document.name, *self.headings]), self.text])
 
 

@@ -1,1 +1,1 @@
-"""Other memory providers, plugged in before and after the runs of agents."""
+"""Other memory providers, called before and after the runs of agents."""

@@ -1,8 +1,4 @@
-"""Calls of a memory provider, each in a thread of its own and with a deadline.
-
-A thread cannot be ended: one that is past its deadline is left alone. Its place stays taken, so a
-provider that hangs in all of them is not called until one returns.
-"""
+"""Calls of a memory provider, each in its own thread and with a deadline."""
 
 from __future__ import annotations
 
@@ -54,7 +50,7 @@ async def call_after(run: MemoryContext, said: Sequence[Said]) -> None:
 
 
 def call_erase(workspace_id: int, user_id: int, agent: str) -> None:
-    """Let the provider delete what it knows of a person; the caller's thread waits.
+    """Let the provider delete what it knows of a person; block until it has.
 
     Raises:
         MemoryProviderError: It failed, or did not answer in time; it may have deleted it.
@@ -77,8 +73,8 @@ async def _call(fn: Callable[[], T], seconds: float) -> T:
 def _start(fn: Callable[[], T]) -> futures.Future[T]:
     if not _places.acquire(blocking=False):
         raise MemoryProviderError(
-            f"The memory provider {provider_name()} is called {MOST_CALLS} times already and does "
-            "not answer."
+            f"The memory provider {provider_name()} has {MOST_CALLS} calls in flight and does "
+            f"not answer."
         )
     future: futures.Future[T] = futures.Future()
     future.set_running_or_notify_cancel()  # so that a result that comes too late harms nothing
@@ -100,7 +96,7 @@ def _work(fn: Callable[[], T], future: futures.Future[T]) -> None:
 
 
 def _failure(error: BaseException) -> MemoryProviderError:
-    """Name the error alone: its message may have personal text."""
+    """Return the type of the error, not its message, which may have personal text."""
     return MemoryProviderError(
         f"The memory provider {provider_name()} failed with {type(error).__name__}."
     )

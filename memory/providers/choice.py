@@ -21,7 +21,7 @@ def provider_name() -> str:
 
 
 def is_in_process() -> bool:
-    """Return True if memories are in the process that executes the runs, and nowhere else."""
+    """Return True if memories exist only in the process that executes the runs."""
     return bool(settings.HEARTBIT_MEMORY_PROVIDER == IN_PROCESS)
 
 
@@ -29,7 +29,7 @@ def load_provider() -> MemoryProvider:
     """Return the process's provider; the first call creates it.
 
     Raises:
-        Exception: Whatever its module or its constructor raises.
+        Exception: Any error of its module or its constructor.
     """
     return _load(settings.HEARTBIT_MEMORY_PROVIDER)
 

@@ -1,8 +1,8 @@
 """A memory provider that keeps what persons say in its process: for programs, and for tests.
 
-It is the store for runs of the library that need no table of memories: no model reads what was
-said, words alone find it, and all of it ends with the process. Whose a text is follows the rule of
-Heartbit's own memories: the person's, without one the conversation's, without one the agent's.
+It serves runs of the library that need no table of memories: no model extracts memories, only words
+find them, and they end with the process. A text belongs to the person, else to the conversation,
+else to the agent, as with Heartbit's own memories.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _COMMON: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Owner:
-    """The person, conversation or agent whose texts these are."""
+    """The person, conversation or agent that owns texts."""
 
     workspace_id: int
     agent: str
@@ -72,7 +72,7 @@ class InProcessMemories:
         self._texts: OrderedDict[_Owner, dict[str, _Text]] = OrderedDict()
 
     def before(self, run: MemoryContext, task: str) -> Sequence[ProvidedText]:
-        """Return the texts that share words with the task: those with rare words first."""
+        """Return the texts that share words with the task, those with rare words first."""
         asked = _words(task)
         with self._lock:
             known = [text for owner in _reach(run) for text in self._of(owner)]
@@ -93,7 +93,7 @@ class InProcessMemories:
         ]
 
     def after(self, run: MemoryContext, said: Sequence[Said]) -> None:
-        """Keep what the person or program has said, without questions, each text once."""
+        """Keep the texts of the person or program, without questions, each text once."""
         day = f"{datetime.now(UTC):%Y-%m-%d}"
         texts = [" ".join(one.text.split())[:_MOST_CHARACTERS] for one in said if one.by != "agent"]
         owner = _Owner.of(run)
@@ -125,7 +125,7 @@ class InProcessMemories:
 
 
 def _reach(run: MemoryContext) -> Iterator[_Owner]:
-    """Return those whose texts a run is given."""
+    """Return the owners whose texts a run is given."""
     yield _Owner(run.workspace_id, run.agent, None, None)
     if run.conversation_id is not None:
         yield _Owner(run.workspace_id, run.agent, None, run.conversation_id)

@@ -1,4 +1,4 @@
-"""The protocol of a memory provider that takes the place of Heartbit's own memory."""
+"""The protocol of a memory provider that replaces Heartbit's own memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class MemoryContext:
     """The run for which a provider is called.
 
     Attributes:
-        run_id: Idempotency key of ``after``: what one run said may be handed over again.
+        run_id: Idempotency key of ``after``, which may be called again for the same run.
         workspace_id: Texts of one workspace must never reach another.
         agent: The agent's name.
         user_id: The person behind the run; None: no person.
@@ -80,7 +80,7 @@ class MemoryProvider(Protocol):
         ...
 
     def after(self, run: MemoryContext, said: Sequence[Said]) -> None:
-        """Take what was said in a run that has succeeded, at least once.
+        """Receive what was said in a successful run, at least once.
 
         Args:
             run: The run in which it was said.
@@ -90,11 +90,11 @@ class MemoryProvider(Protocol):
         ...
 
     def erase(self, workspace_id: int, user_id: int, agent: str) -> None:
-        """Delete everything about a person for good; it may be gone already.
+        """Permanently delete everything about a person; it may be gone already.
 
         Args:
-            workspace_id: What other workspaces have stays.
+            workspace_id: Texts of other workspaces are kept.
             user_id: The person.
-            agent: Name of the only agent whose memories go; empty: all agents.
+            agent: Name of the only agent whose memories are deleted; empty: all agents.
         """
         ...

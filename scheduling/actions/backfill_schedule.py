@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 MOST = 200
-_ASKED = "Asked for afterwards: it starts when its turn comes."
+_ASKED = "Backfilled: it starts when the occurrences before it are done."
 
 
 @transaction.atomic
@@ -46,15 +46,20 @@ def backfill_schedule(schedule: Schedule, begin: datetime, end: datetime, *, by:
     locked = Schedule.objects.select_for_update(no_key=True, of=("self",))
     row = locked.select_related("agent", "workspace").get(pk=schedule.pk)
     if not begin <= end <= database_now():
-        raise ScheduleError("Give a span of the past: first its begin, then its end.")
+        raise ScheduleError(
+            "The span is not in the past, or its end precedes its begin: give a "
+            "past begin and a later end."
+        )
     row.begins_at = _earlier(row, begin)
     slots = slots_between(row, begin, end, MOST + 1)
     if len(slots) > MOST:
-        raise ScheduleConflictError(f"The span has more than {MOST} slots: give a shorter one.")
+        raise ScheduleConflictError(
+            f"The span has more than {MOST} occurrences: give a shorter span."
+        )
     held = _hold(row, slots)
     if not held:
         raise ScheduleConflictError(
-            "There is nothing to make up for: the span has no slot, or each has its run."
+            "There is nothing to backfill: the span has no occurrences, or each of them has a run."
         )
     details = {"from": begin.isoformat(), "to": end.isoformat(), "slots": held}
     record_on(by, "schedule.backfill", row, details=details)

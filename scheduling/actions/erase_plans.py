@@ -1,4 +1,4 @@
-"""Schedules that agents planned in runs which are erased, and the runs that these started."""
+"""Erasure of schedules that agents planned in erased runs, and of the runs that they started."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def find_planned_runs(workspace: Workspace, runs: Collection[UUID]) -> set[UUID]:
-    """Return the ids of the runs that schedules planned in these runs started.
+    """Return the ids of the runs started by schedules that were planned in these runs.
 
     ``HEARTBIT_PLANNED_RUNS`` names this function for the agents app.
     """

@@ -31,9 +31,9 @@ logger = logging.getLogger(__name__)
 
 AT_ONCE = 100
 MOST_HELD = 100  # of a schedule, besides backfilled ones
-_BUSY = "The run before it was still at work."
+_BUSY = "The previous run was still active."
 _aside = FailureBackoff()
-_PASSED = "It was missed, and is not made up for."
+_PASSED = "It was missed, and is not caught up."
 
 
 def fire_due(only: int | None = None) -> int:
@@ -59,8 +59,8 @@ def _fired(schedule_id: int) -> int:
         _aside.put(schedule_id)
         if _aside.is_news(schedule_id, f"{type(error).__name__}: {error}"):
             logger.exception(
-                "the schedule %d could not be fired; trying again each minute, and saying so again "
-                "in an hour",
+                "the schedule %d could not be fired; retrying each minute, next log entry in an "
+                "hour",
                 schedule_id,
             )
         return 0
@@ -104,7 +104,7 @@ def _take(schedule: Schedule, slot: datetime) -> None:
     elif deferred_firings(schedule).filter(cause=Trigger.SCHEDULE).count() < MOST_HELD:
         record_firing(schedule, slot, FiringStatus.DEFERRED, _BUSY)
     else:
-        many = f"{_BUSY} {MOST_HELD} slots wait for its end already."
+        many = f"{_BUSY} {MOST_HELD} occurrences already wait for its end."
         record_firing(schedule, slot, FiringStatus.SKIPPED, many)
 
 

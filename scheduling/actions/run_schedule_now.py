@@ -26,7 +26,7 @@ def run_schedule_now(schedule: Schedule, *, by: Actor, key: str | None = None) -
     Args:
         schedule: Saved schedule.
         by: Author, for the audit.
-        key: Idempotency key of the run; None: one of its own.
+        key: Idempotency key of the run; None: a new one.
 
     Returns:
         The run's id.

@@ -196,18 +196,18 @@ def _sentence(column: str, details: ErrorDetails) -> str:
     match details["type"]:
         case "literal_error":
             words = get_args(CheckedSpec.model_fields[column].annotation)
-            return f"Of a schedule's {column}: choose from {', '.join(words)}."
+            return f"The schedule's {column} is not valid: choose from {', '.join(words)}."
         case "string_too_long":
             most = details["ctx"]["max_length"]
-            return f"The schedule's {column} is longer than {most:,} characters."
+            return f"The schedule's {column} has more than {most:,} characters: shorten it."
         case "dict_type":
-            return "The arguments of a scheduled tool call are a JSON object."
+            return "The arguments of a scheduled tool call must be a JSON object."
     return f"The schedule's {sentence_of(details['loc'], phrase(details))}"
 
 
 def _check_agent(schedule: Schedule, workspace: Workspace) -> None:
     if not schedule.agent_id:
-        raise ScheduleError("The schedule needs an agent: say who does it.")
+        raise ScheduleError("The schedule needs an agent: name one.")
     if schedule.agent.workspace_id != workspace.pk or schedule.agent.origin:
         raise ScheduleError(f"The workspace {workspace.slug} has no such agent.")
 
@@ -222,7 +222,7 @@ def _check_tool(schedule: Schedule) -> None:
     if schedule.task_type != TaskType.TOOL_CALL:
         return
     if not schedule.tool:
-        raise ScheduleError("A scheduled tool call needs the tool's name: give it in `tool`.")
+        raise ScheduleError("A scheduled tool call needs a tool: name it in `tool`.")
     if not schedule.agent_id:
         return  # reported for the agent
     known = catalogue(schedule.agent.workspace_id)
@@ -259,7 +259,7 @@ def _check_arguments(schedule: Schedule) -> None:
 
 def _check_task(schedule: Schedule) -> None:
     if schedule.task_type != TaskType.TOOL_CALL and not schedule.task:
-        raise ScheduleError("The task is empty: say what the agent should do each time.")
+        raise ScheduleError("The task is empty: describe what the agent should do each time.")
 
 
 def _check_end(schedule: Schedule) -> None:
@@ -269,15 +269,17 @@ def _check_end(schedule: Schedule) -> None:
 
 def _check_rhythm(schedule: Schedule) -> None:
     if schedule.kind not in Kind.values:
-        raise ScheduleError(f"Of a schedule's kind: choose from {', '.join(Kind.values)}.")
+        raise ScheduleError(
+            f"The schedule's kind is not valid: choose from {', '.join(Kind.values)}."
+        )
     if schedule.at is not None and schedule.at < schedule.begins_at:
-        raise ScheduleError("That time is over: give one that is still to come.")
+        raise ScheduleError("The time is in the past: give a future time.")
     if schedule.ends_at is not None and schedule.ends_at <= schedule.begins_at:
         build_recurrence(schedule)  # _check_end reports that no occurrence is left
         return
     # Also finds a recurrence that never comes true.
     if not upcoming_occurrences(schedule, schedule.begins_at - timedelta(seconds=1), 1):
-        raise ScheduleError("The schedule has no slot between its begin and its end.")
+        raise ScheduleError("The schedule has no occurrence between its begin and its end.")
 
 
 #: Checks of related settings, by the column that their problems concern.
@@ -300,12 +302,12 @@ def _before(schedule: Schedule, workspace: Workspace) -> Schedule | None:
         others = others.exclude(pk=schedule.pk)
     if others.filter(name=schedule.name.strip()).exists():
         raise ScheduleConflictError(
-            f"The workspace has a schedule named {schedule.name!r}: choose another name."
+            f"The workspace already has a schedule named {schedule.name!r}: choose another name."
         )
     if is_new:
         if others.count() >= MOST:
             raise ScheduleConflictError(
-                f"The workspace has {MOST} schedules, which is the most: remove one first."
+                f"The workspace has {MOST} schedules, which is the limit: remove one first."
             )
         return None
     return Schedule.objects.select_for_update(no_key=True).get(pk=schedule.pk)
@@ -317,7 +319,7 @@ def _aimed(schedule: Schedule, now: datetime, *, is_new: bool) -> datetime | Non
         return None
     slot = first_slot(schedule, now)
     if slot is None and is_new:
-        raise ScheduleError("That time is over: give one that is still to come.")
+        raise ScheduleError("The time is in the past: give a future time.")
     return slot
 
 

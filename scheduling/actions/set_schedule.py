@@ -74,4 +74,4 @@ def put(schedule: Schedule, given: Mapping[str, Any]) -> None:
         setattr(schedule, name, value)
     is_call = schedule.task_type == TaskType.TOOL_CALL
     if (given.get("tool") or given.get("arguments")) and not is_call:
-        raise ScheduleError("A tool and its arguments go with the task_type tool_call alone.")
+        raise ScheduleError("Only the task_type tool_call takes a tool and its arguments.")

@@ -26,7 +26,7 @@ _MOST = 2_000
 def upcoming(schedule: Schedule, now: datetime) -> SafeString:
     """Return the next five occurrences, and a calendar with their number for each day.
 
-    In place of both it is what is wrong with the schedule's recurrence.
+    If the schedule's recurrence is not valid, return the reason instead.
     """
     try:
         return _calendar(schedule, now)

@@ -1,7 +1,7 @@
 """The delivery fields of a schedule's form: the targets that they show, and their changes.
 
-The fields show the first e-mail, the first artifact and the webhooks that one may choose. Every
-other target, and what the fields do not show of their own, such as a subject, stays as it is.
+The fields show the first e-mail, the first artifact and the available webhooks. Every other target,
+and settings that the fields do not show, such as a subject, are unchanged.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Target = dict[str, Any]
 
 
 def shown_targets(targets: Sequence[Target], offered: Collection[int]) -> list[Target]:
-    """Return the targets that the fields show, of webhooks those with an offered id."""
+    """Return the targets that the fields show; of webhooks, only available ones."""
     webhooks = [one for one in targets if one["kind"] == "webhook" and one["endpoint"] in offered]
     firsts = {one["kind"]: one for one in reversed(targets) if one["kind"] != "webhook"}
     return [*webhooks, *firsts.values()]
@@ -28,7 +28,7 @@ def changed_targets(
 
     Args:
         targets: The stored ones.
-        shown: Those of them that the fields show.
+        shown: The stored targets that the fields show.
         given: The fields' own: at most one e-mail and one artifact, and any number of webhooks.
     """
     left = list(given)

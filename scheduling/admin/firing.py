@@ -1,4 +1,4 @@
-"""Firings: those of one schedule on its page, and those of all schedules."""
+"""Firings of one schedule, on its page, and of all schedules."""
 
 from __future__ import annotations
 

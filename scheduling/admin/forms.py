@@ -40,7 +40,7 @@ _TIMES = ("at", "begins_at", "ends_at")
 
 
 class LocalTimeWidget(UnfoldAdminSplitDateTimeWidget):  # type: ignore[misc]
-    """The browser's own date and clock; the admin's would offer UTC's *Now* and *Today*."""
+    """The browser's date and time picker; the admin's would offer *Now* and *Today* in UTC."""
 
     def __init__(self, attrs: dict[str, Any] | None = None) -> None:
         super().__init__(attrs)
@@ -61,7 +61,7 @@ class LocalTimeField(forms.SplitDateTimeField):
     """Local date and time without a zone, which the form knows."""
 
     def compress(self, data_list: Any) -> datetime | None:
-        """Return date and time as one value, as they were written."""
+        """Return date and time as one value, as entered."""
         with timezone.override(UTC):  # in which no time of day is left out
             moment: datetime | None = super().compress(data_list)
         return None if moment is None else moment.replace(tzinfo=None)
@@ -70,8 +70,8 @@ class LocalTimeField(forms.SplitDateTimeField):
 class ScheduleForm(VerbForm[Schedule]):
     """Form of a schedule; each kind of delivery target has its own field (``delivery_fields``).
 
-    Times are shown and read as the clocks of the chosen time zone have them. Another zone leaves
-    the time of day as it stands, but for an unchanged begin: that stays the moment it was.
+    Times are shown and read in the chosen time zone. A new zone keeps the time of day, except for
+    an unchanged begin, which keeps its moment.
     """
 
     mail_to = forms.CharField(
@@ -119,12 +119,9 @@ class ScheduleForm(VerbForm[Schedule]):
             "at": "Time of a one-off, in the time zone.",
             "time_zone": "IANA time zone of all its times, e.g. Europe/Berlin.",
             "begins_at": (
-                "Nothing fires before it; an interval counts from it. By the clocks of the time "
-                "zone. Empty: now."
+                "Nothing fires before it; an interval counts from it. In the time zone. Empty: now."
             ),
-            "ends_at": (
-                "Nothing fires after it. By the clocks of the time zone. Empty: it never ends."
-            ),
+            "ends_at": ("Nothing fires after it. In the time zone. Empty: it never ends."),
         }
         labels = {
             "task_type": "Task",
@@ -153,7 +150,7 @@ class ScheduleForm(VerbForm[Schedule]):
         return shown_targets(self.instance.deliver, set(offered))
 
     def clean(self) -> dict[str, Any]:
-        """Times of day become points in time: now the zone is known in which they are meant."""
+        """Convert times of day to points in time, now that their zone is known."""
         found = super().clean() or self.cleaned_data
         if "time_zone" not in found:
             return found
@@ -196,10 +193,10 @@ class ScheduleForm(VerbForm[Schedule]):
         for column, error in problems(schedule, workspace, known=known):
             self.add_error(column if column in self.fields else None, str(error))
         if schedule._state.adding and self.says_when() and first_slot(schedule, now) is None:
-            self.add_error("at", "That time is over: give one that is still to come.")
+            self.add_error("at", "The time is in the past: give a future time.")
 
     def says_when(self) -> bool:
-        """True if nothing is wrong with the fields that the next runs follow from."""
+        """True if the fields that determine the next runs are valid."""
         return RHYTHM_FIELDS.isdisjoint(self.errors)
 
     def _targets(self) -> list[Target]:
@@ -214,7 +211,7 @@ class ScheduleForm(VerbForm[Schedule]):
 
 
 class SpanForm(DialogForm):
-    """A span of the past, by the clocks of the schedule's time zone."""
+    """A span of the past, in the schedule's time zone."""
 
     begin = LocalTimeField(label="From", widget=StackedTimeWidget())
     end = LocalTimeField(label="To", widget=StackedTimeWidget())
@@ -223,7 +220,7 @@ class SpanForm(DialogForm):
         """Return both ends of the span in the given time zone.
 
         Raises:
-            ScheduleError: One of them is a time that the clocks leap over.
+            ScheduleError: The time zone skips one of the times.
         """
         given = self.cleaned_data
         try:
@@ -233,7 +230,7 @@ class SpanForm(DialogForm):
 
 
 def conditions() -> dict[str, str]:
-    """Return for each conditional field the theme's expression that shows it."""
+    """Return, for each conditional field, the theme's expression that shows it."""
     found = {field: f"kind == '{kind}'" for field, kind in KINDS.items()}
     found |= {"task": "task_type != 'tool_call'"}
     return found | dict.fromkeys(("tool", "arguments"), "task_type == 'tool_call'")

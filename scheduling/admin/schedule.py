@@ -1,4 +1,4 @@
-"""Schedules in the admin: what agents do by the clock."""
+"""Schedules in the admin."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
 TABS: dict[str, tuple[Any, ...]] = {
-    "What and when": (
+    "Task and times": (
         *("task_type", "task", ("tool", "arguments")),
         *(("kind", "time_zone"), "cron", "every_seconds", "at", "require_approval"),
     ),
@@ -99,7 +99,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
         )
 
     def get_form(self, request: HttpRequest, obj: Any = None, *place: Any, **options: Any) -> Any:
-        """Webhooks are offered of the workspaces that one may see."""
+        """Offer the webhooks of the workspaces that the user may see."""
         form: Any = super().get_form(request, obj, *place, **options)
         # Its own: the class's field is everybody's.
         tell = form.base_fields["tell"] = copy.deepcopy(form.base_fields["tell"])
@@ -138,7 +138,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
     def upcoming(self, schedule: Schedule) -> SafeString | str:
         """Return the next occurrences as text and on a calendar."""
         if schedule._state.adding:
-            shown: SafeString | str = "Say when it runs: its next runs are shown here."
+            shown: SafeString | str = "Set its times to see its next runs here."
         else:
             shown = upcoming(schedule, timezone.now())
         return format_html('<div id="hb-preview" aria-live="polite">{}</div>', shown)
@@ -149,7 +149,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
         return [path("preview/", view, name="scheduling_schedule_preview"), *super().get_urls()]
 
     def preview(self, request: HttpRequest) -> HttpResponse:
-        """Return the next runs of a form that is being filled, or what is wrong with its times.
+        """Return the next runs of a form that is being edited, or the errors of its times.
 
         Nothing is written. ``?schedule=`` names the row that the form changes; without it the form
         adds one.
@@ -170,7 +170,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
 
     @admin.display(description="results go to")
     def results_to(self, schedule: Schedule) -> SafeString | str:
-        """Return all targets, also those that no field shows."""
+        """Return all targets, including those that no field shows."""
         lines = ((one,) for one in describe_targets([schedule.deliver])[0])
         return format_html_join("", "<div>{}</div>", lines) or "-"
 
@@ -196,7 +196,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
 
     @dialog(
         "Run now",
-        "It runs once; its next occurrences stay as they are.",
+        "It runs once; its next occurrences are unchanged.",
         icon="play_arrow",
         permission="run",
     )
@@ -206,7 +206,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
 
     @dialog(
         "Backfill",
-        "Occurrences of this span without a run get one, one after the other. Both times are in "
+        "Occurrences of this span without a run are run one after another. Both times are in "
         "the schedule's time zone.",
         icon="history",
         permission="run",
@@ -219,7 +219,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
         """Defer past occurrences; the schedulers start them."""
         begin, end = form.span(time_zone(schedule.time_zone))
         held = backfill_schedule(schedule, begin, end, by=actor_of(request))
-        messages.success(request, f"{held} firings are deferred; they start one after the other.")
+        messages.success(request, f"{held} firings are deferred; they start one after another.")
 
     @dialog(
         "Pause",
@@ -256,7 +256,7 @@ def _state(schedule: Schedule) -> SafeString:
 
 
 def _describe(schedule: Schedule) -> str:
-    """Return the recurrence as text, or what is wrong with it."""
+    """Return the recurrence as text, or its error."""
     try:
         return build_recurrence(schedule).words
     except ScheduleError as error:

@@ -96,8 +96,8 @@ def test_an_empty_secret_stays_and_another_server_wants_it_again(
     moved = browser.post(change_page(made), data | {"field_host": "evil.example"})
     assert wrong(moved) == {
         "field_password": [
-            "Enter password again: host changed, and a secret is only sent where it was entered "
-            "for."
+            "Enter password again: host changed, and a secret is sent only to the address that "
+            "it was entered for."
         ]
     }
     assert Credential.objects.get(pk=made.pk).settings["host"] == "mail.example.com"
@@ -109,7 +109,9 @@ def test_a_wrong_value_is_named_at_its_field(browser: Client, bare: Workspace) -
     assert not Credential.objects.filter(workspace=bare).exists()
     added(browser, bare)
     again = browser.post(NEW, entered(browser, bare))
-    assert wrong(again) == {"name": ["There is another credential called 'support mail'."]}
+    assert wrong(again) == {
+        "name": ["Another credential has the name 'support mail': choose another name."]
+    }
 
 
 def test_a_credential_is_deleted_with_its_audit(browser: Client, bare: Workspace) -> None:

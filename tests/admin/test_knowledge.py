@@ -45,7 +45,7 @@ def test_a_document_is_uploaded_replaced_described_and_deleted(
     browser: Client, base: KnowledgeBase
 ) -> None:
     said = upload(browser, f"{DOCUMENTS}add/", "a.pdf", documents.pdf_handbook(), base=base.pk)
-    assert "a.pdf is stored; a worker reads it now." in said
+    assert "a.pdf is stored; a worker will read it." in said
     ingest_documents(goes_on=lambda: True)
     row = Document.objects.get(base=base)
     assert (row.state, row.pages, row.source) == ("ready", 3, "")
@@ -58,7 +58,7 @@ def test_a_document_is_uploaded_replaced_described_and_deleted(
     row.refresh_from_db()
     assert (row.source, row.passage_count) == ("https://wiki.example/", 3)
     said = upload(browser, page(row), "other name.md", b"# New\n\nText.")
-    assert "a.pdf has its new content; a worker reads it now." in said
+    assert "a.pdf has new content; a worker will read it." in said
     row.refresh_from_db()
     assert (row.name, row.kind, row.state, row.passage_count) == ("a.pdf", "markdown", "queued", 0)
     chosen = {"action": "delete_selected", "_selected_action": [row.pk], "post": "yes"}
@@ -68,7 +68,7 @@ def test_a_document_is_uploaded_replaced_described_and_deleted(
 
 def test_what_cannot_be_stored_is_said_at_its_field(browser: Client, base: KnowledgeBase) -> None:
     said = upload(browser, f"{DOCUMENTS}add/", "a.png", b"\x89PNG\0", base=base.pk)
-    assert "a.png is no document that can be read" in said
+    assert "a.png is not a readable document" in said
     form = filled_undrawn(browser, f"{BASES}add/") | {"workspace": base.workspace_id, "name": "No!"}
     assert "is not valid" in browser.post(f"{BASES}add/", form).content.decode()
     assert KnowledgeBase.objects.filter(workspace=base.workspace).count() == 1
@@ -94,7 +94,7 @@ def test_a_base_follows_a_folder_and_is_refreshed(browser: Client, base: Knowled
     browser.post(page(base), form)
     base.refresh_from_db()
     assert base.drive_folder == "rules"
-    assert "Its files are being taken up." in browser.get(page(base)).content.decode()
+    assert "Its files are being imported." in browser.get(page(base)).content.decode()
     KnowledgeBase.objects.filter(pk=base.pk).update(drive_requested_at=None)
     browser.post(page(base, "refresh"), {"_form_submitted": "True"})
     base.refresh_from_db()

@@ -131,7 +131,7 @@ def test_what_is_wrong_is_said_at_its_field(
 ) -> None:
     settings.HEARTBIT_MCP_COMMANDS = {"parts": PROGRAM}
     errors = added(browser, bare, command="rm").context["adminform"].form.errors
-    assert 'is "rm", no program of HEARTBIT_MCP_COMMANDS' in errors["command"][0]
+    assert 'is "rm", which is not a program of HEARTBIT_MCP_COMMANDS' in errors["command"][0]
     errors = added(browser, bare, name="Parts!").context["adminform"].form.errors
     assert "lower-case letters" in errors["name"][0]
     assert not McpServer.objects.filter(workspace=bare).exists()

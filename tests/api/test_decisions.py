@@ -133,9 +133,9 @@ def test_always_covers_the_next_call_too(caller: Caller, call: dict[str, Any]) -
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ({"verdict": "approve", "reason": "x"}, "reason goes with the verdict deny"),
+        ({"verdict": "approve", "reason": "x"}, "reason requires the verdict deny"),
         ({"verdict": "edit"}, "edit needs arguments"),
-        ({"verdict": "deny", "always": {"scope": "run"}}, "always goes with the verdict approve"),
+        ({"verdict": "deny", "always": {"scope": "run"}}, "always requires the verdict approve"),
         ({"verdict": "maybe"}, "The field verdict is not right"),
         ({"verdict": "approve", "digest": "short"}, "The field digest is not right"),
         (

@@ -65,7 +65,7 @@ def test_a_call_that_is_not_in_doubt_cannot_be_settled(
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ({"outcome": "retry", "result": "x"}, "result goes with the outcome confirm"),
+        ({"outcome": "retry", "result": "x"}, "result requires the outcome confirm"),
         ({"outcome": "maybe"}, "The field outcome is not right"),
         ({}, "The field outcome is missing"),
     ],

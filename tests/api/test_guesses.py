@@ -49,7 +49,7 @@ def test_given_an_address_over_its_limit_then_a_guess_costs_no_query_and_a_good_
         opened_by(guess(), address=address)
     with CaptureQueriesContext(connection) as asked:
         for _ in range(20):
-            with pytest.raises(TooManyRequestsError, match="ask again in"):
+            with pytest.raises(TooManyRequestsError, match="try again in"):
                 opened_by(guess(), address=address)
     # The first is refused by its bucket, after a look; the second reads which keys there are.
     assert len(asked) == 2

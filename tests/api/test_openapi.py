@@ -61,7 +61,7 @@ def test_an_operation_has_an_id_of_its_own_a_tag_and_a_summary(described: Any) -
 def test_a_parameter_is_described_where_readers_look_for_it(described: Any) -> None:
     parameters = described["paths"]["/api/v1/deliveries"]["get"]["parameters"]
     words = {one["name"]: one.get("description") for one in parameters}
-    assert words["run"] == "A run's id, or how it begins (at least 8 characters)."
+    assert words["run"] == "A run's id, or the beginning of it (at least 8 characters)."
     assert words["limit"] == "Maximum number of rows."
 
 

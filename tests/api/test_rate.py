@@ -109,7 +109,7 @@ def test_given_too_many_requests_of_a_key_then_they_are_refused_for_as_long_as_i
         assert refused.headers["content-type"] == "application/problem+json"
         problem = refused.json()
         assert (problem["status"], problem["code"]) == (429, "too_many_requests")
-        assert problem["detail"] == "You ask more than 5 times a second: ask again in 1 s."
+        assert problem["detail"] == "You send more than 5 requests per second: try again in 1 s."
         assert refused.headers["retry-after"] == "1"
         time.sleep(1)
         assert busy.get("/me").status_code == 200

@@ -163,7 +163,7 @@ def test_a_payload_is_the_task_in_its_long_form(caller: Caller, parked: str) -> 
         ({"task": "x", "priority": 5000}, 422, "The field priority is not right"),
         ({"task": "x", "agnt": "y"}, 422, "There is no field agnt"),
         ({"task": 7}, 422, "The field task is not right"),
-        ({"task": "x", "conversation_id": "nope"}, 404, "there is no conversation nope"),
+        ({"task": "x", "conversation_id": "nope"}, 404, "There is no conversation nope"),
         ({"task": "x", "conversation_id": "n", "priority": 1}, 422, "takes no agent"),
         ({"tsak": "x"}, 422, "There is no field tsak"),
     ],
@@ -268,8 +268,8 @@ def test_what_a_run_under_way_is_told_has_no_result_of_its_own(
     refused = caller.post("/runs", {**second, **to_bob}, **{"Idempotency-Key": "second"})
     assert (refused.status_code, refused.json()["code"]) == (409, "conversation_busy")
     assert refused.json()["detail"] == (
-        f"The conversation is busy with run {live}, which would be told: the message gets no "
-        "result of its own that could be delivered. Wait for it, or leave out deliver."
+        f"The message would steer the active run {live}, so it has no result to "
+        "deliver. Wait for it, or leave out deliver."
     )
     assert not told.exists()
     assert not seen.exists()

@@ -174,7 +174,7 @@ def test_given_what_get_answers_when_it_is_sent_back_then_nothing_changes(
 WRONG: tuple[tuple[dict[str, Any], str, str], ...] = (
     ({"name": ""}, "validation", "The field name is not right"),
     ({"name": " "}, "schedule", "A schedule needs a name"),
-    ({"name": "17"}, "schedule", "A schedule's name is more than a number"),
+    ({"name": "17"}, "schedule", "A schedule's name must not be only a number"),
     ({"name": "preview"}, "schedule", "A schedule's name cannot be 'preview'"),
     ({"name": "n" * 101}, "validation", "The field name is not right"),
     ({"agent": "nobody"}, "agent_not_found", "There is no agent named 'nobody'"),
@@ -190,7 +190,7 @@ WRONG: tuple[tuple[dict[str, Any], str, str], ...] = (
     ({"cron": None, "every_seconds": 9}, "validation", "The field every_seconds is not right"),
     ({"cron": None, "at": "2026-12-01T09:00:00"}, "validation", "The field at is not right"),
     ({"cron": None, "at": 1_800_000_000}, "validation", "The field at is not right: write it as"),
-    ({"cron": None, "at": "2020-01-01T00:00:00Z"}, "schedule", "That time is over"),
+    ({"cron": None, "at": "2020-01-01T00:00:00Z"}, "schedule", "The time is in the past"),
     ({"begins_at": "9999-12-31T23:59:59Z"}, "validation", "The field begins_at is not right"),
     ({"ends_at": "2020-01-01T00:00:00Z"}, "schedule", "The schedule ends before it begins."),
     ({"catch_up": "one"}, "validation", "The field catch_up is not right"),
@@ -198,8 +198,12 @@ WRONG: tuple[tuple[dict[str, Any], str, str], ...] = (
     ({"enabled": 1}, "validation", "The field enabled is not right"),
     ({"every": "15m"}, "validation", "There is no field every"),
     ({"kind": "cron"}, "validation", "There is no field kind"),
-    ({"tool": "calculate"}, "schedule", "A tool and its arguments go with the task_type tool_call"),
-    ({"task_type": "tool_call"}, "schedule", "A scheduled tool call needs the tool's name"),
+    (
+        {"tool": "calculate"},
+        "schedule",
+        "Only the task_type tool_call takes a tool and its arguments",
+    ),
+    ({"task_type": "tool_call"}, "schedule", "A scheduled tool call needs a tool"),
     (
         {"task_type": "tool_call", "tool": "calculate"},
         "schedule",

@@ -1,4 +1,4 @@
-"""The voice of docstrings, help texts and API descriptions, and one public class per name.
+"""The voice of docstrings, help texts, summaries and API descriptions; one public class per name.
 
 The rules are in CONTRIBUTING.md. Names and literals in backticks are exempt from them.
 """
@@ -104,6 +104,8 @@ def values_of(node: ast.AST) -> list[ast.expr]:
                 for key, value in zip(keys, values, strict=True)
                 if isinstance(key, ast.Constant) and key.value in TEXTS
             ]
+        case ast.AnnAssign(ast.Name("COMMANDS"), value=ast.Dict(values=values)):
+            return values
         case ast.Call(ast.Name("Operation"), positional) if len(positional) > SUMMARY:
             return [positional[SUMMARY]]
     return []

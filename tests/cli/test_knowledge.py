@@ -59,7 +59,7 @@ def test_documents_are_added_read_found_shown_and_deleted(
     found = place("search", "when does the canteen open", "--base", "handbook")
     assert "sub/canteen.pdf, page 1" in found.out
     assert "has canteen, opens" in found.out
-    assert "Found by words alone: there is no embedding model." in found.err
+    assert "Found by words only: there is no embedding model." in found.err
     [hit] = json.loads(place("search", "laptop", "--json").out)["hits"]
     assert hit["passage"]["headings"] == ["Handbook", "Security"]
     shown = place("show", str(hit["passage"]["id"])).out
@@ -91,7 +91,7 @@ def test_files_of_a_folder_that_cannot_be_added_are_all_named_and_cost_no_other(
     assert added.out == "handbook.md: added\nz.md: added\nsub/canteen.pdf: added\n"
     assert added.code == FAILED
     for said in (
-        "a picture.png is no document that can be read: add text, Markdown, HTML, PDF or DOCX.",
+        "a picture.png is not a readable document: add text, Markdown, HTML, PDF or DOCX.",
         "empty.md is empty.",
         "large.txt is too large: a document has at most 10,000,000 bytes.",
         "gone.md cannot be read: No such file or directory.",
@@ -143,7 +143,7 @@ def test_a_base_follows_a_folder_of_the_drive(place: Place, workspace: Workspace
     assert place("create", "handbook", "--drive-folder", "/rules/").code == 0
     [base] = json.loads(place("list", "--json").out)["knowledge_bases"]
     assert base["drive_folder"] == "rules"
-    assert place("refresh", "handbook").out == "A worker takes up the files of rules.\n"
+    assert place("refresh", "handbook").out == "A worker will import the files of rules.\n"
     place("create", "handbook", "--description", "Rules")
     [base] = json.loads(place("list", "--json").out)["knowledge_bases"]
     assert base["drive_folder"] == "rules", "what is not named stays"
@@ -162,15 +162,15 @@ def test_what_is_not_there_or_cannot_be_read_is_said_in_one_sentence(
     for command in (("documents", "none"), ("add", "none", __file__), ("delete", "none", "--yes")):
         ended = place(*command)
         assert ended.code == USAGE
-        assert "There is no knowledge base 'none' here" in ended.err
+        assert "The workspace has no knowledge base 'none'" in ended.err
     place("create", "handbook")
     picture = tmp_path / "a.png"
     picture.write_bytes(b"\x89PNG\r\n\0")
     refused = place("add", "handbook", str(picture))
-    assert "a.png is no document that can be read: add text, Markdown, HTML, PDF or DOCX." in (
+    assert "a.png is not a readable document: add text, Markdown, HTML, PDF or DOCX." in (
         refused.err
     )
-    assert "There is no such passage here" in place("show", "999999999").err
+    assert "The workspace has no such passage" in place("show", "999999999").err
     assert "has no document 'x'" in place("remove", "handbook", "x", "--yes").err
     assert "The name 'No!' is not valid" in place("create", "No!").err
     assert place("delete", "handbook", "--yes").code == 0

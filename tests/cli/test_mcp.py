@@ -73,11 +73,14 @@ def test_a_server_is_added_read_listed_changed_and_removed(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("add", "shop", "--program", "rm"), 'is "rm", no program of HEARTBIT_MCP_COMMANDS'),
+        (
+            ("add", "shop", "--program", "rm"),
+            'is "rm", which is not a program of HEARTBIT_MCP_COMMANDS',
+        ),
         (("add", "Shop!", "--url", URL), "lower-case letters"),
         (("add", "shop"), "The URL is missing."),
-        (("add", "shop", "--url", URL, "--program", "rm"), "is given beside url"),
-        (("show", "nowhere"), "There is no such MCP server here"),
+        (("add", "shop", "--url", URL, "--program", "rm"), "is given together with url"),
+        (("show", "nowhere"), "The workspace has no such MCP server"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(

@@ -81,7 +81,7 @@ def test_a_person_is_erased_and_the_audit_has_no_word_of_it(
 
 
 def test_settings_are_shown_and_changed(place: Place, workspace: Workspace) -> None:
-    assert "none: found by words alone" in place("settings").out
+    assert "none: found by words only" in place("settings").out
     assert "30" in place("settings", "--kept-days", "30").out
     said = json.loads(place("settings", "--embedding-model", "", "--json").out)
     assert said == {"embedding_model": "", "problem": "", "kept_days": 30}, "not named: as before"
@@ -100,7 +100,7 @@ def test_wrong_words_are_answered_with_what_is_missing(place: Place, workspace: 
     )
     unnamed = place("add", "The house closes at ten.")
     assert unnamed.code != 0
-    assert "name the person, or the scope agent or workspace" in unnamed.err
+    assert "give the person, or the scope agent or workspace" in unnamed.err
     assert "belongs to no agent" in place("add", "x", "--scope", "workspace", "--agent", "a").err
-    assert "no person 'nemo'" in place("clear", "nemo", "--yes").err
-    assert "There is no such memory here" in place("show", "999999999").err
+    assert "no member 'nemo'" in place("clear", "nemo", "--yes").err
+    assert "There is no such memory in the workspace" in place("show", "999999999").err

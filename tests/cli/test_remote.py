@@ -438,7 +438,10 @@ def test_a_key_that_makes_no_sense_is_not_made(
 
 def test_a_key_that_does_not_exist_is_not_revoked(heartbit: Command, database: None) -> None:
     ended = heartbit("keys", "revoke", "hb_nothing")
-    assert (ended.code, "No API key begins like this" in ended.err) == (USAGE, True)
+    assert (ended.code, "The workspace has no API key with this prefix" in ended.err) == (
+        USAGE,
+        True,
+    )
 
 
 def test_a_key_ends_when_it_is_said(heartbit: Command, database: None) -> None:

@@ -191,7 +191,7 @@ def test_one_off_times_are_meant_in_the_zone_and_messages_and_tools_are_said(
     assert once["description"] == "Once, Wed 1 Jul 2150, 09:00 (Europe/Berlin)"
     took = heartbit(*add, "--in", "3d")
     assert (took.code, took.out) == (2, "")
-    assert f"The workspace has a schedule named '{clerk} once'" in took.err
+    assert f"The workspace already has a schedule named '{clerk} once'" in took.err
 
 
 def test_what_is_wrong_is_one_sentence_alike_here_and_there(

@@ -75,7 +75,7 @@ def test_a_tool_is_tried_for_a_member_whose_permission_it_takes(
     missing = f"{bob.username} may not use calculate: the permission auth.view_group is missing."
     assert missing in " ".join(tools(*call, "--as", bob.username).err.split())
     nobody = " ".join(tools(*call).err.split())
-    assert "No person is behind this run, and calculate is for people with the permission" in nobody
+    assert "calculate requires a person with the permission" in nobody
     stranger = tools(*call, "--as", person().username)
     assert stranger.code == USAGE
     assert "has no member" in stranger.err

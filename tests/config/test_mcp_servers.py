@@ -183,7 +183,7 @@ def test_a_program_that_is_not_allowed_is_refused(settings: Settings) -> None:
         parse(SERVER)
     [line] = refused.value.lines
     assert line.endswith(
-        'command is "parts", no program of HEARTBIT_MCP_COMMANDS; there are: none yet.'
+        'command is "parts", which is not a program of HEARTBIT_MCP_COMMANDS: none yet.'
     )
 
 

@@ -148,12 +148,15 @@ def test_a_grant_that_the_agent_has_already_stays_as_it_is() -> None:
     ("value", "line"),
     [
         ("5", "5:1: agents.a.mcp_servers must be an array of the URLs of MCP servers."),
-        ('["x"]', "5:16: agents.a.mcp_servers[1] is no http or https URL;"),
+        ('["x"]', "5:16: agents.a.mcp_servers[1] is not an http or https URL;"),
         (
             '[{ url = "https://x.test", auth_header = "Bearer geheim" }]',
             "5:16: agents.a.mcp_servers[1] must be the URL of an MCP server in quotes:",
         ),
-        ('["https://me:geheim@x.test"]', "5:16: agents.a.mcp_servers[1] holds a name, a password"),
+        (
+            '["https://me:geheim@x.test"]',
+            "5:16: agents.a.mcp_servers[1] contains a name, a password",
+        ),
     ],
 )
 def test_an_address_that_cannot_be_used_is_refused_at_its_place(value: str, line: str) -> None:

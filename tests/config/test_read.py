@@ -179,7 +179,7 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
         ),
         (
             "[[mcp_servers]]\nname = 'git'\ncommand = 'rm'",
-            '3:1: mcp_servers.git.command is "rm", no program of HEARTBIT_MCP_COMMANDS; there',
+            '3:1: mcp_servers.git.command is "rm", which is not a program of',
         ),
         (
             "[[mcp_servers]]\nname = 'Git!'\nurl = 'https://x.example/mcp'",
@@ -187,11 +187,11 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
         ),
         (
             "[[mcp_servers]]\nname = 'git'\nurl = 'https://a:b@x.example/mcp'",
-            "3:1: mcp_servers.git.url holds a name, a password or a part that begins with #",
+            "3:1: mcp_servers.git.url contains a name, a password or a part that begins with #",
         ),
         (
             "[[mcp_servers]]\nname = 'a'\nurl = 'https://x.example'\ncommand = 'b'",
-            "4:1: mcp_servers.a.command is given beside url: keep one of them",
+            "4:1: mcp_servers.a.command is given together with url: keep one of them",
         ),
         (
             2 * "[[mcp_servers]]\nname = 'a'\nurl = 'https://x.example'\n",

@@ -159,7 +159,7 @@ def test_given_a_complete_table_then_every_value_arrives() -> None:
         (FILE + "arguments = { token = 1 }", '11:15: schedules."s s".arguments.token looks like a'),
         (FILE.replace('agent = "a"', 'agent = "b"'), '8:1: schedules."s s".agent names "b", no ag'),
         (FILE.replace('agent = "a"\n', ""), '6:3: schedules."s s".agent is missing.'),
-        (FILE.replace('"s s"', '"17"'), "7:1: schedules[1].name must be more than a number."),
+        (FILE.replace('"s s"', '"17"'), "7:1: schedules[1].name must not be only a number."),
         (FILE.replace('"s s"', '" "'), "7:1: schedules[1].name must not be empty."),
         (FILE + S + CRON, '12:1: schedules[2].name is "s s", which another schedule is called al'),
         (
@@ -298,7 +298,7 @@ def test_given_a_one_off_whose_time_is_over_then_it_is_not_made_and_that_is_said
         ),
         (
             FILE + "begins_at = 2150-01-01T00:00:00Z\nends_at = 2150-01-01T00:00:01Z",
-            "The schedule 's s': The schedule has no slot between its begin and its end.",
+            "The schedule 's s': The schedule has no occurrence between its begin and its end.",
         ),
     ],
 )
@@ -491,7 +491,7 @@ def test_a_text_is_as_long_as_its_column_allows_also_for_the_verb(
     found = row(workspace)
     setattr(found, name, "x" * (longest + 1))
     found.task_type = "tool_call" if name == "tool" else found.task_type
-    with pytest.raises(ScheduleError, match=f"{name} is longer than {longest} characters"):
+    with pytest.raises(ScheduleError, match=f"{name} has more than {longest} characters"):
         save_schedule(found, by=SYSTEM)
     text = FILE.replace('name = "s s"', "") if name == "name" else FILE.replace(CRON, "")
     long = f'{name} = "{"x" * (longest + 1)}"'

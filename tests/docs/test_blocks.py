@@ -20,7 +20,7 @@ AGENT: Final = '[[agents]]\nname = "a"\ndescription = "d"\nsystem_prompt = "p"\n
 #: What is refused here alone: the page's reader has these tools and programs.
 READERS_OWN: Final = re.compile(
     r'names the unknown tool "(choose_offer|find_customer|forecast|get_order|refund|transfer)"'
-    r"|no program of HEARTBIT_MCP_COMMANDS"
+    r"|not a program of HEARTBIT_MCP_COMMANDS"
 )
 READERS_APPS: Final = ("shop.", "tests.")
 

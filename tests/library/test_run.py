@@ -387,7 +387,7 @@ class TestRefusals:
         before = Run.objects.count()
         refused = [
             (heartbit.agent("a", "A.", tools=["htp_get"]), "Hi", "did you mean http_get?"),
-            (heartbit.agent("a", "A.", tools=[calculate]), "Hi", "Two tools are called 'calc"),
+            (heartbit.agent("a", "A.", tools=[calculate]), "Hi", "Two tools have the name 'calc"),
             (heartbit.agent("a", "A.", tools=["http_get", "http_get"]), "Hi", "twice"),
             (heartbit.agent("a", "A."), "  ", "is empty"),
         ]

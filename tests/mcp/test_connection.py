@@ -133,7 +133,7 @@ async def dies(endpoint: McpEndpoint) -> None:
     [
         ("start", McpConnectionError, "start failed: its process ended: no licence."),
         ("silent", McpConnectionError, "silent failed: it did not answer within 1 s."),
-        ("unreadable", McpConnectionError, "failed: its answer is not what the protocol says."),
+        ("unreadable", McpConnectionError, "failed: its response violates the protocol."),
         ("many", McpListingError, "many is refused: it has more than 256 tools."),
         ("long", McpListingError, "its list of tools has more than 1,000,000 characters."),
         ("endless", McpListingError, "its list of tools has more than 32 pages."),
@@ -153,8 +153,12 @@ async def test_a_server_that_lies_or_floods_is_refused(
     [
         ("hang", "good did not finish in 1 s."),
         ("exit", "its process ended: KeyError: 'no such table'."),
-        ("nonsense", "its answer is not what the protocol says."),
-        ("lies", "good answered other than it declares: n: 'seven' is not of type integer."),
+        ("nonsense", "its response violates the protocol."),
+        (
+            "lies",
+            "good returned a result that does not fit its declared schema: n: 'seven' is "
+            "not of type integer.",
+        ),
         ("line", ""),
     ],
 )

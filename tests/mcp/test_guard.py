@@ -93,7 +93,7 @@ async def cut_stream(writer: asyncio.StreamWriter) -> None:
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        (response(b"no", status="401 Unauthorized"), "status 401 (it wants another credential"),
+        (response(b"no", status="401 Unauthorized"), "status 401 (it requires another credential"),
         (response(b"no", status="503 Busy"), "it answered with the status 503."),
         (response(b"<html>", headers=("Content-Type: text/html",)), "Unexpected content type"),
         (response(b"{", headers=("Content-Type: application/json",)), "failed: "),
@@ -133,5 +133,5 @@ async def test_an_oauth_client_gets_its_token_by_itself() -> None:
     server.answers.clear()
     away = credential.model_copy(update={"client_id": "other"})
     async with GuardedClient(allow=parse_allow("127.0.0.1:*")) as http:
-        with pytest.raises(McpError, match="needs an access token, and none was given"):
+        with pytest.raises(McpError, match="needs an access token, and the request for one failed"):
             await endpoint_of(row, away, http)

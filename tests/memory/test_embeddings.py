@@ -72,14 +72,14 @@ def use(here: Workspace, model: str) -> MemoryPolicy:
 
 def test_without_a_model_recall_is_by_words_and_says_so(here: Workspace) -> None:
     assert found(here, "beverages").hits == []
-    assert found(here, "tea").basis == "words alone: there is no embedding model"
+    assert found(here, "tea").basis == "words only: there is no embedding model"
     assert embed_all() == 0
 
 
 def test_the_local_model_finds_what_shares_no_word_in_another_language(here: Workspace) -> None:
     policy = use(here, "local")
     assert policy.dimensions == 384
-    assert found(here, "tea").basis == "words, and meaning as far as texts are embedded yet"
+    assert found(here, "tea").basis == "words, and meaning where texts are embedded"
     assert embed_all() == 3
     answer = found(here, "Welche Getränke mag sie?")
     assert answer.basis == "words and meaning"
@@ -139,7 +139,7 @@ def test_a_model_that_does_not_answer_leaves_words_and_a_sentence_without_the_ke
     assert "compatible:tiny at 127.0.0.1" in problem
     assert KEY not in problem
     got = found(here, "tea")
-    assert got.basis == "words alone: the embedding model does not answer"
+    assert got.basis == "words only: the embedding model does not answer"
     assert [hit.item.text for hit in got.hits] == ["Ann prefers green tea."]
     server.broken = None
     assert embed_all() == 3
@@ -174,8 +174,8 @@ def test_a_refused_text_costs_the_others_nothing_and_is_named(
     policy = MemoryPolicy.objects.get(workspace=here)
     long = MemoryItem.objects.get(workspace=here, text__contains="Darjeeling")
     assert policy.problem == (
-        "compatible:tiny refused 1 text, found by words alone (too long for it, perhaps): "
-        f"memory {long.pk}. Save the settings again to try again."
+        "compatible:tiny refused 1 text, found by words only (they may be too long for it): "
+        f"memory {long.pk}. Save the settings again to retry."
     )
     assert found(here, "money").hits[0].item.text == "The invoice is due."
     assert long.pk in [hit.item.pk for hit in found(here, "Darjeeling").hits]

@@ -53,5 +53,5 @@ def test_memories_that_were_not_used_for_the_days_are_erased(db: None) -> None:
 
 def test_other_days_are_refused(db: None) -> None:
     here = Workspace.objects.create(slug="memory-days", name="Here")
-    with pytest.raises(HeartbitError, match="kept 7, 30 or 90 days"):
+    with pytest.raises(HeartbitError, match="kept for 7, 30 or 90 days"):
         save_policy(here, by=SYSTEM, embedding_model="", kept_days=8)

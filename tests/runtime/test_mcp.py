@@ -130,7 +130,7 @@ async def test_the_credential_goes_with_the_call_and_nowhere_else(
         return refreshed(McpServer.objects.get(workspace=workspace)).message
 
     assert (
-        "is for https://api.example.com and below, and is sent nowhere else."
+        "is only sent to URLs below https://api.example.com: use such a URL."
         in await orm.run_in_thread(moved)
     )
     run, results = await ran(studio, 'shop_header {"name": "authorization"}')
@@ -177,7 +177,7 @@ async def test_a_changed_tool_waits_for_consent(
         def accepted() -> None:
             server = McpServer.objects.get(workspace=workspace)
             row = CatalogueTool.objects.get(workspace=workspace, name="shop_echo")
-            with pytest.raises(ConflictError, match="changed again meanwhile"):
+            with pytest.raises(ConflictError, match="has changed again"):
                 accept_mcp_change(server, "shop_echo", row.definition_id, by=ANNE)
             accept_mcp_change(server, "shop_echo", row.pending_id or "", by=ANNE)
             publish_agent(Agent.objects.get(workspace=workspace, name="solo"))
@@ -257,7 +257,7 @@ async def test_disabled_and_removed_servers_are_not_called(
         ({"name": "shop", "url": "https://a:b@x.example/"}, "a credential has its own setting."),
         (
             {"name": "shop", "transport": "stdio", "command": "rm"},
-            'is "rm", no program of HEARTBIT_MCP_COMMANDS; there are: shop, hang, exit.',
+            'is "rm", which is not a program of HEARTBIT_MCP_COMMANDS: shop, hang, exit.',
         ),
         (
             {"name": "shop", "url": "https://x.example/mcp", "timeout_seconds": 0},

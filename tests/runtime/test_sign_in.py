@@ -126,7 +126,7 @@ async def test_each_run_calls_as_its_person_and_no_token_is_seen(
     server, anne, bob, link = await orm.run_in_thread(made)
     for person in (bob, None):
         answer, _ = await said(studio, person)
-        assert answer.startswith("Nobody is signed in to the MCP server vault for this run")
+        assert answer.startswith("No one is signed in to the MCP server vault for this run")
         assert answer.endswith(link)
 
     await orm.run_in_thread(partial(connected, bob, server))
@@ -135,7 +135,7 @@ async def test_each_run_calls_as_its_person_and_no_token_is_seen(
     assert first == f"{first.split()[0]} with [secret]"
     assert second.split()[0] != first.split()[0]
     assert "canary" not in journal
-    assert (await said(studio, None))[0].startswith("Nobody is signed in")
+    assert (await said(studio, None))[0].startswith("No one is signed in")
 
     shared = {"for": "workspace"}
     await orm.run_in_thread(lambda: connected(anne, server, **shared))
@@ -204,7 +204,7 @@ async def test_a_token_goes_to_the_server_that_it_was_made_at(
         return anne
 
     anne = await orm.run_in_thread(made)
-    assert "Nobody is signed in" in (await said(studio, anne))[0]
+    assert "No one is signed in" in (await said(studio, anne))[0]
 
 
 async def test_a_renewal_keeps_what_the_server_leaves_out() -> None:

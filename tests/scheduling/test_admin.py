@@ -272,7 +272,7 @@ def test_a_span_of_the_past_is_made_up_for(browser: Client, planned: Plan) -> No
     held = Firing.objects.filter(schedule=row, status=FiringStatus.DEFERRED)
     assert held.count() == 3
     again = browser.post(action(row, "backfill"), span | SENT).content.decode()
-    assert "make up" in again
+    assert "nothing to backfill" in again
 
 
 def test_it_is_removed_with_its_log(browser: Client, planned: Plan, workspace: Workspace) -> None:

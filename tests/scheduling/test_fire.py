@@ -251,7 +251,7 @@ def test_a_backfill_holds_what_has_no_run(planned: Plan) -> None:
     assert backfill_schedule(other, now - 3 * HOUR, now, by=ANN) == 3
     plan = planned(overlap=Overlap.SKIP, **hourly)
     assert backfill_schedule(plan, now - 3 * HOUR, now, by=ANN) == 3, "of its own"
-    with pytest.raises(ScheduleConflictError, match="nothing to make up for"):
+    with pytest.raises(ScheduleConflictError, match="nothing to backfill"):
         backfill_schedule(plan, now - 3 * HOUR, now, by=ANN)
     assert fire_due(only=plan.pk) == 1, "one after the other, also where slots skip"
     assert statuses(plan) == ["started", "deferred", "deferred"]
@@ -259,9 +259,9 @@ def test_a_backfill_holds_what_has_no_run(planned: Plan) -> None:
         cancel_run(plan.workspace, runs(plan)[-1].pk, reason="over")
         fire_due(only=plan.pk)
     assert statuses(plan) == ["started"] * 3
-    with pytest.raises(ScheduleError, match="span of the past"):
+    with pytest.raises(ScheduleError, match="span is not in the past"):
         backfill_schedule(plan, now, now + HOUR, by=ANN)
-    with pytest.raises(ScheduleConflictError, match="more than 200 slots"):
+    with pytest.raises(ScheduleConflictError, match="more than 200 occurrences"):
         backfill_schedule(plan, now - 300 * HOUR, now, by=ANN)
 
 
@@ -297,7 +297,7 @@ def test_a_paused_schedule_starts_nothing_that_it_held(planned: Plan) -> None:
         ({"name": "  "}, "needs a name"),
         ({"task": " "}, "is empty"),
         ({"kind": Kind.CRON, "cron": "9 o'clock"}, "has 2 fields"),
-        ({"kind": Kind.ONCE, "at": "past"}, "time is over"),
+        ({"kind": Kind.ONCE, "at": "past"}, "time is in the past"),
         ({"ends_at": "past"}, "ends before it begins"),
         ({"deliver": [{"kind": "pigeon"}]}, "one of email, webhook, artifact"),
         ({"task_type": TaskType.TOOL_CALL, "tool": "calculate"}, "has no tool 'calculate'"),

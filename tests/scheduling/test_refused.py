@@ -84,7 +84,7 @@ def test_a_reminder_waits_for_the_quota_and_comes_once(planned: Plan, spent: Tie
     assert fire_due(only=plan.pk) == 1
     [held] = firings(plan)
     assert held.status == FiringStatus.DEFERRED
-    assert held.note.startswith("Tried again for a day: The workspace t-")
+    assert held.note.startswith("Retried for a day: The workspace t-")
     assert SHORTEST - timedelta(seconds=20) < pause_of(held) <= SHORTEST
     assert fire_due(only=plan.pk) == 0, "not before its pause is over"
     waited = []
@@ -190,7 +190,7 @@ def test_when_the_next_slot_comes_its_policies_decide(
     assert statuses(plan) == [first, "deferred"]
     if first == "skipped":
         note = firings(plan)[0].note
-        assert note.startswith("It could not start before the next slot came: The workspace t-")
+        assert note.startswith("It could not start before the next occurrence: The workspace t-")
     lift(spent)
     later(plan, LONGEST)
     assert statuses(plan) == (
@@ -224,7 +224,7 @@ def test_what_is_made_up_for_waits_in_its_order(planned: Plan, spent: Tier) -> N
     fire_due(only=plan.pk)
     rows = firings(plan)
     assert {row.status for row in rows} == {"deferred"}
-    assert [row.note[:5] for row in rows] == ["Tried", "Asked", "Asked"], "one was tried"
+    assert [row.note[:5] for row in rows] == ["Retri", "Backf", "Backf"], "one was tried"
     assert len({row.retry_at for row in rows}) == 1
     [since] = {row.first_deferred_at for row in rows}
     assert since is not None, "the day of those behind has begun too"

@@ -201,7 +201,7 @@ async def test_what_cannot_be_planned_is_answered(studio: Studio, planner: Agent
     said = list(await results(run))
     assert "exactly one of" in said[0]
     assert "exactly one of" in said[1]
-    assert "is over" in said[2]
+    assert "is in the past" in said[2]
     assert "is not a time" in said[3]
     assert "every_seconds" in said[4]
     assert "has 2 fields" in said[5]
@@ -219,7 +219,7 @@ async def test_an_agent_that_plans_without_end_is_stopped(
     ]
     run = await studio.run(f"{calls(*asked)} [[text: Done.]]", agent="planner")
     *_, last = await results(run)
-    assert "which is the most" in last
+    assert "which is the limit" in last
     assert len(await orm.run_in_thread(lambda: plans(studio))) == 2
 
 
@@ -260,7 +260,7 @@ async def test_what_was_cancelled_counts_among_a_days(
         ]
     run = await studio.run(f"{calls(*asked)} [[text: Done.]]", agent="planner")
     said = await results(run)
-    assert "2 tasks within a day, which is the most" in said[4]
+    assert "2 tasks within a day, which is the limit" in said[4]
     assert "Cancelled" in said[3]
 
 

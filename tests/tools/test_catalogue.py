@@ -228,5 +228,7 @@ def test_what_a_workspace_says_of_a_tool_wins_there(
 
 
 def test_a_description_that_cannot_be_stored_is_refused_at_once() -> None:
-    with pytest.raises(ConfigurationError, match="'act' holds a character that cannot be stored"):
+    with pytest.raises(
+        ConfigurationError, match="'act' contains a character that cannot be stored"
+    ):
         Registry([replace(ACT, description="a\0b")])

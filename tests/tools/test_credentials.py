@@ -106,7 +106,7 @@ def test_a_wrong_field_is_named_without_its_value(
 
 def test_two_credentials_of_a_workspace_cannot_share_a_name(workspace: Workspace) -> None:
     saved(workspace, "bank")
-    with pytest.raises(ConflictError, match="another credential called 'bank'"):
+    with pytest.raises(ConflictError, match="Another credential has the name 'bank'"):
         saved(workspace, "bank")
     saved(workspace, "bank", get_user_model().objects.create(username="bert"))
 

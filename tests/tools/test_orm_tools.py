@@ -120,8 +120,8 @@ class TestDefinitions:
         [
             ({"fields": ("numer",)}, "Order has no field 'numer'; did you mean number?"),
             ({"fields": ("photo",)}, "Order.photo is a FileField, which a tool cannot take"),
-            ({"fields": ("number",), "actions": ("drop",)}, "its actions are some of list, get"),
-            ({"fields": ("number",), "actions": ()}, "its actions are some of list, get"),
+            ({"fields": ("number",), "actions": ("drop",)}, "choose its actions from list, get"),
+            ({"fields": ("number",), "actions": ()}, "choose its actions from list, get"),
             ({"fields": ("number",), "actions": ("update",)}, "needs both an action that writes"),
             ({"fields": ("number",), "change": ("number",)}, "needs both an action that writes"),
             (
@@ -308,7 +308,7 @@ class TestPermission:
         for user in (other, None):
             done = result(name, user, **arguments.get(name, {}))
             sentence = (
-                f"No person is behind this run, and {name} is for people with the permission "
+                f"No person is behind this run, and {name} requires a person with the permission "
                 f"shop.{missing}_order."
                 if user is None
                 else f"{user.username} may not use {name}: the permission shop.{missing}_order is "

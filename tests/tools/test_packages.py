@@ -104,8 +104,8 @@ GOOD_AND_BAD = """
         ("b = gone", "", "ModuleNotFoundError: No module named 'gone'"),
         ("b = br:nothing", "", "AttributeError"),
         ("b = br", "raise SystemExit(3)", "SystemExit: 3"),
-        ("b = br", "x = 1", "ConfigurationError: br has nothing that @tool marked."),
-        ("b = br:plain", "def plain(): ...", "br:plain has nothing that @tool marked."),
+        ("b = br", "x = 1", "ConfigurationError: br has nothing marked with @tool."),
+        ("b = br:plain", "def plain(): ...", "br:plain has nothing marked with @tool."),
         ("b = br", GOOD_AND_BAD, "The tool name 'A B'"),
     ],
 )
@@ -135,7 +135,8 @@ def test_a_name_that_is_taken_stops_the_process_with_both_places(tmp_path: Path)
     ended = start(tmp_path)
     assert ended.returncode != 0
     assert (
-        "Two tools are called 'calculate' (tools.builtin.arithmetic and rival 1.2): rename one of "
+        "Two tools have the name 'calculate' (tools.builtin.arithmetic and rival 1.2): rename "
+        "one of "
         "them." in ended.stderr
     )
 

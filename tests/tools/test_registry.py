@@ -106,7 +106,7 @@ def test_a_process_that_only_reads_postpones_the_discovery() -> None:
 def test_two_tools_of_one_name_are_refused() -> None:
     registry = Registry([made(act)])
     registry.register(registry["act"])
-    with pytest.raises(ConfigurationError, match="Two tools are called 'act'") as refused:
+    with pytest.raises(ConfigurationError, match="Two tools have the name 'act'") as refused:
         registry.register(dataclasses.replace(made(act), source="", description="Another."))
     assert str(refused.value).count(__name__) == 2, "each with its module"
 

@@ -60,7 +60,7 @@ def test_an_answer_counts_once_in_the_browser_that_asked(
     for stranger in (browser(bob), browser(anne)):  # another person; another session of hers
         refused = stranger.get(CALLBACK, answer)
         assert refused.status_code == 409
-        assert b"not begun in this browser" in refused.content
+        assert b"started in another browser" in refused.content
     mine.logout()
     assert mine.get(CALLBACK, answer).status_code == 403
     mine = browser(anne)
@@ -178,7 +178,7 @@ def test_a_registered_app_signs_people_in(
 
 def test_a_sign_in_is_never_entered_by_hand(workspace: Workspace) -> None:
     row = Credential(workspace=workspace, name="vault sign-in", kind="sign_in")
-    with pytest.raises(ConfigurationError, match="A sign-in is made in the browser"):
+    with pytest.raises(ConfigurationError, match="Sign-ins are created in the browser"):
         save_credential(
             row, {"url": "https://x.example", "access_token": "t"}, by=Actor("a", "api")
         )

@@ -163,7 +163,9 @@ def test_given_scopes_that_the_maker_has_not_then_no_key_gets_them(
 ) -> None:
     response = admin.post("/keys", {"name": "x", "scopes": ["runs:read", "fleet:manage"]})
     assert response.status_code == 403
-    assert response.json()["detail"] == "You cannot give what you do not have: fleet:manage."
+    assert response.json()["detail"] == (
+        "You cannot grant scopes that you do not have: fleet:manage."
+    )
     narrow = Caller(site, key_for(workspace, ["workspace:manage"]))
     with narrow.http:
         assert narrow.post("/keys", {"name": "x", "scopes": ["runs:read"]}).status_code == 403

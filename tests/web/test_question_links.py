@@ -92,7 +92,7 @@ def test_given_a_link_when_the_answer_fits_then_the_model_is_told_and_the_link_i
     ("written", "problem"),
     [
         ('{"to": "<i>Rome", "days": 0}', "0 is less than 1"),
-        ("<i>Rome, two days", "has to be JSON"),
+        ("<i>Rome, two days", "must be JSON"),
     ],
 )
 def test_given_an_answer_that_does_not_fit_then_it_is_kept_and_the_link_still_serves(

@@ -18,7 +18,7 @@ RAISE = "DO $$ BEGIN RAISE EXCEPTION 'told' USING ERRCODE = '{}'; END $$"
 @pytest.mark.parametrize(
     ("state", "status", "again", "says"),
     [
-        ("57P01", 503, "2", "The database is away: try again in a moment."),
+        ("57P01", 503, "2", "The database is unavailable: try again in a moment."),
         ("53100", 503, "30", "disk is full"),
         ("42703", 500, "", "Server Error"),
     ],

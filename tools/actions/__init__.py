@@ -1,1 +1,1 @@
-"""Actions: one change per module, shared by admin, API and CLI."""
+"""Actions, one per module, shared by admin, API and CLI."""

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def accept_mcp_change(server: McpServer, name: str, digest: str, *, by: Actor) -> None:
-    """Let a tool have the definition that its server gives it now.
+    """Accept the current definition of a server's tool.
 
-    Agents that have the tool are offered it again once they are published again.
+    Agents with the tool are offered it again once they are republished.
 
     Args:
         server: The server.
@@ -29,7 +29,7 @@ def accept_mcp_change(server: McpServer, name: str, digest: str, *, by: Actor) -
         by: The person.
 
     Raises:
-        ConflictError: The change is another one by now, or there is none any more.
+        ConflictError: The tool has changed again, or has no change to accept.
     """
     require(by, "workspace:manage", workspace_id=server.workspace_id)
     locked = McpServer.objects.select_for_update().get(pk=server.pk)
@@ -37,7 +37,7 @@ def accept_mcp_change(server: McpServer, name: str, digest: str, *, by: Actor) -
     before = pending_sentence(waiting.values_list("name", flat=True))
     row = CatalogueTool.objects.select_for_update().filter(server=server, name=name).first()
     if row is None or row.pending_id != digest:
-        raise ConflictError(f"{name} changed again meanwhile: look at the change again.")
+        raise ConflictError(f"{name} has changed again: review the new change.")
     details = {"tool": name, "definition": [row.definition_id[:12], digest[:12]]}
     row.definition_id, row.pending_id = digest, None
     row.save(update_fields=["definition", "pending"])

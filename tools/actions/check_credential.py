@@ -22,7 +22,7 @@ _MAX_BYTES = 1_000_000
 
 
 def check_credential(credential: Credential) -> None:
-    """Check a credential and keep the result on its row; takes ten seconds at most."""
+    """Check a credential and store the result in its row, within ten seconds."""
     try:
         aio.run(_ask(reveal(credential)))
     except HeartbitError as error:

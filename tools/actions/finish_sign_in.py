@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def take_sign_in(state: str, *, user_id: int, session: str) -> tuple[PendingSignIn, SignInPlan]:
-    """Return the sign-in that an answer belongs to, and remove it: no answer counts twice.
+    """Remove and return the sign-in of an authorization response, which is accepted once.
 
     Args:
         state: The answer's state.
@@ -36,7 +36,7 @@ def take_sign_in(state: str, *, user_id: int, session: str) -> tuple[PendingSign
         session: Key of their browser session.
 
     Raises:
-        SignInError: There is no such sign-in of this person and session, or its time is over.
+        SignInError: This person and session have no such sign-in, or it has expired.
     """
     with transaction.atomic():
         row = (
@@ -52,8 +52,8 @@ def take_sign_in(state: str, *, user_id: int, session: str) -> tuple[PendingSign
         )
         if row is None:
             raise SignInError(
-                "This sign-in was not begun in this browser, was finished already, or took too "
-                "long: open the server's page, and connect again."
+                "This sign-in was started in another browser, is already finished, or has "
+                "expired: open the server's page and connect again."
             )
         plan = SignInPlan.model_validate_json(secrets.reveal(row, "plan"))
         PendingSignIn.objects.filter(pk=row.pk).delete()
@@ -63,7 +63,7 @@ def take_sign_in(state: str, *, user_id: int, session: str) -> tuple[PendingSign
 def finish_sign_in(
     row: PendingSignIn, plan: SignInPlan, answer: Mapping[str, str], *, by: Actor
 ) -> None:
-    """Exchange an answer's code for tokens, and store them as the person's credential.
+    """Exchange a response's code for tokens, and store them as the person's credential.
 
     Args:
         row: The sign-in, as ``take_sign_in`` returned it.
@@ -72,16 +72,16 @@ def finish_sign_in(
         by: The person, for the audit, which never has a token.
 
     Raises:
-        SignInError: The answer is refused, or refuses.
-        OAuthError: The server gives no token.
-        ConflictError: The server was changed meanwhile, or another credential has the name.
+        SignInError: The response is not valid, or is a refusal.
+        OAuthError: The server returns no token.
+        ConflictError: The server was changed during the sign-in, or the name is taken.
     """
     flow: Any = import_module("tools.sign_in.flow")
     tokens: TokenAnswer = aio.run(_exchange(flow, plan, answer))
     with transaction.atomic():
         server = McpServer.objects.select_for_update().filter(pk=row.server_id).first()
         if server is None or not server.sign_in or server.url != row.server.url:
-            raise ConflictError("The MCP server was changed meanwhile: connect again.")
+            raise ConflictError("The MCP server was changed during the sign-in: connect again.")
         _keep(server, None if row.is_shared else row.started_by_id, plan, tokens, by=by)
 
 
@@ -102,7 +102,7 @@ def _keep(
     rows = Credential.objects.select_for_update().filter(workspace=server.workspace_id, user=owner)
     row = rows.filter(name=name).first()
     if row is not None and row.kind != kind:
-        raise ConflictError(f"There is another credential called {name!r}: rename it first.")
+        raise ConflictError(f"Another credential has the name {name!r}: rename it first.")
     action = "credential.add" if row is None else "credential.change"
     row = row or Credential(workspace_id=server.workspace_id, user_id=owner, name=name, kind=kind)
     row.enabled = True

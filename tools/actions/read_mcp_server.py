@@ -1,4 +1,4 @@
-"""Read what an MCP server offers, without writing anything."""
+"""Read the tools of an MCP server, without writing anything."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BEAT_SECONDS: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Offer of a server, or the reason why it cannot be used.
+    """Tools of a server, or the reason why it cannot be used.
 
     Attributes:
         offer: Its tools; None: it cannot be used.
@@ -51,7 +51,7 @@ def read_mcp_server(
     user_id: int | None = None,
     beat: Callable[[str], None] = lambda _progress: None,
 ) -> Reading:
-    """Connect to a server, which need not be stored, and read what it offers.
+    """Connect to a server, stored or not, and read its tools.
 
     Args:
         server: The server, with its workspace.

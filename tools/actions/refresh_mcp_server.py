@@ -1,4 +1,4 @@
-"""Refresh an MCP server: read what it offers now, and keep its changes until a person agrees."""
+"""Refresh an MCP server: read its tools, and hold changes until a person accepts them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Refresh:
     Attributes:
         ok: True if the server could be read.
         message: The result as a sentence, or several.
-        added: Names of new tools; likewise ``changed`` (they wait for consent) and ``removed``.
+        added: Names of new tools; likewise ``changed`` (they wait for acceptance) and ``removed``.
     """
 
     ok: bool
@@ -53,20 +53,19 @@ class Refresh:
     removed: tuple[str, ...] = ()
 
     def names(self) -> dict[str, list[str]]:
-        """Return the names of the tools that are not as before, for an audit entry."""
+        """Return the names of added, changed and removed tools, for an audit entry."""
         groups = {"added": self.added, "changed": self.changed, "removed": self.removed}
         return {group: list(names) for group, names in groups.items() if names}
 
 
 def refresh_mcp_server(server: McpServer, *, by: Actor) -> Refresh:
-    """Read what a server offers and write the tools of its workspace.
+    """Read a server's tools and store them in its workspace.
 
-    A new tool can be given to agents at once. A tool whose definition changed keeps the one that
-    people agreed to, and is not called until a person accepts the change. Meanwhile the row has the
-    progress.
+    A new tool can be given to agents at once. A changed tool keeps its accepted definition, and is
+    not called until a person accepts the change. The server's row has the progress.
 
     Returns:
-        The result, also when the server cannot be used: it is stored with the server.
+        The result, stored with the server even if the server cannot be used.
     """
     require(by, "workspace:manage", workspace_id=server.workspace_id)
     _beat(server, "Connecting.")
@@ -102,7 +101,7 @@ def pending_sentence(names: Collection[str]) -> str:
 
 
 def _beat(server: McpServer, progress: str | None) -> None:
-    """Store a sign of life with the progress; None: the refresh has ended."""
+    """Store a heartbeat with the progress; None: the refresh has ended."""
     now = None if progress is None else timezone.now()
     rows = McpServer.objects.filter(pk=server.pk)
     rows.update(refresh_beat_at=now, refresh_progress=visible(progress or "")[:_MOST_CHARACTERS])
@@ -149,7 +148,7 @@ def _written(server: McpServer, offer: Offer) -> Refresh:
     for remote, why in islice(offer.left_out.items(), _SHOWN_REASONS):
         message += f" Left out: {remote}, because {why.rstrip('.')}."
     if len(offer.left_out) > _SHOWN_REASONS:
-        message += f" In all {len(offer.left_out)} are left out."
+        message += f" In total {len(offer.left_out)} are left out."
     return Refresh(
         ok=True,
         message=visible(message),

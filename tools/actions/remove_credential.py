@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def remove_credential(credential: Credential, *, by: Actor) -> str:
-    """Delete a credential; calls that need it are refused from now on.
+    """Delete a credential; later calls that need it are refused.
 
     Returns:
-        What became of a sign-in's tokens at their server, as a sentence; empty: it is no sign-in.
+        The outcome of revoking a sign-in's tokens, as a sentence; empty for other credentials.
     """
     with transaction.atomic():
         # Under the lock, which a renewal of the tokens holds as well.

@@ -37,26 +37,28 @@ def save_credential(credential: Credential, fields: Mapping[str, object], *, by:
         by: Author, for the audit, which records that secrets changed and never the secrets.
 
     Raises:
-        ConfigurationError: The name is missing; a field is unknown, missing or wrong; or the
-            credential leads elsewhere now and its secrets were not entered again.
-        ConflictError: The workspace, or the person in it, has another one of that name.
+        ConfigurationError: The name is missing; a field is unknown, missing or not valid; or the
+        address changed and the secrets were not entered again.
+        ConflictError: The workspace, or the person in it, has another credential of that name.
     """
     require(by, "workspace:manage", "runs:write", workspace_id=credential.workspace_id)
     credential.name = credential.name.strip()
     with about("name"):
         if not credential.name:
-            raise ConfigurationError("A credential needs a name, such as: support mailbox.")
+            raise ConfigurationError("A credential needs a name, such as support mailbox.")
         if _others(credential).exists():
-            raise ConflictError(f"There is another credential called {credential.name!r}.")
+            raise ConflictError(
+                f"Another credential has the name {credential.name!r}: choose another name."
+            )
     with about("kind"):
         kind = type_of(credential.kind)
     with transaction.atomic():
         before = Credential.objects.select_for_update().filter(pk=credential.pk).first()
         if before is not None and before.kind != credential.kind:
-            raise ConfigurationError("The type of a credential stays: add another one instead.")
+            raise ConfigurationError("A credential's type cannot change; add a new one.")
         if not kind.is_entered and (before is None or before.name != credential.name or fields):
             raise ConfigurationError(
-                "A sign-in is made in the browser: open the page of its MCP server, and connect."
+                "Sign-ins are created in the browser: open the page of the MCP server and connect."
             )
         given = {
             name: value
@@ -93,7 +95,7 @@ def _merged(
     if moved and again:
         error = ConfigurationError(
             f"Enter {' and '.join(again)} again: {' and '.join(moved)} changed, and a secret is "
-            "only sent where it was entered for."
+            f"sent only to the address that it was entered for."
         )
         error.field = again[0]
         raise error

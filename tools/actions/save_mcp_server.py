@@ -28,8 +28,8 @@ def save_mcp_server(server: McpServer, *, by: Actor) -> None:
     """Write a server's row. Nothing is connected or started; ``refresh_mcp_server`` does that.
 
     Raises:
-        ConfigurationError: A field is missing or wrong; or the address changed while agents can
-            be given its tools: what they agreed to was another server's.
+        ConfigurationError: A field is missing or not valid; or the address changed although its
+        tools were accepted from another server.
         ConflictError: The workspace has another server of that name.
     """
     require(by, "workspace:manage", workspace_id=server.workspace_id)
@@ -39,12 +39,14 @@ def save_mcp_server(server: McpServer, *, by: Actor) -> None:
         with about("name"):
             if before is not None and before.name != server.name:
                 raise ConfigurationError(
-                    "The name of an MCP server stays, because its tools are called by it: add "
-                    "another server instead."
+                    "An MCP server's name cannot change, because its tools' names begin with it; "
+                    "add a new server."
                 )
             others = McpServer.objects.filter(workspace=server.workspace_id, name=server.name)
             if others.exclude(pk=server.pk).exists():
-                raise ConflictError(f"There is another MCP server called {server.name!r}.")
+                raise ConflictError(
+                    f"Another MCP server has the name {server.name!r}: choose another name."
+                )
         old = before if before is not None else McpServer()
         if before is None:
             server.save()
@@ -74,7 +76,7 @@ def set_mcp_server(server: McpServer, settings: Mapping[str, Any], *, by: Actor)
     for name, value in settings.items():
         setattr(server, name, value)
     if settings.get("url") and settings.get("command"):
-        _refuse("command", "is given beside url: keep one of them")
+        _refuse("command", "is given together with url: keep one of them")
     if settings.get("command"):
         server.transport, server.url = McpServer.Transport.STDIO, ""
     elif settings.get("url"):

@@ -24,18 +24,19 @@ _free = threading.BoundedSemaphore(MOST_AT_ONCE)
 
 
 def start_mcp_refresh(server: McpServer, *, by: Actor) -> None:
-    """Begin to refresh a server and return; its row has the progress, and then the result.
+    """Start refreshing a server and return; its row has the progress, and then the result.
 
-    A refresh that runs already is left to end. One whose process ends is shown as interrupted: the
-    thread that reads is of this process, so that no worker is needed to add a server.
+    An active refresh continues. One whose process ends is shown as interrupted: the thread belongs
+    to this process, so that adding a server needs no worker.
 
     Raises:
-        ConflictError: This process refreshes as many servers as it may.
+        ConflictError: This process has reached its limit of concurrent refreshes.
     """
     require(by, "workspace:manage", workspace_id=server.workspace_id)
     if not _free.acquire(blocking=False):
         raise ConflictError(
-            f"{MOST_AT_ONCE} MCP servers are being refreshed here: wait until one of them is done."
+            f"{MOST_AT_ONCE} MCP servers are being refreshed by this process: wait until one of "
+            f"them is done."
         )
     try:
         is_free = _claim(server)

@@ -35,7 +35,7 @@ DOCUMENT: Final = "/oauth/client.json"
 
 
 def start_sign_in(server: McpServer, *, user_id: int, session: str, is_shared: bool) -> str:
-    """Find out where a person signs in to a server, and remember the sign-in.
+    """Find the authorization server of a server, and store the sign-in.
 
     Args:
         server: The server.
@@ -48,7 +48,7 @@ def start_sign_in(server: McpServer, *, user_id: int, session: str, is_shared: b
 
     Raises:
         ConfigurationError: People do not sign in to this server.
-        SignInError: It cannot be done; the sentence says why.
+        SignInError: Signing in is not possible, for the given reason.
     """
     if not server.sign_in or not server.enabled:
         raise ConfigurationError(f"Nobody signs in to the MCP server {server.name}.")
@@ -76,7 +76,7 @@ def start_sign_in(server: McpServer, *, user_id: int, session: str, is_shared: b
 
 
 def hashed(text: str) -> str:
-    """Return the SHA-256 of a secret that is looked for and never shown."""
+    """Return the SHA-256 of a secret that is looked up but never shown."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -96,7 +96,8 @@ async def _begin(
             )
     except TimeoutError:
         raise SignInError(
-            f"The MCP server {server.name} or its authorization server does not answer in time."
+            f"The MCP server {server.name} or its authorization server did not answer in time: "
+            f"try again."
         ) from None
     except httpx.HTTPError as error:
         words = str(error).rstrip(".") or type(error).__name__

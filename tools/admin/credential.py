@@ -1,4 +1,4 @@
-"""Credentials in the admin: secrets go in and never come out."""
+"""Credentials in the admin; their secrets are never shown."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class CredentialAdmin(VerbAdmin[Credential]):
         "server", lambda row: row.settings.get("url") or row.settings.get("host") or ""
     )
     finding = Column[Credential](
-        "result", lambda row: row.health_message or "It is checked with the button Check now."
+        "result", lambda row: row.health_message or "The button *Check now* checks it."
     )
 
     def health(self, row: Credential) -> SafeString:
@@ -140,7 +140,7 @@ class CredentialAdmin(VerbAdmin[Credential]):
 
     @dialog(
         "Check now",
-        "Heartbit logs in with it, or asks its server; nothing is sent or changed there.",
+        "Heartbit logs in with it, or queries its server; nothing is changed there.",
         icon="network_check",
         permission="check",
     )
@@ -148,12 +148,12 @@ class CredentialAdmin(VerbAdmin[Credential]):
         """Check, and show the same page again."""
         check_credential(row)
         level = messages.SUCCESS if row.healthy else messages.ERROR
-        said = row.health_message or "Its server accepts it."
+        said = row.health_message or "The server accepts the credential."
         messages.add_message(request, level, f"{row}: {said}")
 
 
 def _asked(request: HttpRequest) -> type[CredentialType] | None:
-    """Return the type that the address names; None: it names none, or an unknown one."""
+    """Return the type that the URL names, or None."""
     return entered_types().get(request.GET.get(KIND, ""))
 
 

@@ -54,7 +54,7 @@ def form_for(kind: type[CredentialType], row: Credential | None) -> type[Credent
 
 
 def given(form: Any) -> dict[str, object]:
-    """Return the fields of the type as they were entered; empty ones of a new row are left out."""
+    """Return the entered fields of the type, without the empty fields of a new row."""
     return {
         name.removeprefix(PREFIX): value
         for name, value in form.cleaned_data.items()

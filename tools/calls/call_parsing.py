@@ -66,7 +66,7 @@ def read(
     try:
         values = parse_arguments(arguments, spec.parameters)
     except UntrustedJSONError as error:
-        text = f"The arguments of {spec.name} could not be read. {error} Send one JSON object."
+        text = f"The arguments of {spec.name} could not be parsed. {error} Send one JSON object."
         return answer(text, "invalid", max_output_bytes)
     word = _word(spec, values) if answered else {}
     given, problems = _fitting(spec, values)
@@ -116,7 +116,7 @@ def _word(spec: ToolSpec, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _own_defaults(spec: ToolSpec) -> dict[str, Any]:
-    """Return the function's defaults, which rules and people have to see."""
+    """Return the function's defaults, for rules and for people."""
     return {
         name: schema["default"]
         for name, schema in spec.parameters.get("properties", {}).items()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def permitted(user_id: int | None, permissions: Iterable[str]) -> frozenset[str]:
-    """Return those of some Django permissions that a person has now; none if there is no person."""
+    """Return which of some Django permissions a person has now; none without a person."""
     wanted = frozenset(permissions)
     if user_id is None or not wanted:
         return frozenset()
@@ -28,7 +28,7 @@ def permitted(user_id: int | None, permissions: Iterable[str]) -> frozenset[str]
 
 
 def refusal(tool: str, missing: Iterable[str], user_id: int | None) -> str:
-    """Return the sentence for a call that the person behind a run may not make.
+    """Return the sentence for a call that the person behind a run is not permitted to make.
 
     Args:
         tool: The tool's name.
@@ -39,6 +39,7 @@ def refusal(tool: str, missing: Iterable[str], user_id: int | None) -> str:
     user = get_user_model().objects.filter(pk=user_id).first() if user_id is not None else None
     if user is None:
         return (
-            f"No person is behind this run, and {tool} is for people with the permission {needed}."
+            f"No person is behind this run, and {tool} requires a person with the permission "
+            f"{needed}."
         )
     return f"{user.get_username()} may not use {tool}: the permission {needed} is missing."

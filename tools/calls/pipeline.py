@@ -59,7 +59,7 @@ _SELF_CANCELLED = ToolResult("CancelledError: the tool cancelled itself.", "erro
 
 @dataclass(frozen=True, slots=True)
 class RequireApproval:
-    """Answer of a policy: a person decides first, for this reason."""
+    """Answer of a policy: a person must decide first, for this reason."""
 
     reason: str
 
@@ -156,11 +156,11 @@ def acts_outside(prepared: PreparedCall) -> bool:
 
 
 class CallJournal(Protocol):
-    """Journal of one call with an effect outside: its intent before it acts, its result after.
+    """Journal of one call with an external effect: its intent before the effect, its result after.
 
-    A plain function's own thread writes both, so that nothing waits between the intent and the act,
-    or between the act and its result: while many calls queue, a worker that dies leaves in doubt
-    only those that had really begun.
+    A plain function's own thread writes both, so that nothing waits between the intent and the
+    effect, or between the effect and its result: if a worker crashes while many calls queue, only
+    calls that had really begun are uncertain.
     """
 
     async def intend(self) -> None:
@@ -168,21 +168,21 @@ class CallJournal(Protocol):
         ...
 
     def intend_here(self) -> None:
-        """Write the intent from the thread that is about to act."""
+        """Write the intent from the thread that is about to run the call."""
         ...
 
     def settle_here(self, done: ToolResult | SuspendedCall) -> None:
-        """Write the result from the thread that has acted."""
+        """Write the result from the thread that has run the call."""
         ...
 
 
 async def connect(
     prepared: PreparedCall, *, stop: asyncio.Future[str] | None = None
 ) -> PreparedCall | ToolResult:
-    """Open what a call with an effect outside needs, before its intent; return the call.
+    """Open what a call with an external effect needs, before its intent; return the call.
 
-    Its time counts: the returned call has what is left. An error, the end of the time and a crash
-    in here leave no doubt, because the function has not begun.
+    Its time counts: the returned call has the remaining time. After an error, a timeout or a crash
+    here the call is not uncertain, because the function has not begun.
 
     Args:
         prepared: Prepared call.
@@ -260,7 +260,7 @@ async def execute(
 
 
 class _ThreadCall:
-    """A call in a thread. Either its thread settles it, or the loop once its time is over."""
+    """A call in a thread. Either its thread sets the result, or the loop does after the timeout."""
 
     future: ThreadFuture[ToolResult | SuspendedCall]
 
@@ -298,7 +298,7 @@ class _ThreadCall:
         return done
 
     async def withdraw(self) -> bool:
-        """Wait for an intent that is being written; return True if the call will not act.
+        """Wait for an intent that is being written; return True if the call will not run.
 
         Otherwise the intent would follow the result in the journal.
         """
@@ -310,7 +310,7 @@ class _ThreadCall:
         return True
 
     def settle(self) -> bool:
-        """Return True to the first caller only, who decides the call's result."""
+        """Return True only to the first caller, who decides the call's result."""
         with self._lock:
             is_first, self._is_settled = not self._is_settled, True
         return is_first

@@ -41,7 +41,7 @@ def read_answer(arguments: Mapping[str, Any], text: str) -> Any:
     """Return the value of a typed answer: the text itself if it fits the form, else its JSON.
 
     Raises:
-        UntrustedJSONError: The answer has to be JSON, and the text is not.
+        UntrustedJSONError: The answer must be JSON, and the text is not.
     """
     form = form_of(arguments)
     if fits(form, text):
@@ -51,4 +51,4 @@ def read_answer(arguments: Mapping[str, Any], text: str) -> Any:
     except UntrustedJSONError as error:
         if form.get("type") == "string" or "enum" in form:
             return text  # validation against the form explains the problem
-        raise UntrustedJSONError(f"The answer has to be JSON that fits its form. {error}") from None
+        raise UntrustedJSONError(f"The answer must be JSON that fits its form. {error}") from None

@@ -19,8 +19,8 @@ class ToolResult:
 
     Attributes:
         content: Text that Postgres can store, within the byte limit.
-        status: ``invalid``: the call itself was wrong; ``refused``: by policy; ``error``: the tool
-            raised; ``timeout``: it took too long, and may still have had its effect.
+        status: ``invalid``: the call was not valid; ``refused``: by policy; ``error``: the tool
+            raised; ``timeout``: it took too long, and may still take effect.
         whole: The whole text, if ``content`` is only its beginning.
         artifact: Name of the artifact that has the whole text; empty: none.
     """

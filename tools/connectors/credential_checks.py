@@ -1,6 +1,6 @@
 """Checks of credentials against their services, by type.
 
-A check changes nothing at the service: it logs in, or asks for something.
+A check changes nothing at the service: it logs in, or reads something.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ async def check_credential(value: CredentialType, http: httpx.AsyncClient) -> No
         http: The guarded client.
 
     Raises:
-        HeartbitError: It does not, cannot be reached, or takes longer than ``CHECK_SECONDS``; one
-            sentence without a secret.
+        HeartbitError: The service refuses it, is unreachable, or takes longer than
+        ``CHECK_SECONDS``; one sentence without a secret.
     """
     check = _CHECKS.get(type(value))
     if check is None:
@@ -69,7 +69,7 @@ async def check_credential(value: CredentialType, http: httpx.AsyncClient) -> No
         async with asyncio.timeout(CHECK_SECONDS):
             await check(value, http)
     except TimeoutError:
-        raise CheckError(f"The service does not answer within {CHECK_SECONDS:g} seconds.") from None
+        raise CheckError(f"The service did not answer within {CHECK_SECONDS:g} seconds.") from None
     except httpx.HTTPError as error:
         words = hide_secrets(str(error) or type(error).__name__, value).rstrip(".")
         raise CheckError(f"The service cannot be reached: {words}.") from None
@@ -98,7 +98,7 @@ async def _check_http(value: HttpCredential, http: httpx.AsyncClient) -> None:
     response = await http.get(value.url, headers=headers, follow_redirects=False)
     if response.status_code in (401, 403):
         raise CheckError(
-            f"{value.url} refuses the credential: {response.status_code} {response.reason_phrase}."
+            f"{value.url} refused the credential: {response.status_code} {response.reason_phrase}."
         )
 
 

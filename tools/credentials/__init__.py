@@ -1,1 +1,1 @@
-"""Stored credentials of tools: which one a call uses, and its value."""
+"""Stored credentials of tools: selection for a call, and values."""

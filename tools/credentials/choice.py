@@ -1,7 +1,7 @@
 """Choice of the stored credentials that a call uses.
 
-Of those that fit a need, the one that the agent's tool names; a person's own comes before the
-workspace's of the same name. Where the agent names none, the only one of the person, or else the
+Among credentials of a fitting type, the one that the agent's binding names; a person's own precedes
+the workspace's of the same name. If the binding names none: the only one of the person, else the
 only one of the workspace.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class NoCredentialError(HeartbitError):
-    """A call lacks a credential, or it is not clear which one it has to use."""
+    """A call lacks a credential, or several would fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def choose(
         names: Names that the agent's binding gives, by parameter.
 
     Raises:
-        NoCredentialError: There is none, or there are several.
+        NoCredentialError: No credential fits, or several do.
         ConfigurationError: The chosen one cannot be used as it is stored.
         SecretError: Its secrets cannot be decrypted.
     """
@@ -77,7 +77,7 @@ def choose(
 
 
 def unmet_need(spec: ToolSpec, *, workspace_id: int, names: Mapping[str, str]) -> str:
-    """Return a sentence about a credential that no one in the workspace has; empty: none lacks.
+    """Return a sentence about a credential that the workspace lacks; empty if it has all.
 
     Args:
         spec: The tool.
@@ -120,7 +120,7 @@ def _missing(tool: str, need: CredentialNeed, name: str) -> NoCredentialError:
     if name:
         return NoCredentialError(
             f"{tool} needs the credential {name!r}, which the workspace does not have or has "
-            "disabled: add it under Credentials, or choose another one in the agent's tools."
+            "disabled: add it under Credentials, or choose another in the agent's tools."
         )
     labels = {kind: known.label for kind, known in credential_types().items()}
     wanted = " or ".join(labels.get(kind, kind) for kind in need.kinds)

@@ -1,4 +1,4 @@
-"""Removal of secrets from what others say about them."""
+"""Removal of secrets from texts of servers."""
 
 from __future__ import annotations
 

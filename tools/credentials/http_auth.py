@@ -38,11 +38,11 @@ async def auth_headers(
     Raises:
         UnusableCredentialError: The credential was entered for another URL, or a header cannot
             carry it.
-        OAuthError: The server gives no access token.
+        OAuthError: The server returns no access token.
     """
     if not credential.covers(url):
         raise UnusableCredentialError(
-            f"The credential is for {credential.url} and below, and is sent nowhere else."
+            f"The credential is only sent to URLs below {credential.url}: use such a URL."
         )
     match credential:
         case BearerCredential():
@@ -70,8 +70,8 @@ def header_value(secret: SecretStr) -> str:
     """Return a secret that a header can carry.
 
     Raises:
-        UnusableCredentialError: It has other characters. An HTTP library would repeat them in the
-            text of its own error.
+        UnusableCredentialError: It has other characters, which an HTTP library would repeat in its
+        own error.
     """
     value = secret.get_secret_value()
     if not value.isascii() or not value.isprintable():

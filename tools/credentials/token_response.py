@@ -18,11 +18,11 @@ _REFUSALS: Final = (400, 401, 403)
 
 
 class OAuthError(HeartbitError):
-    """The authorization server gives no access token."""
+    """The authorization server returned no access token."""
 
 
 class TokenRefusedError(OAuthError):
-    """The authorization server refuses the client or what it presented; asking again is useless."""
+    """The authorization server refuses the client or its grant; retrying cannot help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +56,20 @@ def read_token_response(response: httpx.Response, url: str, *, check: str) -> To
     if not response.is_success:
         # Its words are left out: they may repeat the secret.
         kind = TokenRefusedError if response.status_code in _REFUSALS else OAuthError
-        raise kind(f"{url} gives no access token (HTTP {response.status_code}): {check}.")
+        raise kind(f"{url} returned no access token (HTTP {response.status_code}): {check}.")
     try:
         answer = parse_untrusted_json(response.content)
     except UntrustedJSONError:
         answer = None
     if not isinstance(answer, dict) or not _is_token(answer.get("access_token")):
-        raise OAuthError(f"{url} answers without an access token: is it the token URL?")
+        raise OAuthError(f"{url} returned no access token: check that it is the token URL.")
     token = str(answer["access_token"])
     if not token.isascii() or not token.isprintable():
-        raise OAuthError(f"{url} gives an access token that HTTP cannot carry.")
+        raise OAuthError(f"{url} returned an access token with characters that HTTP cannot carry.")
     if str(answer.get("token_type", "bearer")).lower() != "bearer":
-        raise OAuthError(f"{url} gives tokens of another type than Bearer.")
+        raise OAuthError(
+            f"{url} returned a token of another type than Bearer, which is not supported."
+        )
     again, scope = answer.get("refresh_token"), answer.get("scope")
     return TokenAnswer(
         token,

@@ -27,7 +27,7 @@ def type_of(kind: str) -> type[CredentialType]:
     known = credential_types()
     if kind not in known:
         raise ConfigurationError(
-            f"There is no type of credential {kind!r} here; there are: {', '.join(known)}."
+            f"There is no type of credential {kind!r}; the types are: {', '.join(known)}."
         )
     return known[kind]
 
@@ -36,7 +36,7 @@ def reveal(row: Credential) -> CredentialType:
     """Return the value of a stored credential.
 
     Raises:
-        ConfigurationError: Its type is not installed, or what is stored does not fit it any more.
+        ConfigurationError: Its type is not installed, or the stored fields no longer fit it.
         SecretError: The secrets cannot be decrypted.
     """
     kept = secrets.reveal(row, "secret")

@@ -62,7 +62,7 @@ def catalogue(workspace_id: int | None) -> dict[str, ToolSpec]:
 def _described(
     spec: ToolSpec, origin: str, source: str, needs: list[dict[str, Any]], labels: list[str]
 ) -> ToolSpec:
-    """Return a stored definition with what the catalogue says of the tool."""
+    """Return a stored definition with the catalogue's facts about the tool."""
     return replace(
         spec,
         origin=Origin(origin) if origin in set(Origin) else spec.origin,

@@ -78,5 +78,5 @@ def _specs(entry: EntryPoint) -> list[ToolSpec]:
     values = vars(target).values() if isinstance(target, ModuleType) else [target]
     specs = Registry(marked(values))  # raises before any of them is registered
     if not specs:
-        raise ConfigurationError(f"{entry.value} has nothing that @tool marked.")
+        raise ConfigurationError(f"{entry.value} has nothing marked with @tool.")
     return list(specs.values())

@@ -62,7 +62,7 @@ class Registry(Mapping[str, ToolSpec]):
             if known is spec or replace(known, source=spec.source, origin=spec.origin) == spec:
                 return
             raise ConfigurationError(
-                f"Two tools are called {spec.name!r} ({_place(known)} and {_place(spec)}): "
+                f"Two tools have the name {spec.name!r} ({_place(known)} and {_place(spec)}): "
                 "rename one of them."
             )
         _check(spec)
@@ -138,11 +138,13 @@ def _check(spec: ToolSpec) -> None:
         )
     if clean_text(spec.description) != spec.description:
         raise ConfigurationError(
-            f"The description of tool {spec.name!r} holds a character that cannot be stored: "
-            "remove the NUL or the half of a surrogate pair."
+            f"The description of tool {spec.name!r} contains a character that cannot be stored: "
+            f"remove NUL and lone surrogates."
         )
     if spec.parameters.get("type") != "object":
-        raise ConfigurationError(f"The parameters of tool {spec.name!r} are not of type object.")
+        raise ConfigurationError(
+            f"The parameters of tool {spec.name!r} are not of type object: make them an object."
+        )
     if spec.effect is Effect.TRANSACTIONAL and spec.is_async:
         raise ConfigurationError(
             f"Tool {spec.name!r} is transactional and async: its transaction lives in a thread, "

@@ -71,7 +71,7 @@ def load(digests: Iterable[str]) -> dict[str, ToolSpec]:
 def _spec_of(row: ToolDefinition) -> ToolSpec:
     def not_here(**_arguments: Any) -> NoReturn:
         raise ToolNotHereError(
-            f"This process cannot call the tool {row.name}: it has not its code."
+            f"This process cannot call the tool {row.name}: it lacks the tool's code."
         )
 
     return ToolSpec(

@@ -1,4 +1,4 @@
-"""Pause after a server has failed several times in a row, in one process."""
+"""Circuit breaker for a server that failed several times in a row, in one process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAUSE_SECONDS: Final = 30.0
 
 
 class ServerBreaker:
-    """Refuses calls of a server that keeps failing; after the pause one call tries it again."""
+    """Refuses calls of a failing server; after the pause a single call probes it."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -31,8 +31,8 @@ class ServerBreaker:
         left = self._until.get(server_id, 0.0) - self._clock()
         if left > 0:
             raise McpError(
-                f"The MCP server {name} failed {FAILURES} times in a row: it is tried again in "
-                f"{left:.0f} s."
+                f"The MCP server {name} failed {FAILURES} times in a row: its next call is "
+                f"allowed in {left:.0f} s."
             )
 
     def failed(self, server_id: int) -> None:

@@ -1,4 +1,4 @@
-"""One connection to an MCP server, owned by a task: the SDK's client ends where it began."""
+"""One connection to an MCP server, owned by a task, which must open and close the SDK's client."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ class McpConnection:
         Args:
             endpoint: How the server is reached.
             http: The guarded client, for HTTP.
-            changed: Called when the server says that its tools changed.
-            say: Takes sentences on the progress of opening it, for people.
+            changed: Called when the server announces that its tools changed.
+            say: Receives sentences about the progress of opening it, for people.
         """
         self._endpoint = endpoint
         self._http = http
@@ -111,7 +111,7 @@ class McpConnection:
 
     @property
     def facts(self) -> dict[str, str]:
-        """The server's name, version and protocol, as it says."""
+        """The name, version and protocol that the server reports."""
         client = self._opened.result()
         info = client.server_info
         facts = {"protocol": client.protocol_version}
@@ -123,7 +123,7 @@ class McpConnection:
         """Connect and read what the server offers.
 
         Raises:
-            McpError: It cannot be reached, or what it offers cannot be taken.
+            McpError: The server cannot be reached, or its list of tools is not acceptable.
         """
         self._owner = asyncio.create_task(self._own(), name=f"mcp {self._endpoint.name}")
         ends: set[asyncio.Future[Any]] = {self._owner, self._opened}
@@ -170,20 +170,20 @@ class McpConnection:
     ) -> str | Question:
         """Call a tool, if the server still offers it as it was pinned; return its result as text.
 
-        Instead of its result the server may ask a person something. Then it has ended the call, and
-        is called again with the reply.
+        Instead of a result, the server may return a question to a person. That ends the call, which
+        is repeated with the reply.
 
         Args:
             tool: The tool as the agent was given it.
             arguments: Arguments that fit the definition.
             key: The call's idempotency key, sent for servers that know it.
             seconds: Limit of the call.
-            reply: Reply to what the server asked in this call before; None: it asked nothing.
+            reply: Reply to the server's earlier question in this call; None if it asked none.
 
         Raises:
             DifferentOfferError: It does not; a new connection may know of a later offer.
             McpError: The server cannot be used for this call, or the tool failed.
-            SessionEndedError: The server did not run it, and would over a new connection.
+            SessionEndedError: The server did not run the call, but would over a new connection.
         """
         async with self._translating(tool, seconds):
             await self._relist()
@@ -233,7 +233,7 @@ class McpConnection:
             self._failure = error
 
     async def _listen(self, client: Client, heard: asyncio.Event) -> None:
-        """Hear of changes: newer servers send them only to those who listen."""
+        """Listen for changes, which newer servers send only to listeners."""
         tools = client.server_capabilities.tools
         try:
             if tools is not None and tools.list_changed:
@@ -274,7 +274,7 @@ class McpConnection:
 
     @contextlib.contextmanager
     def _noting_declined(self) -> Iterator[questions.Declined]:
-        """Note what the server asks people, and is not answered, while a call runs."""
+        """Note the server's unanswered questions to people while a call runs."""
         mark, declined = object(), questions.Declined()
         self._declined[mark] = declined
         try:
@@ -350,7 +350,9 @@ class McpConnection:
             return
         check_schema(schema)
         if problems := validate(schema, result.structured_content):
-            raise self._refused(f"{name} answered other than it declares: {problems[0]}")
+            raise self._refused(
+                f"{name} returned a result that does not fit its declared schema: {problems[0]}"
+            )
 
     # ----------------------------------------------------------------------------------- failures
 
@@ -365,13 +367,13 @@ class McpConnection:
         except MCPError as error:
             raise await self._translated(error) from error
         except ValidationError as error:
-            raise self._cannot("its answer is not what the protocol says") from error
+            raise self._cannot("its response violates the protocol") from error
 
     async def _translated(self, error: MCPError) -> McpError:
         """Return an error of the SDK as one of ours; one that ends the connection ends it."""
         if error.message == _TERMINATED:
             self._end.set()
-            return SessionEndedError(f"The MCP server {self._endpoint.name} began anew.")
+            return SessionEndedError(f"The MCP server {self._endpoint.name} was restarted.")
         if error.code == REFUSED:
             self._end.set()
             return self._unauthorized(error)
@@ -402,7 +404,7 @@ class McpConnection:
             case MCPError():
                 return f"it answered: {cause.message[:500]}"
             case ValidationError():
-                return "its answer is not what the protocol says"
+                return "its response violates the protocol"
             case HeartbitError() | httpx2.HTTPError():
                 return str(cause)
         return type(cause).__name__
@@ -412,8 +414,8 @@ class McpConnection:
         scope = _SCOPE.search(challenge) if "insufficient_scope" in challenge else None
         return TokenNotAcceptedError(
             self._sentence(
-                f"it answered with the status {error.message[:3]} (it wants another credential; if "
-                "people sign in to it in the browser, say so in its settings)"
+                f"it answered with the status {error.message[:3]} (it requires another "
+                f"credential; if people sign in to it in the browser, set sign_in)"
             ),
             scope.group(1) if scope else "",
         )

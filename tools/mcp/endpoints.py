@@ -38,9 +38,9 @@ def needs_of(server: McpServer) -> tuple[CredentialNeed, ...]:
 
 
 def connect(server: McpServer) -> str:
-    """Return the sentence for a call without a sign-in: who has to connect, and where."""
+    """Return the sentence for a call without a sign-in: who must connect, and where."""
     return (
-        f"Nobody is signed in to the MCP server {server.name} for this run: the person behind it, "
+        f"No one is signed in to the MCP server {server.name} for this run: the person behind it, "
         f"or a manager for the workspace, connects at {server.connect_url}"
     )
 
@@ -81,13 +81,14 @@ async def endpoint_of(
             headers = await auth_headers(credential, server.url, http)
         except httpx.HTTPError as error:
             raise McpError(
-                f"The MCP server {server.name} needs an access token, and none was given: {error}."
+                f"The MCP server {server.name} needs an access token, and the request for one "
+                f"failed: {error}."
             ) from error
     return McpEndpoint(number, server.name, url=server.url, headers=tuple(headers.items()))
 
 
 async def _token(server: McpServer, value: SignInCredential, refused: str) -> str:
-    """Return the access token of a sign-in, which goes to the server that it was made at alone."""
+    """Return the access token of a sign-in, which is sent only to the server of that sign-in."""
     if not value.covers(server.url):
         raise McpError(connect(server))
     try:

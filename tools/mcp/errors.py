@@ -14,7 +14,7 @@ class McpConnectionError(McpError):
 
 
 class McpListingError(McpError):
-    """The server offers more, or other things, than a workspace takes."""
+    """The server's list of tools exceeds the limits of a workspace, or is not valid."""
 
 
 class DifferentOfferError(McpError):
@@ -26,7 +26,7 @@ class McpToolError(McpError):
 
 
 class TokenNotAcceptedError(McpError):
-    """The server did not run the call: it wants another access token.
+    """The server did not run the call: it requires another access token.
 
     Attributes:
         scope: Scopes that the token lacks; empty: the token itself is refused.
@@ -38,7 +38,7 @@ class TokenNotAcceptedError(McpError):
 
 
 class SessionEndedError(McpConnectionError):
-    """The server did not get the call, or knows the connection no more: a new one may help."""
+    """The server did not get the call, or has forgotten the connection: a new one may help."""
 
 
 def changed_error(server: str, tool: str) -> DifferentOfferError:

@@ -1,8 +1,8 @@
 """Lists of MCP servers' tools, read within bounds and turned into definitions.
 
-A server is not trusted with its own word: it may list without end, send a schema that is none, or
-call a tool that deletes "read-only". A server that floods is refused; a single tool that cannot be
-used is left out, with the reason.
+A server's claims are not trusted: its list may be endless, a schema may not be valid, and a tool
+that deletes may be declared "read-only". A server that floods is refused; a single unusable tool is
+left out, with the reason.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ async def read_offer(
 
     Args:
         client: The server's client.
-        own: Tools of ours for other things that it has, by name.
+        own: Heartbit's own tools for the server's resources and prompts, by name.
         screen: Screen of the client's messages, which takes malformed tools out.
-        say: Takes sentences on the progress, for people.
+        say: Receives sentences about the progress, for people.
 
     Raises:
         McpListingError: It offers more than a workspace takes.
@@ -169,9 +169,9 @@ def _parameters(tool: mcp_types.Tool) -> dict[str, Any]:
 
 
 def _fault(tool: mcp_types.Tool) -> str:
-    """Return why a tool cannot be used; empty: it can be."""
+    """Return why a tool cannot be used, or an empty string."""
     if not tool.name or len(tool.name) > MAX_NAME_CHARACTERS or clean_text(tool.name) != tool.name:
-        return f"its name has not 1 to {MAX_NAME_CHARACTERS} storable characters"
+        return f"its name does not have 1 to {MAX_NAME_CHARACTERS} storable characters"
     if len(tool.description or "") > MAX_DESCRIPTION_CHARACTERS:
         return f"its description has more than {MAX_DESCRIPTION_CHARACTERS:,} characters"
     if _size(tool.input_schema) > MAX_SCHEMA_CHARACTERS:

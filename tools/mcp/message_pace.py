@@ -1,7 +1,7 @@
-"""Pace at which a server may send: it waits, and no other run does.
+"""Rate limit of a server's messages: the server waits, and no other run does.
 
-Each message of a server takes time of the loop that all runs share. A server may send as much as
-its calls ask for, and a number beyond; the rest is read as slowly as a person would.
+Each message of a server takes time of the loop that all runs share. A server may send what its
+calls require, and a number beyond that; the rest is read slowly.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class MessagePace:
         self._at = time.monotonic()
 
     def grant(self) -> None:
-        """Allow what one request brings about."""
+        """Allow the messages that one request causes."""
         self._left = min(BURST, self._left + PER_REQUEST)
 
     async def take(self, messages: float, size: int) -> None:

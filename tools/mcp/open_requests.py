@@ -1,4 +1,4 @@
-"""Requests of a server that are not answered yet: a bounded number."""
+"""Limit on the unanswered requests of a server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ANSWERS: Final = (mcp_types.JSONRPCResponse, mcp_types.JSONRPCError)
 class OpenRequests:
     """Requests that a process has sent and that are not answered on its input.
 
-    A process that asks and does not read would fill the memory with answers.
+    A process that sends requests and does not read would fill the memory with responses.
     """
 
     def __init__(self) -> None:

@@ -124,11 +124,11 @@ class McpPool:
     async def read(
         self, endpoint: McpEndpoint, say: Callable[[str], None]
     ) -> tuple[Offer, dict[str, str]]:
-        """Return what a server offers now, and what it says about itself.
+        """Return a server's current tools, and its facts about itself.
 
         Args:
             endpoint: How the server is reached.
-            say: Takes sentences on the progress, for people.
+            say: Receives sentences about the progress, for people.
 
         Raises:
             McpError: The server cannot be read.
@@ -202,7 +202,7 @@ class McpPool:
     async def _open(
         self, endpoint: McpEndpoint, say: Callable[[str], None] | None = None
     ) -> McpConnection:
-        """Open a connection; one to be read, with words on its progress, may take longer."""
+        """Open a connection; one that reports progress may take longer."""
         loop = asyncio.get_running_loop()
         marking: asyncio.Task[None] | None = None
 
@@ -225,7 +225,7 @@ class McpPool:
         return connection
 
     def _make_room(self) -> None:
-        """Drop the connection that was idle for longest, if there are as many as may be."""
+        """Close the connection that was idle for longest, if the limit is reached."""
         idle = [each for each in self._kept.items() if not each[1].calls]
         if len(self._kept) >= MAX_CONNECTIONS and idle:
             self._drop(*min(idle, key=lambda each: each[1].used_at))

@@ -1,7 +1,7 @@
-"""Lines of ``HEARTBIT_MCP_COMMANDS``: programs with arguments and openings in their walls. Pure.
+"""Lines of ``HEARTBIT_MCP_COMMANDS``: programs with arguments and sandbox exceptions. Pure.
 
-Words before the program that begin with a plus are openings: ``+host=NAME``, ``+read=PATH``,
-``+write=PATH``, or ``+open`` for no walls at all.
+Words before the program that begin with a plus are exceptions: ``+host=NAME``, ``+read=PATH``,
+``+write=PATH``, or ``+open`` for no sandbox at all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class ProgramLine:
         hosts: Names of the hosts that it may reach.
         read: Paths that it may read, beside those among its words.
         write: Paths that it may write.
-        is_open: True if it runs without walls.
+        is_open: True if it runs without a sandbox.
     """
 
     words: tuple[str, ...]

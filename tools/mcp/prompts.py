@@ -74,8 +74,8 @@ async def use_prompts(client: Client, name: str, arguments: dict[str, Any]) -> s
     listed = await client.list_prompts()
     lines = [_line(prompt) for prompt in listed.prompts]
     if listed.next_cursor:
-        lines.append("There are more, which are not listed.")
-    return "\n".join(lines) or "There are none."
+        lines.append("The list is incomplete: there are more.")
+    return "\n".join(lines) or "The server has none."
 
 
 def _line(prompt: mcp_types.Prompt) -> str:

@@ -32,10 +32,10 @@ MOST_NOTED: Final = 500
 
 
 def question(result: mcp_types.InputRequiredResult, server: str) -> Question | None:
-    """Return what a person is asked; None: it is nothing that one form can ask.
+    """Return the question to a person; None if it does not fit one form.
 
     Raises:
-        McpError: The server's state or form is too large to be kept.
+        McpError: The server's state or form is too large to be stored.
     """
     requests = result.input_requests or {}
     if len(requests) != 1:
@@ -49,7 +49,7 @@ def question(result: mcp_types.InputRequiredResult, server: str) -> Question | N
         return None
     state = json.dumps({"name": name, "state": result.request_state})
     if len(state) > MOST_STATE_CHARACTERS or len(json.dumps(form)) > MOST_FORM_CHARACTERS:
-        raise McpError(f"The MCP server {server} asks a person for more than can be kept.")
+        raise McpError(f"The MCP server {server} sent a question that is too large to be stored.")
     text = clean_text(params.message)[:MOST_CHARACTERS]
     return Question(f"The MCP server {server} asks: {text}", form, clean_text(state))
 
@@ -68,7 +68,7 @@ def responses(reply: QuestionReply | None) -> tuple[dict[str, Any] | None, str |
 
 @dataclass(slots=True)
 class Declined:
-    """Questions that were declined during a call: the first one's beginning, and their number."""
+    """Questions that were declined during a call: the beginning of the first, and their number."""
 
     message: str = ""
     count: int = 0
@@ -81,7 +81,7 @@ class Declined:
 
 
 def with_declined(text: str, declined: Declined) -> str:
-    """Return a result with a sentence about the questions that were declined meanwhile."""
+    """Return a result with a sentence about the questions that were declined during the call."""
     if not declined.count:
         return text
     more = f" ({declined.count} questions in all)" if declined.count > 1 else ""

@@ -32,7 +32,7 @@ def as_text(result: mcp_types.CallToolResult) -> str:
 
 
 def _is_repeated(result: mcp_types.CallToolResult) -> bool:
-    """Return True if the text blocks say the structured content, as the SDKs write it.
+    """Return True if the text blocks repeat the structured content, as the SDKs write it.
 
     They write it as JSON in one block. A value that is no object they wrap as ``{"result": ...}``,
     and write as its own text, or each element of an array as a block.
@@ -49,7 +49,7 @@ def _is_repeated(result: mcp_types.CallToolResult) -> bool:
 
 
 def _parsed(text: str) -> Any:
-    """Return the value of a JSON text, or a text that is no JSON, or too much of it, as it is."""
+    """Return the value of a JSON text; a text that is not JSON, or too large, is unchanged."""
     if len(text) > MAX_VALUES and has_too_many(text.encode("utf-8", "replace")):
         return text
     try:

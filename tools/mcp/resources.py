@@ -57,8 +57,8 @@ async def use_resources(client: Client, name: str, arguments: dict[str, Any]) ->
     templates = await client.list_resource_templates()
     lines += [_line(each.uri_template, each) for each in templates.resource_templates]
     if listed.next_cursor or templates.next_cursor:
-        lines.append("There are more, which are not listed.")
-    return "\n".join(lines) or "There are none."
+        lines.append("The list is incomplete: there are more.")
+    return "\n".join(lines) or "The server has none."
 
 
 def _line(address: str, about: mcp_types.Resource | mcp_types.ResourceTemplate) -> str:

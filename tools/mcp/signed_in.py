@@ -29,18 +29,18 @@ async def signed_in(
     http: httpx.AsyncClient,
     ask: Callable[[McpEndpoint], Awaitable[T]],
 ) -> T:
-    """Ask a server with the token of a sign-in, and again if it refuses that token.
+    """Send a request with the token of a sign-in, and repeat it if the server refuses the token.
 
     Args:
         server: The server.
         value: The sign-in.
         http: The guarded client.
         ask: Makes the request; the server has not acted if it raises ``TokenNotAcceptedError``.
-            The token is taken out of a text that it returns.
+            The token is removed from a text that it returns.
 
     Raises:
-        McpError: The server cannot be used; or the person has to sign in again, and the sentence
-            says where.
+        McpError: The server cannot be used; or the person must sign in again, at the page that the
+        sentence names.
     """
     endpoint = await endpoint_of(server, value, http)
     try:
@@ -70,7 +70,7 @@ def _hidden(answer: T, endpoint: McpEndpoint) -> T:
 
 
 def _want(row_id: int, scope: str) -> None:
-    """Remember scopes that a call lacked, for the next sign-in."""
+    """Store scopes that a call lacked, for the next sign-in."""
     row = Credential.objects.filter(pk=row_id).first()
     if row is not None:
         settings = {**row.settings, "wanted_scope": scope}

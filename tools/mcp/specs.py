@@ -36,7 +36,7 @@ _MARGIN_SECONDS = 0.2  # the pool ends a call a little before the pipeline would
 
 
 def server_tools(workspace_id: int, names: Iterable[str], pool: McpPool) -> dict[str, ToolSpec]:
-    """Return those of some tools that a workspace's MCP servers have, by name.
+    """Return the named tools that a workspace's MCP servers have, by name.
 
     Args:
         workspace_id: The run's workspace.
@@ -112,8 +112,8 @@ def _asked(server: McpServer, context: ToolContext, asked: Question) -> Suspensi
     """Return the wait for a person's reply, unless the call has asked too often."""
     if context.reply is not None and context.reply.number >= MOST_QUESTIONS:
         raise McpError(
-            f"The MCP server {server.name} asked {MOST_QUESTIONS} questions in one call, and is "
-            "asked no more."
+            f"The MCP server {server.name} asked {MOST_QUESTIONS} questions in one call, which "
+            f"is the limit."
         )
     return Suspension((), REPLY_SECONDS, QUESTION, asked)
 

@@ -1,8 +1,8 @@
-"""An MCP server as a process: little to inherit, and nothing left behind.
+"""An MCP server as a process, with a minimal environment and complete clean-up.
 
 The SDK's own transport starts a process as this user and buffers a line of any length; this one
-starts it within the sandbox's walls, as a user of its own (if Heartbit is root), with a clean
-environment, an empty home and limits on files and memory, and ends the whole process group.
+starts it in the sandbox, as a separate user (if Heartbit is root), with a clean environment, an
+empty home and limits on files and memory, and ends the whole process group.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _probed = Probed()
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """Bounds of what a process may send before it has to wait, and of what it sees."""
+    """Limits on what a process may send before it must wait, and on what it sees."""
 
     pace: MessagePace
     requests: OpenRequests
@@ -78,10 +78,10 @@ class _Bounds:
 
 @asynccontextmanager
 async def stdio(words: Sequence[str], *, number: int) -> AsyncIterator[TransportStreams]:
-    """Start a server and yield its streams; end it, and what it started, at the end.
+    """Start a server and yield its streams; at the end, stop it and its child processes.
 
     Args:
-        words: The program and its arguments, after its openings (``tools.mcp.program_line``).
+        words: The program and its arguments, after its exceptions (``tools.mcp.program_line``).
         number: Id of the server's row, which decides the user id that the process gets.
 
     Raises:
@@ -113,7 +113,7 @@ async def stdio(words: Sequence[str], *, number: int) -> AsyncIterator[Transport
 
 @asynccontextmanager
 async def _started(line: ProgramLine, home: str, number: int) -> AsyncIterator[Process]:
-    """Start the program, within walls unless its line says otherwise, and yield its process."""
+    """Start the program, sandboxed unless its line has ``+open``, and yield its process."""
     if shutil.which(line.words[0]) is None:
         raise McpConnectionError(f"its program {line.words[0]} is not there, or cannot be executed")
     async with contextlib.AsyncExitStack() as stack:
@@ -154,17 +154,17 @@ async def _started(line: ProgramLine, home: str, number: int) -> AsyncIterator[P
 
 @asynccontextmanager
 async def _walls(line: ProgramLine, home: str) -> AsyncIterator[tuple[list[str], tuple[int]]]:
-    """Yield the command of a program within walls, and the descriptors that it inherits.
+    """Yield the command of a sandboxed program, and the descriptors that it inherits.
 
     Raises:
-        SandboxError: There are no walls that hold.
+        SandboxError: No sandbox holds.
     """
     problem = await _probed.problem(Bubblewrap())
     if problem is not None:
         raise SandboxError(
-            f"its program is not started, because there are no walls for it. {problem} An "
-            "administrator who trusts it as Heartbit itself writes +open before it in "
-            "HEARTBIT_MCP_COMMANDS"
+            f"its program is not started, because no sandbox holds. {problem} An administrator "
+            f"who trusts it as much as Heartbit itself writes +open before it in "
+            f"HEARTBIT_MCP_COMMANDS"
         )
     async with contextlib.AsyncExitStack() as stack:
         filter_file = os.memfd_create("heartbit-filter")
@@ -185,7 +185,7 @@ async def _read(
     ending: anyio.Event,
     bounds: _Bounds,
 ) -> None:
-    """Pass on the messages of its output; a line that is none is dropped, as the SDK does."""
+    """Forward the messages of its output; other lines are dropped, as by the SDK."""
     async with incoming:
         try:
             async for line in _lines(_pipe(process.stdout)):
@@ -206,7 +206,7 @@ async def _read(
 
 
 def _end_reason(text: str, bounds: _Bounds) -> str:
-    """Return why a process ended: the error among its last lines, with a remedy if there is one."""
+    """Return why a process ended: the error among its last lines, with a remedy if one is known."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         return "its process ended"
@@ -260,7 +260,7 @@ def _pipe(stream: Pipe | None) -> Pipe:
 
 
 async def _end(process: Process, *, grace: float) -> None:
-    """Close its input, wait a little, and end its whole group."""
+    """Close its input, wait briefly, and end its whole process group."""
     with contextlib.suppress(OSError, anyio.BrokenResourceError):
         await _pipe(process.stdin).aclose()
     for number in (None, signal.SIGTERM):

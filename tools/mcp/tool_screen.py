@@ -1,4 +1,4 @@
-"""Screen of the lists of tools that a server sends: a malformed tool does not cost the others.
+"""Filter for a server's list of tools: a malformed tool does not invalidate the others.
 
 The SDK validates a list as a whole, and refuses all of it for one tool that is not as the protocol
 says; so such tools are taken out of the message before the SDK reads it.
@@ -62,7 +62,7 @@ class ToolScreen(ObjectReceiveStream[SessionMessage | Exception]):
         await self._messages.aclose()
 
     def take_malformed(self) -> dict[str, str]:
-        """Return why tools were taken out, by name, since this was asked last."""
+        """Return why tools were removed since the last call, by name."""
         taken, self._malformed = self._malformed, {}
         return taken
 

@@ -1,4 +1,4 @@
-"""Walls around the program of an MCP server: those of the sandbox, with its line's openings."""
+"""Sandbox of an MCP server's program, with the exceptions of its line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BASE: Final = re.compile(r"^home[ \t]*=(.+)$", re.MULTILINE)
 
 
 def walled(line: ProgramLine, *, home: str, filter_file: int, proxy: Path | None) -> list[str]:
-    """Return the command that starts a program within walls.
+    """Return the command that starts a program in the sandbox.
 
     It sees the machine's programs and what its line names, to be read only; it writes to its home
     and where the line says so. It has no network but the proxy.
@@ -60,7 +60,7 @@ def walled(line: ProgramLine, *, home: str, filter_file: int, proxy: Path | None
 
 
 def _visible(line: ProgramLine) -> Iterator[str]:
-    """Yield what a line names and the machine's programs do not hold: its files, and its package.
+    """Yield the paths that a line needs beyond the machine's programs: its files, and its package.
 
     A program in the folder ``bin`` of a package brings the package, and the interpreter that a
     virtual environment was made of; one in a folder ``node_modules`` brings that, with the packages

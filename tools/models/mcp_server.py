@@ -40,14 +40,14 @@ class McpServer(models.Model):
         credential: Name of the credential that requests carry; the person behind the call may have
             one of their own under this name. Empty: none. With ``sign_in``, of the OAuth app.
         facts: What the server last said about itself: protocol, name, version.
-        needs_refresh: True once the server said that its tools changed.
+        needs_refresh: True once the server announced that its tools changed.
         refresh_ok: Result of the last refresh; null: none yet.
-        refresh_beat_at: Last sign of life of the refresh that runs; null: none runs.
-        refresh_progress: What that refresh has done so far, for people.
+        refresh_beat_at: Last heartbeat of the active refresh; null if none is active.
+        refresh_progress: Progress of that refresh, for people.
     """
 
     class Transport(models.TextChoices):
-        """Way to reach a server."""
+        """Transport of a server."""
 
         HTTP = "http", "HTTP (Streamable HTTP)"
         STDIO = "stdio", "A program on the workers (stdio)"
@@ -95,14 +95,14 @@ class McpServer(models.Model):
 
     @property
     def connect_url(self) -> str:
-        """Address of the page where people sign in to the server; empty: they do not."""
+        """URL of the page where people sign in to the server; empty if they do not."""
         if not self.sign_in:
             return ""
         return f"{settings.HEARTBIT_PUBLIC_URL}/w/{self.workspace.slug}/connect/{self.name}/"
 
     @property
     def state(self) -> str:
-        """State of its tools, in a word; changes are known to ``counted`` rows."""
+        """State of its tools, in a word; pending changes only with ``counted``."""
         if self.is_refreshing:
             return "refreshing"
         if self.refresh_beat_at is not None:

@@ -1,6 +1,6 @@
 """ScriptInterpreter of scripts: Monty, a Python of its own in processes of its own.
 
-A script has the language and the tools, and nothing else: no file, no network, no clock, no chance.
+A script has only the language and the tools: no files, no network, no clock, no randomness.
 It pauses when it awaits calls; the pause is a snapshot that any process resumes. So a step begins
 with the last snapshot and ends at the next pause, and nothing of a script is kept in between. A
 snapshot of another version of the interpreter is not read: the script runs again from its start
@@ -77,7 +77,7 @@ _NO_CLOCK: Final = "scripts have no clock and cannot sleep; a tool may know the 
 _NO_INTERPRETER: Final = "No interpreter became free in time: try again."
 _CHANGED: Final = (
     "The script could not be continued, because another version of the interpreter made other "
-    "calls. What its calls did stands: check before you repeat one."
+    "calls. Its earlier calls took effect: check before you repeat one."
 )
 _HEADER: Final = "from typing import Any, Literal\n"
 _VERSION: Final = f"monty-{__version__}"
@@ -105,7 +105,7 @@ _EXCEPTIONS: Final[Mapping[str, ExcType]] = {
 
 
 class InvalidScriptError(Exception):
-    """A script makes a call that cannot be right; the text says where."""
+    """A script makes an invalid call; the text names the line."""
 
 
 class ChangedScriptError(Exception):
@@ -128,7 +128,7 @@ class ScriptInterpreter:
     async def advance(
         self, script: str, functions: Mapping[str, ScriptFunction], rounds: Sequence[Round]
     ) -> PausedScript | EndedScript:
-        """Take a script from its last pause to its next one, or to its end.
+        """Run a script from its last pause to the next one, or to its end.
 
         Args:
             script: The script.
@@ -217,7 +217,10 @@ class _Step:
         return EndedScript("ok", _as_text(at.output))
 
     async def _begin(self, session: AsyncMontySession, script: str) -> AsyncSnapshot:
-        """Start a script. Its types are checked first: so a wrong call is found before any act."""
+        """Start a script.
+
+        Its types are checked first, so that an invalid call is found before any effect.
+        """
         try:
             return await session.feed_start(script, print_callback=self._output)
         except MontyTypingError as error:
@@ -239,7 +242,7 @@ class _Step:
         return {"exc_type": kind, "message": result.content}
 
     async def _run(self, at: AsyncSnapshot) -> AsyncFutureSnapshot | MontyComplete:
-        """Run to where nothing is left to do without the calls' results."""
+        """Run until nothing is left to do without the calls' results."""
         while True:
             match at:
                 case AsyncFutureSnapshot() | MontyComplete():
@@ -280,7 +283,7 @@ class _Step:
 
 
 def _faults(error: MontyTypingError, script: str) -> list[str]:
-    """Return what the type checker says of calls and is certain of.
+    """Return the type checker's certain errors about calls.
 
     The checker knows less of Python's library than the interpreter does, takes each value of a
     dictionary that is spread into arguments for all of them, and lets no variable have the name of
@@ -305,10 +308,10 @@ def _is_fault(line: str, script: list[str]) -> bool:
 
 
 def _placeholder(name: str) -> Any:
-    """Return what a function's name means before it is called."""
+    """Return the value of a function's name before it is called."""
 
     def function() -> None:
-        """Stand for the function: the interpreter knows it by its name."""
+        """Placeholder for a function, which the interpreter knows by name."""
 
     function.__name__ = name
     return function
@@ -340,12 +343,12 @@ def _as_text(value: Any) -> str:
 
 
 def _packed(state: bytes, room: int) -> str:
-    """Return a snapshot as text; empty if it is too large to be kept, alone or in the room left."""
+    """Return a snapshot as text; empty if it is too large, or exceeds the remaining space."""
     text = f"{_VERSION}:{base64.b64encode(zlib.compress(state)).decode()}"
     return text if len(text) <= min(MAX_SNAPSHOT, room) else ""
 
 
 def _unpacked(text: str) -> bytes | None:
-    """Return a snapshot of this version of the interpreter; None: there is none."""
+    """Return a snapshot of this version of the interpreter, or None."""
     version, _, packed = text.partition(":")
     return zlib.decompress(base64.b64decode(packed)) if version == _VERSION else None

@@ -1,4 +1,4 @@
-"""Steps of a script: what it called, what the calls returned, and where it stands. Pure."""
+"""Steps of a script: its calls, their results, and its snapshots. Pure."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class EndedScript:
     """A script's end.
 
     Attributes:
-        status: ``invalid``: it could not begin, as it is not valid; ``error``: it raised.
+        status: ``invalid``: it could not start, because it is not valid; ``error``: it raised.
         text: Value of its last expression, or the error with its line.
         printed: Text printed since its last calls.
         duration_ms: Time in the interpreter since then.

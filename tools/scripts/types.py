@@ -1,4 +1,4 @@
-"""JSON Schemas as Python types, as far as Python's types say the same. Pure."""
+"""JSON Schemas as Python types, as far as these can express them. Pure."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def python_type(schema: Any, root: Mapping[str, Any], depth: int = 0) -> str:
 
 
 def shape(schema: Any, root: Mapping[str, Any], depth: int = 0) -> str:
-    """Return what the annotation of a value leaves out: the keys of its objects, or nothing."""
+    """Return what a value's annotation omits: the keys of its objects, or an empty string."""
     schema = _resolved(schema, root)
     if not isinstance(schema, dict) or depth > _DEPTH:
         return ""

@@ -52,7 +52,9 @@ def read_headers(headers: dict[str, str] | None) -> dict[str, str]:
 
         httpx.Headers(checked).raw  # noqa: B018  # encodes every value
     except UnicodeEncodeError:
-        raise UnusableRequestError("A header has characters that HTTP cannot carry.") from None
+        raise UnusableRequestError(
+            "A header has characters that HTTP cannot carry: remove them."
+        ) from None
     return checked
 
 
@@ -70,7 +72,9 @@ def read_body(json: Any, body: str | None, headers: dict[str, str]) -> bytes | N
     try:
         return None if body is None else body.encode()
     except UnicodeEncodeError:
-        raise UnusableRequestError("The body has a character that is none in Unicode.") from None
+        raise UnusableRequestError(
+            "The body has a lone surrogate, which UTF-8 cannot carry: remove it."
+        ) from None
 
 
 def describe(response: httpx.Response) -> str:

@@ -1,4 +1,4 @@
-"""Names that are nearly right: suggestions for sentences about a wrong name.
+"""Suggestions of similar names, for sentences about an unknown name.
 
 Apart from the registry, which imports all that a tool is made of.
 """
@@ -22,7 +22,7 @@ _LONGEST = 200
 def closest(name: str, names: Iterable[str]) -> tuple[str, ...]:
     """Return up to three names most similar to a wrong one, best first.
 
-    Comparing takes the product of two lengths: a name that is too long to be one is like none.
+    The cost is the product of two lengths, so a name that is too long gets no suggestion.
     """
     if len(name) > _LONGEST:
         return ()
@@ -32,11 +32,11 @@ def closest(name: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def hint(name: str, names: Iterable[str], *, most: int | None = None) -> str:
-    """Return the end of a sentence about a wrong name: the closest one, or the names there are.
+    """Return the end of a sentence about an unknown name: the closest name, or the existing names.
 
     Args:
-        name: The wrong name.
-        names: The right ones.
+        name: The unknown name.
+        names: The existing names.
         most: The number of names to list; None: all.
     """
     known = list(names)

@@ -1,4 +1,4 @@
-"""A part of a long text for a model, with its place and how to read on."""
+"""A part of a long text for a model, with its position and how to read on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import codecs
 def describe_part(name: str, data: bytes, *, offset: int, size: int) -> str:
     """Return a part of a UTF-8 text under a line that says which part it is.
 
-    Half a character at its end is left to the next part.
+    An incomplete character at its end is left to the next part.
 
     Args:
         name: Name of the whole.

@@ -1,7 +1,7 @@
-"""Artifacts of runs, and files of the folders that they work in, to be saved.
+"""Downloads of runs' artifacts, and of the files of their folders.
 
-A model wrote it. So it goes out as plain text to be saved, never as something that a browser would
-show or run on our own host (and ``nosniff``, which every answer has, keeps it from guessing).
+Models wrote them, so they are sent as plain text to be saved, never as something that a browser
+would render or run on this host (``nosniff``, which every response has, keeps it from guessing).
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ Named = Annotated[Word, Path(description="Name in the list of artifacts.")]
     openapi_extra=FILE,
 )
 def fetch(request: HttpRequest, run_id: Word, artifact: Named) -> Any:
-    """Return one artifact of the run itself as a file; 409 for parts of an answer still awaited."""
+    """Return one artifact of the run itself as a file; 409 for parts of an unfinished answer."""
     access = access_of(request)
     run = find_run(access.workspace, run_id)
     if is_hidden_artifact(artifact) and texts_of_run(access, run) is not None:
-        raise ArtifactNotFoundError("It is a list of memories that are not shown to you.")
+        raise ArtifactNotFoundError("The artifact lists memories that you may not see.")
     found = find_artifact(run, artifact)
     stored = stored_content(run, artifact)
     content = found.content if stored is None else stored  # which may be no text
@@ -58,7 +58,7 @@ def fetch(request: HttpRequest, run_id: Word, artifact: Named) -> Any:
     openapi_extra=FILE,
 )
 def fetch_work_file(request: HttpRequest, run_id: Word, path: PathInFolder) -> Any:
-    """Return a file of the folder that the run's tree works in, as it is now."""
+    """Return the current file of the folder of the run's tree."""
     run = find_run(access_of(request).workspace, run_id)
     return _to_be_saved(work_file(run, path), path.rpartition("/")[2])
 

@@ -17,11 +17,17 @@ from heartbit_site.contract.model import Word  # noqa: TC001
 
 router = Router(tags=["runs"])
 
-Seq = Annotated[int, Query(ge=0, le=2**31 - 1, description="The last event the reader has.")]
+Seq = Annotated[
+    int,
+    Query(ge=0, le=2**31 - 1, description="Sequence number of the last event that the reader has."),
+]
 LastSeq = Annotated[
     int | None,
     Header(
-        alias="Last-Event-ID", ge=0, le=2**31 - 1, description="As `after`, sent by EventSource."
+        alias="Last-Event-ID",
+        ge=0,
+        le=2**31 - 1,
+        description="Like `after`, as sent by EventSource.",
     ),
 ]
 
@@ -48,7 +54,7 @@ def stream(
     ] = False,
     follow: Annotated[bool, Query(description="Wait for further events.")] = True,
 ) -> Any:
-    """Everything that happened after a sequence number, then what comes; ends with the run."""
+    """Stream the events after a sequence number until the run ends."""
     access = access_of(request)
     run = find_run(access.workspace, run_id)
     selection = Selection(run, after=max(after, last_event_id or 0), whole_tree=tree)

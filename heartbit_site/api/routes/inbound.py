@@ -1,4 +1,4 @@
-"""The way in: messages that programs post to a channel, signed with its secret."""
+"""Inbound messages: programs post them to a channel, signed with its secret."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _BODY: dict[str, Any] = {
             "description": meaning,
         }
         for name, meaning in (
-            ("webhook-id", "Of the message: the same one is taken once."),
+            ("webhook-id", "Id of the message, which is accepted once."),
             ("webhook-timestamp", "Seconds since 1970, within 5 minutes of now."),
             ("webhook-signature", "v1,BASE64 of the HMAC-SHA256 of id.timestamp.body."),
         )
@@ -99,8 +99,8 @@ _BODY: dict[str, Any] = {
 def receive(request: HttpRequest, endpoint: Word) -> Any:
     """Accept JSON for a webhook channel, a mail (RFC 5322) for an e-mail channel; without a key.
 
-    It is signed as Standard Webhooks has it. `run_id` is null if no run answers: the channel does
-    not want such messages, or the mail's sender may not write to it.
+    It is signed as in Standard Webhooks. `run_id` is null if no run answers: the channel ignores
+    such messages, or the mail's sender may not write to it.
     """
     return Answer(202, _take(request, endpoint))
 
@@ -148,8 +148,8 @@ def _verified(request: HttpRequest, endpoint: str) -> tuple[Channel, str]:
 
 
 def _note(channel: Channel, error: HeartbitError) -> None:
-    """Say to those who run the channel why it takes nothing."""
-    logger.warning("channel %s took no message: %s", channel.pk, error)
+    """Record, for the channel's managers, why it accepts no messages."""
+    logger.warning("channel %s accepted no message: %s", channel.pk, error)
     Channel.objects.filter(pk=channel.pk).update(last_error=str(error)[:_MOST_SAID])
 
 

@@ -1,4 +1,4 @@
-"""Workspaces of the caller: listed outside any of them, so this is no operation."""
+"""Workspaces of the caller; belongs to none of them, so it is not an operation."""
 
 from __future__ import annotations
 

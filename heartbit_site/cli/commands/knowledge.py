@@ -100,7 +100,7 @@ def create(name: str = BASE, *, settings: Annotated[Given, SETTINGS]) -> int:
 def refresh(base: str = BASE) -> int:
     """Take up new, changed and deleted files of a base's folder of the drive now."""
     asked = backend().call(contract.REFRESH_BASE, base=base)
-    return print_done(asked, f"A worker takes up the files of {one_line(asked.drive_folder)}.")
+    return print_done(asked, f"A worker will import the files of {one_line(asked.drive_folder)}.")
 
 
 @app.command(cls=RemoteCommand)

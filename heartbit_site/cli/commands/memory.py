@@ -147,7 +147,7 @@ def _print_settings(found: MemorySettingsOut) -> None:
     print_facts(
         "Settings of memories",
         [
-            ("embedding model", found.embedding_model or "none: found by words alone"),
+            ("embedding model", found.embedding_model or "none: found by words only"),
             ("kept days", str(found.kept_days or "for ever")),
             ("problem", found.problem),
         ],

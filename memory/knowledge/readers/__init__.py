@@ -1,1 +1,1 @@
-"""Readers of the forms of documents. They run in a bounded process (``reading_script``)."""
+"""Readers of the document formats. They run in a limited process (``reading_script``)."""

@@ -1,6 +1,6 @@
 """DOCX: paragraphs, headings by their styles, tables by row, text boxes, footnotes and endnotes.
 
-Tracked changes are read as accepted: what was inserted is text, what was deleted is none. Comments,
+Tracked changes are read as accepted: insertions are text, deletions are skipped. Comments,
 headers and footers are left out. Elements are compared by their local names, since the two forms of
 the format, transitional and strict, have different namespaces.
 """
@@ -30,7 +30,7 @@ _PIECE = 1_000_000
 _HEADING = re.compile(r"heading ([1-9])\Z", re.IGNORECASE)
 _DEEPEST_STYLE = 20
 _DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, KeyError, ParseError)
-_DAMAGED = "is no DOCX file, or a damaged one"
+_DAMAGED = "is not a DOCX file, or is damaged"
 # Deleted and moved text, instructions of fields, properties, and the reading aid of a word.
 _NO_TEXT = frozenset(
     {
@@ -55,7 +55,7 @@ def read(data: bytes, first: int) -> Extraction:
 
 
 def _check_archive(data: bytes) -> None:
-    """Unpack the archive piece by piece once, since its sizes may be lies."""
+    """Unpack the archive piece by piece once, since its stated sizes may be wrong."""
     room = _MOST_BYTES
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -76,7 +76,7 @@ class _Reader:
     """Reader of one document.
 
     Attributes:
-        problems: Sentences on what was left out.
+        problems: Sentences about content that was left out.
     """
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
@@ -105,7 +105,7 @@ class _Reader:
                     rows = (row for row in _nearest(child, "tr") if not _has(row, "trPr", "del"))
                     yield Block("\n".join(map(self._row, rows)))
                 case name if name in _OTHER_FILES:
-                    self._add_problem("Another file that stands within the text is left out.")
+                    self._add_problem("An embedded file is left out.")
                 case _:
                     yield from self._blocks(child)
 
@@ -143,7 +143,7 @@ class _Reader:
                 self._read_text(child, text, behind)
 
     def _mark(self, note: Element) -> str:
-        """Return the next number of a note, which its text begins with as well."""
+        """Return the next number of a note, with which its text begins too."""
         mark = f"[{len(self._marks) + 1}]"
         for own in note.iter():
             if _name(own) in {"footnoteRef", "endnoteRef"}:
@@ -157,7 +157,7 @@ class _Reader:
         return " | ".join(" ".join(text.split()) for text in texts)
 
     def _level(self, paragraph: Element) -> int:
-        """Return the level of a heading: of its own, else of its style or those that it extends."""
+        """Return the level of a heading: its own, else its style's or an extended style's."""
         properties = _child(paragraph, "pPr")
         if properties is None:
             return 0
@@ -172,7 +172,7 @@ class _Reader:
         return found or 0
 
     def _part(self, kind: str) -> list[Element]:
-        """Return the elements of a part beside the document; none if it is missing."""
+        """Return the elements of a part beside the document; empty if it is missing."""
         if kind not in self._parts:
             return []
         try:
@@ -245,7 +245,7 @@ def _symbol(element: Element) -> str:
 
 
 def _choice(dropdown: Element) -> str:
-    """Return the chosen entry of a form's drop-down list, which no other text repeats."""
+    """Return the chosen entry of a drop-down list, which appears in no other text."""
     entries = [_value(one, "val") for one in dropdown if _name(one) == "listEntry"]
     chosen = _child(dropdown, "result")
     number = "0" if chosen is None else _value(chosen, "val")

@@ -1,6 +1,6 @@
 """PDF: the text of each page, under the headings of the document's outline.
 
-A page that cannot be read is left out, and named. A part ends after ``PART_SECONDS`` of work, so
+An unreadable page is left out and named. A part ends after ``PART_SECONDS`` of work, so
 that a long document is stored part by part.
 """
 
@@ -41,12 +41,12 @@ def read(data: bytes, first: int) -> Extraction:
     try:
         reader = PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):
-            raise RefusedDocumentError("is encrypted: store it without a password")
+            raise RefusedDocumentError("is encrypted: save it without a password")
         pages = len(reader.pages)
     except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        raise RefusedDocumentError("is no PDF file, or a damaged one") from error
+        raise RefusedDocumentError("is not a PDF file, or is damaged") from error
     if pages > MOST_PAGES:
-        raise RefusedDocumentError(f"has {pages:,} pages, and at most {MOST_PAGES:,} are read")
+        raise RefusedDocumentError(f"has {pages:,} pages, and the limit is {MOST_PAGES:,}")
     outline = list(_outline(reader))
     blocks: list[Block] = []
     damaged: list[int] = []
@@ -71,7 +71,7 @@ class _Page(NamedTuple):
 
 
 class _Damages(logging.Handler):
-    """Counter of what pypdf could not unpack, which it logs and leaves out."""
+    """Counter of content that pypdf could not unpack, which it logs and leaves out."""
 
     count = 0
 
@@ -104,14 +104,14 @@ def _problem(damaged: list[int]) -> str:
     if not damaged:
         return ""
     if len(damaged) == 1:
-        return f"Page {damaged[0]} is damaged: text of it is left out."
+        return f"Page {damaged[0]} is damaged: some of its text is left out."
     # Numbers that follow one another have the same distance to their place.
     runs = itertools.groupby(enumerate(damaged), lambda each: each[1] - each[0])
     spans = []
     for _, run in runs:
         numbers = [number for _, number in run]
         spans.append(str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}")
-    return f"Pages {', '.join(spans)} are damaged: text of them is left out."
+    return f"Pages {', '.join(spans)} are damaged: some of their text is left out."
 
 
 def _outline(reader: PdfReader) -> Iterator[Block]:
@@ -136,7 +136,7 @@ def _flat(entries: Sequence[Any], level: int) -> Iterator[tuple[Any, int]]:
 
 
 def _under(titles: list[Block], text: str, page: int) -> Iterator[Block]:
-    """Yield a page's text, split where its headings stand; one that is not found stands before."""
+    """Yield a page's text, split at its headings; a heading that is not found comes first."""
     for heading in titles:
         place = _place_of(heading.text, text)
         if place is not None:
@@ -148,10 +148,10 @@ def _under(titles: list[Block], text: str, page: int) -> Iterator[Block]:
 
 
 def _place_of(heading: str, text: str) -> tuple[int, int] | None:
-    """Return where the first lines that are just a heading, perhaps numbered, begin and end.
+    """Return the range of the first lines that are just a heading, possibly numbered.
 
-    A heading is compared from its first letter on, once for each line: an expression for the whole
-    would try every blank line before it with every one behind it.
+    A heading is compared from its first letter, once for each line: one expression for the whole
+    would try every blank line before it with every blank line after it.
     """
     if len(heading) > _MOST_OF_HEADING:
         return None

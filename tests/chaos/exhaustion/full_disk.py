@@ -180,7 +180,7 @@ def _hidden(wishes: list[Wish]) -> list[str]:
     """What clients were told although it does not say what is wrong."""
     said = [one.detail for wish in wishes for one in wish.answers if one.run is None]
     # A database that had to restart over it is away for a moment.
-    good = (f"503 {SENTENCE}", "503 The database is away")
+    good = (f"503 {SENTENCE}", "503 The database is unavailable")
     return [one for one in said if not any(_tells(one, sentence) for sentence in good)]
 
 

@@ -196,7 +196,7 @@ def test_a_document_of_another_program_is_read(data: bytes) -> None:
         (
             p(r("Read.")) + '<w:altChunk r:id="x" xmlns:r="r"/>',
             None,
-            "Another file that stands within the text is left out.",
+            "An embedded file is left out.",
         ),
         (
             p(r("Read.") + '<w:r><w:footnoteReference w:id="2"/></w:r>'),

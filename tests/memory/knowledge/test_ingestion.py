@@ -112,14 +112,14 @@ def test_a_document_says_what_of_it_was_guessed_or_left_out(
     save_document(base, "latin.txt", "Größe".encode("cp1252"), by=SYSTEM)
     read_all()
     rows = Document.objects.filter(base=base).values_list("name", "state", "problem")
-    page = "is damaged: text of it is left out."
+    page = "is damaged: some of its text is left out."
     assert sorted(rows) == [
         (
             *("latin.txt", "ready"),
             "No encoding is named: read as Windows-1252 (Western European), which is a guess; "
             "save it as UTF-8 to be sure.",
         ),
-        ("none.pdf", "failed", f"none.pdf has no text that can be read: Page 1 {page}"),
+        ("none.pdf", "failed", f"none.pdf has no readable text: Page 1 {page}"),
         ("some.pdf", "ready", f"Page 2 {page}"),
     ]
     save_document(base, "some.pdf", documents.pdf(["Whole."]), by=SYSTEM)
@@ -192,8 +192,8 @@ def test_what_cannot_be_read_says_why_and_is_read_again_when_it_is_uploaded_agai
     read_all()
     for each in (row, bad, poison):
         each.refresh_from_db()
-    assert row.problem == "scan.pdf has no text: recognise the text of a scan before you upload it."
-    assert bad.problem == "bad.pdf is no PDF file, or a damaged one."
+    assert row.problem == "scan.pdf has no text: run OCR on a scan before you upload it."
+    assert bad.problem == "bad.pdf is not a PDF file, or is damaged."
     assert "each time the worker stopped" in poison.problem
     assert {row.state, bad.state, poison.state} == {DocumentState.FAILED}
     assert texts(base) == []

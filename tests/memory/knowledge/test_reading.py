@@ -112,7 +112,7 @@ def test_a_damaged_page_of_a_pdf_is_left_out_and_named(damage: str) -> None:
     part = read_part("a.pdf", "pdf", data, pages_read=0)
     assert [(one.page, one.text) for one in part.passages] == [(1, "First."), (3, "Third.")]
     assert (part.is_last, part.pages_read) == (True, 5)
-    assert part.problem == "Pages 2, 4 to 5 are damaged: text of them is left out."
+    assert part.problem == "Pages 2, 4 to 5 are damaged: some of their text is left out."
 
 
 def test_a_page_that_takes_too_long_does_not_cost_the_others(
@@ -123,7 +123,7 @@ def test_a_page_that_takes_too_long_does_not_cost_the_others(
     slow = b"BT /F 12 Tf " + b"(x) Tj 1 0 0 1 0 0 Tm " * 200_000 + b"ET"
     found = pdf_reader.read(documents.pdf(["First.", slow, "Third."]), 0)
     assert [block.text for block in found.blocks if block.text] == ["First.", "Third."]
-    assert found.problem == "Page 2 is damaged: text of it is left out."
+    assert found.problem == "Page 2 is damaged: some of its text is left out."
 
 
 def test_a_parser_that_catches_the_first_end_of_a_page_s_time_is_ended_by_the_next(
@@ -147,7 +147,7 @@ def test_a_parser_that_catches_the_first_end_of_a_page_s_time_is_ended_by_the_ne
     monkeypatch.setattr(pdf_reader, "AGAIN_SECONDS", 0.2)
     monkeypatch.setattr(PageObject, "extract_text", extract)
     found = pdf_reader.read(documents.pdf(["First."]), 0)
-    assert found.problem == "Page 1 is damaged: text of it is left out."
+    assert found.problem == "Page 1 is damaged: some of its text is left out."
 
 
 def _bomb() -> bytes:

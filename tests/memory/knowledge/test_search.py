@@ -93,7 +93,7 @@ def test_with_a_model_meaning_finds_what_shares_no_word_and_both_are_fused(
         save_provider_account(account, key="sk-canary", by=SYSTEM)
         save_policy(here, by=SYSTEM, embedding_model="compatible:tiny", kept_days=None)
         partly = found(here, "vacation").basis
-        assert "as far" in partly
+        assert "where texts" in partly
         assert embed_memories(goes_on=lambda: True) == 4
         # What is embedded says where it stands.
         assert any("handbook.pdf > Travel\nTrains are" in text for text in server.texts)

@@ -96,7 +96,7 @@ async def test_an_address_is_asked_with_the_credential(server: Server) -> None:
         assert await said(value) == ""
         server.answers["/"] = response(CANARY.encode(), status="401 Unauthorized")
         assert await said(value) == (
-            f"http://127.0.0.1:{server.port}/ refuses the credential: 401 Unauthorized."
+            f"http://127.0.0.1:{server.port}/ refused the credential: 401 Unauthorized."
         )
     assert server.requests[0].headers["authorization"] == f"Bearer {CANARY}"
 
@@ -131,7 +131,7 @@ async def test_an_oauth_client_gets_a_token(server: Server) -> None:
     server.answers["/token"] = response(b'{"access_token": "a"}')
     assert await said(value) == ""
     server.answers["/token"] = response(b"", status="400 Bad Request")
-    assert "gives no access token" in await said(value)
+    assert "returned no access token" in await said(value)
 
 
 async def test_services_of_the_connectors_are_asked(server: Server) -> None:

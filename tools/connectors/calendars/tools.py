@@ -65,7 +65,7 @@ async def find_free_time(
     account: CalDavCredential | GoogleCalendarCredential,
     start: Start,
     end: Until,
-    minutes: Annotated[int, Field(ge=1, le=1_440, description="Least length of a free time.")],
+    minutes: Annotated[int, Field(ge=1, le=1_440, description="Minimum length of a free slot.")],
     time_zone: Zone = "UTC",
     day_start: Hour = "09:00",
     day_end: Hour = "17:00",
