@@ -102,7 +102,7 @@ def test_given_no_process_that_waits_then_whoever_settles_is_told_how_to_go_on(
     call = asked()
     name = str(call.run_id)
     assert settled(name, skip=True) == 0
-    assert f"has ended: `heartbit resume {short_id(call.run_id)}`" in capsys.readouterr().err
+    assert f"has ended. `heartbit resume {short_id(call.run_id)}`" in capsys.readouterr().err
 
 
 def test_given_a_local_run_that_died_then_its_doubt_is_listed_before_anybody_resumed_it(
