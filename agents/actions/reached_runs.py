@@ -52,8 +52,8 @@ def refuse_extras(request: RunRequest, run_id: UUID) -> None:
     """
     if request.deliveries:  # the result goes to the run's own recipients only
         raise ConversationBusyError(
-            f"The conversation is busy with run {run_id}, which would be told: the message gets no "
-            "result of its own that could be delivered. Wait for it, or leave out deliver."
+            f"The message would steer the active run {run_id}, so it has no result to deliver. "
+            "Wait for it, or leave out deliver."
         )
     if request.files:  # they would change its folder under its hands
         raise ConversationBusyError(

@@ -74,7 +74,7 @@ async def test_an_agent_finds_passages_of_its_bases_alone_and_each_has_a_citatio
     calls = await orm.run_in_thread(lambda: list(run.calls.order_by("id")))
     found: dict[str, Any] = json.loads(calls[0].result or "")
     assert found["searched"] == ["open"]
-    assert found["found_by"].startswith("words alone")
+    assert found["found_by"].startswith("words only")
     [passage] = found["passages"]
     assert passage["citation"] == "handbook.pdf, page 2: Travel"
     number = int(passage["link"].rstrip("/").rpartition("/")[2])

@@ -34,7 +34,7 @@ async def test_no_text_means_no_arguments(arguments: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ("{", "could not be read. The JSON is malformed"),
+        ("{", "could not be parsed. The JSON is malformed"),
         ("[1]", "The JSON is not an object"),
         ('"[1]"', "The JSON is not an object"),
         ('"{}"', "'a' is required"),

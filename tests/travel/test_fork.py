@@ -285,7 +285,7 @@ async def test_what_makes_no_sense_is_refused_in_a_sentence_and_writes_nothing(
         (1, {"call": "1.0"}, InvalidEditError, "say what it gets instead"),
         (1, {"result": "x"}, InvalidEditError, "belong to a call"),
         (1, {"call": "1.0", "result": "x", "arguments": "{}"}, InvalidEditError, "Give either"),
-        (1, {"call": "1.0", "arguments": "{"}, InvalidEditError, "could not be read"),
+        (1, {"call": "1.0", "arguments": "{"}, InvalidEditError, "could not be parsed"),
         (1, {"call": "1.0", "arguments": '{"x": 1}'}, InvalidEditError, "expression"),
         (1, {"version": 7}, VersionNotFoundError, "no version 7; there are: 1"),
     ]

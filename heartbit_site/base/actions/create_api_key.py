@@ -101,7 +101,7 @@ def create_api_key(
 def _refuse_more(by: Actor, scopes: Iterable[str]) -> None:
     more = sorted(set(scopes) - by.access.scopes) if by.access is not None else []
     if more:
-        raise ForbiddenError(f"You cannot give what you do not have: {', '.join(more)}.")
+        raise ForbiddenError(f"You cannot grant scopes that you do not have: {', '.join(more)}.")
 
 
 def usual_expiry() -> datetime:

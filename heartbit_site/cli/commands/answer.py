@@ -23,7 +23,7 @@ WAIT = typer.Option("", metavar="KEY", help="Answer this one of several waits of
 
 
 def answer(run: str | None = RUN, text: str | None = ANSWER, *, wait: str = WAIT) -> int:
-    """Answer what else runs wait for.
+    """List and answer other waits of runs.
 
     That is what waits for a person and is no tool call to approve or resolve. Without an answer it
     is listed.

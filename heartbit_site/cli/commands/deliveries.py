@@ -18,7 +18,7 @@ STATUS = typer.Option(None, help="In this state.")
 
 
 def deliveries(*, run: str = RUN, status: Status | None = STATUS, last: int = common.LAST) -> int:
-    """Show where results went, and what is wrong with them."""
+    """List deliveries of results and their errors."""
     page = backend(reads_only=True).call(
         LIST_DELIVERIES, run=run or None, status=status, limit=last
     )

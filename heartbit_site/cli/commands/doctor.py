@@ -35,7 +35,7 @@ WIDTH: Final = 16
 
 
 def doctor(*, config: str | None = CONFIG) -> int:
-    """Check the installation and say how to mend what is wrong."""
+    """Check the installation and say how to fix problems."""
     use_config(config)
     checks = examine()
     healthy = all(check.status != "fail" for check in checks)

@@ -22,7 +22,7 @@ BROADCAST: Final = "broadcast"  # every agent's inbox
 
 
 def inbox(agent: str = AGENT, message: str = MESSAGE, *, last: int = common.LAST) -> int:
-    """Show what an agent was written, the newest first."""
+    """List an agent's messages, the newest first."""
     server = backend()
     if message:
         found = server.call(SHOW_MESSAGE, message_id=message)

@@ -58,7 +58,7 @@ class ResolutionOptions:
 def resolve(
     run: str | None = common.ANY_RUN, call: str | None = CALL, *, resolution: ResolutionOptions
 ) -> int:
-    """Resolve tool calls whose worker died while they ran.
+    """Resolve uncertain tool calls, whose worker crashed while they ran.
 
     Without a run it lists them. On a terminal it then asks, one call after the other.
     """

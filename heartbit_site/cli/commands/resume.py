@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def resume(run: str = common.RUN, *, plain: bool = common.PLAIN) -> int:
-    """Resume a run whose process has ended.
+    """Resume a local run whose process has ended.
 
     A run of `heartbit run` resumes in this process; a run on the fleet is watched. A quarantined
     run resumes as well, in a process of its own. Without a terminal, a run that waits for a person

@@ -36,7 +36,7 @@ def run(
     archives: list[Path] | None = common.ARCHIVES,
     plain: bool = common.PLAIN,
 ) -> int:
-    """Do a task here and now, in this process, and print the answer.
+    """Run a task in this process and print the answer.
 
     On a terminal, calls that wait for approval are asked about; elsewhere this process waits until
     `heartbit approve` has decided them. Ctrl-C cancels the run; a second Ctrl-C leaves at once.

@@ -19,7 +19,7 @@ def serve(
     loglevel: common.LogLevel = common.LOG_LEVEL,
     bind: str = BIND,
 ) -> int:
-    """Start a worker, which executes what was submitted.
+    """Start a worker, which executes submitted runs.
 
     On Ctrl-C or SIGTERM it hands its runs back and exits. Tool calls with effects that are under
     way get HEARTBIT_DRAIN_SECONDS (25) to finish first.

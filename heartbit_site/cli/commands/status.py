@@ -35,7 +35,7 @@ def status(
     watch: bool = common.WATCH,
     plain: bool = common.PLAIN,
 ) -> int:
-    """Show the last runs, or one of them with its sub-agents."""
+    """Show the latest runs, or one run with its sub-agents."""
     # Of a run's waits, kinds may be declared beside tools.
     server = backend(reads_only=run is None)
     if run is None:

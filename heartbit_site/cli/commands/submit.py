@@ -48,7 +48,7 @@ def submit(
     watch: bool = common.WATCH,
     plain: bool = common.PLAIN,
 ) -> int:
-    """Give a task to the workers and print the run's id.
+    """Submit a task to the workers and print the run's id.
 
     With --watch the run is shown and its answer printed; Ctrl-C leaves it, and it continues.
     """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def usage() -> int:
-    """Show what was used today and this month, and what may be."""
+    """Show usage and limits of today and this month."""
     found = backend(reads_only=True).call(SHOW_USAGE)
     return print_view(found, lambda: _print(found))
 

@@ -30,7 +30,7 @@ _NO_STREAM = (
     "and not a web page's."
 )
 _ELSEWHERE = f"{WHERE} answered HTTP {{}} instead of a model's answer; check the base URL."
-_UNREADABLE = "The arguments of store_item could not be read. "
+_UNREADABLE = "The arguments of store_item could not be parsed. "
 
 
 def _overloaded(status: int, detail: str = SAID) -> str:
