@@ -152,7 +152,7 @@ def _schedules(workspace: Workspace, hooks: Sequence[WebhookEndpoint]) -> None:
         {"kind": "interval", "every_seconds": 3600, "task": "Post.", "task_type": "message"},
         {
             "kind": "once", "at": now + timedelta(days=200), "task_type": "tool_call",
-            "tool": "http_request", "arguments": {"url": "https://x.example/", "method": "GET"},
+            "tool": "http_request", "arguments": {"url": "https://x.example/", "method": "POST"},
         },
     ]  # fmt: skip
     orders = (_targets(hooks), _targets(hooks)[3:4], _targets(hooks)[:1])
