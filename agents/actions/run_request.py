@@ -50,7 +50,8 @@ class RunRequest:
 
     Attributes:
         workspace: The run's workspace.
-        task: The task for the agent; may be empty with a payload, a call or a fork.
+        task: The task for the agent; empty with a call: the call itself is shown in lists. It may
+            also be empty with a payload or a fork.
         agent: The agent's name.
         origin: Set of agents to choose from: empty: those edited in the admin; else those of a
             configuration (``Agent.origin``).
@@ -119,7 +120,7 @@ class RunRequest:
         Raises:
             EmptyTaskError: The text is blank.
         """
-        if self.call is not None:
+        if self.call is not None and not self.task:
             return clean_text(describe_call(self.call.name, self.call.arguments))
         return task_text(self.task, self.payload)
 
