@@ -295,7 +295,7 @@ def _write_schedule(
         create_schedule(workspace, setting.model_dump(exclude=unsaid), by=by)
         return "created", ()
     if "enabled" not in setting.model_fields_set:
-        unsaid.add("enabled")  # a schedule that somebody paused stays so
+        unsaid.add("enabled")  # a paused schedule stays paused
     written = change_schedule(row, setting.model_dump(exclude=unsaid), by=by)
     changed = tuple(audit.changes(row, written, ("agent", *SETTINGS)))
     return "updated" if changed else "unchanged", changed

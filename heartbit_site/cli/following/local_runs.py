@@ -62,7 +62,7 @@ def _way_on(root: Run) -> str:
         refuse_without_tools_of_tree(root)
     except ProgramToolsError as error:
         return str(error)
-    return f"`heartbit resume {short_id(root.pk)}` goes on with it."
+    return f"`heartbit resume {short_id(root.pk)}` resumes it."
 
 
 def _goes_on(root_id: UUID, until: float) -> bool:
