@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs
 from uuid import UUID
 
@@ -14,18 +15,13 @@ from django.contrib.auth import get_user_model
 
 from agents.errors import RunNotFoundError
 from agents.live.changes import KINDS
-from agents.live.feeds import subscribed
+from agents.live.feeds import Subscription, subscribed
 from agents.live.member_consumer import IDLE, MALFORMED, NOT_FOUND, UNKNOWN, MemberConsumer
 from agents.live.watchers import watch
 from agents.querysets import find_run
 from agents.reads.hidden_memories import texts_hidden_from
 from heartbit_site.base import orm, sessions
 from heartbit_site.base.access import workspaces_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agents.live.feeds import Subscription
 
 ASK_SECONDS = 10.0
 _DRAWN = re.compile(r"[0-9]{1,16}")

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from string import hexdigits
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from agents.choices import CallStatus, RunStatus
 from agents.errors import RunNotFoundError
 from agents.journal.waits import ANSWER, APPROVAL, OUTCOME, answered_by, approval_key
 from agents.models import Artifact, BlackboardEntry, Run, RunEvent, ToolCall, Wait
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.query import fetch_all
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from django.db.models import QuerySet
-
-    from heartbit_site.base.models import Workspace
 
 Row = TypeVar("Row")
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from channels.consumer import AsyncConsumer
 from channels.security.websocket import WebsocketDenier
 from django.urls import path, re_path
 
 from agents.consumers import AdminConsumer, RunConsumer, WorkspaceConsumer
-
-if TYPE_CHECKING:
-    from channels.consumer import AsyncConsumer
 
 
 def _socket(route: str, consumer: type[AsyncConsumer], pattern: Any = path) -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from celery import shared_task
@@ -25,9 +26,6 @@ from heartbit_site.base.loop_task import on_loop
 from memory.actions.embed_memories import embed_memories as embed
 from memory.actions.follow_folders import follow_folders as follow
 from memory.actions.ingest_documents import ingest_documents as ingest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ARCHIVE_SECONDS = 900.0  # of each hour; the rest waits for the next
 EMBED_SECONDS = 4.0  # of each five, for the same reason

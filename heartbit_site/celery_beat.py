@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import FrameType
 
 from celery import beat, platforms
 from celery.apps.beat import Beat
-
-if TYPE_CHECKING:
-    from types import FrameType
 
 
 class PatientBeat(Beat):

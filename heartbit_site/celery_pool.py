@@ -23,8 +23,9 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent import futures
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from billiard.einfo import ExceptionInfo
 from celery.app.trace import fast_trace_task, trace_task_ret
@@ -35,10 +36,6 @@ from celery.worker import state
 from kombu.asynchronous import get_event_loop
 
 from heartbit_site.base import aio, loop_task
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
-
 
 logger = logging.getLogger(__name__)
 

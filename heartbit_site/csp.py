@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from csp.constants import UNSAFE_EVAL, UNSAFE_INLINE
+from django.http import HttpRequest, HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponseBase
 
 _NEEDED = {"script-src": [UNSAFE_EVAL], "style-src": [UNSAFE_INLINE]}
 

@@ -6,16 +6,14 @@ That includes what the driver of PostgreSQL or Valkey refuses of an address.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.embedded.state import ServiceName, StateDirectory
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _TLS_OPTION: Final = "ssl_"  # how redis-py's options of TLS begin
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import signal
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -14,8 +15,6 @@ from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.bootstrap import attach
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agents.runtime.execution.run_executor import RunExecutor
 
 

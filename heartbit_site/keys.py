@@ -6,6 +6,7 @@ import base64
 import os
 import secrets
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from heartbit_site.base import variables
 from heartbit_site.base.keyring import KEY_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from heartbit_site.embedded.state import StateDirectory
 
 

@@ -24,16 +24,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
+from collections.abc import Callable
 from importlib import metadata
 from queue import Empty
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import redis.exceptions
 from kombu.transport import redis as transport
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 # The stubs of kombu lack private and new attributes.
 _Channel: Any = transport.Channel

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.terminal_text import clean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CANNOT_START: Final = 3
 

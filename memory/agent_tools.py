@@ -6,7 +6,7 @@ or the workspace are then only read. Runs without a person store memories of the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -24,12 +24,10 @@ from memory.history import MOST_CHARACTERS, Author
 from memory.knowledge.agent_tool import search_knowledge
 from memory.models import MemoryItem
 from memory.place import MemoryPlace
+from memory.querysets import MemoryQuerySet
 from memory.recall import recall as find
 from memory.recall import strengthen
 from memory.scoring import Weights
-
-if TYPE_CHECKING:
-    from memory.querysets import MemoryQuerySet
 
 __all__ = [
     "consolidate_memories",

@@ -7,11 +7,9 @@ The constants are those that were best on the training part of the questions of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Any, Final
 
 #: Ranks that a hit may fall before its part of a score is halved. Web search takes 60, for the
 #: union of equally good rankings; here, hits that are first by meaning shall stay ahead.

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from uuid import UUID
 
 from django.contrib.postgres.search import SearchVector
 from django.db.models import Value
 
 from heartbit_site.base import audit
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import about
 from heartbit_site.base.untrusted import clean_text
 from memory.errors import InvalidMemoryError, MemoryNotFoundError
 from memory.languages import detect_language
 from memory.models import MemoryChange, MemoryItem
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from heartbit_site.base.audit import Actor
 
 MOST_CHARACTERS: Final = 4_000
 CONTENT: Final = ("text", "category", "importance", "metadata")

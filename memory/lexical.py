@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from django.db.models import BooleanField
+from django.db.models import BooleanField, QuerySet
 from django.db.models.expressions import RawSQL
 
 from heartbit_site.base.query import fetch_all
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
 
 #: Rows that are ranked for one query: of memories, the last changed of those that match.
 MOST_MATCHED: Final = 1_000

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+from uuid import UUID
 
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
 from memory.choices import DocumentState, Scope
-
-if TYPE_CHECKING:
-    from uuid import UUID
 
 
 class MemoryQuerySet(models.QuerySet[Any]):

@@ -6,9 +6,10 @@ an embedding model.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import F
 from django.db.models.functions import Now
@@ -22,12 +23,8 @@ from memory.fusion import by_words, fused, unranked
 from memory.lexical import NO_LEXEMES, are_few, find_lexemes
 from memory.marked import marked_words
 from memory.models import MemoryItem
+from memory.querysets import MemoryQuerySet
 from memory.scoring import Weights, statement
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from memory.querysets import MemoryQuerySet
 
 
 @dataclass(frozen=True, slots=True)

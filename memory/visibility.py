@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 from django.db.models import Q
 
 from memory.models import MemoryItem
+from memory.querysets import MemoryQuerySet
 
 if TYPE_CHECKING:
     from heartbit_site.base.access import Access
-    from memory.querysets import MemoryQuerySet
 
 #: The scope that shows the memories of every person of the workspace.
 MANAGE: Final = "workspace:manage"

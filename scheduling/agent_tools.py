@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
+from django.db.models import QuerySet
 from pydantic import Field
 
 from agents.choices import DeliveryKind
@@ -29,9 +30,6 @@ from scheduling.models import Schedule
 from scheduling.occurrences import build_recurrence
 from scheduling.querysets import database_now
 from scheduling.recurrence import format_time, time_zone
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
 
 MOST_ACTIVE = 20  # per agent
 MOST_A_DAY = 50  # per agent

@@ -7,10 +7,7 @@ would stay among the first; a hundred of them would keep all others from firing.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
 SECONDS = 60.0
 SILENCE_SECONDS = 3600.0

@@ -13,6 +13,7 @@ import re
 from datetime import UTC
 from typing import TYPE_CHECKING
 
+from django.db.models import Model
 from django_celery_beat.models import (
     ClockedSchedule,
     CrontabSchedule,
@@ -24,8 +25,6 @@ from heartbit_site.base import queues
 from scheduling.choices import Kind
 
 if TYPE_CHECKING:
-    from django.db.models import Model
-
     from scheduling.models import Schedule
 
 RING_EXPIRES = 60  # seconds; later the workers' schedulers have found the occurrence

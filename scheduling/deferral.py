@@ -6,9 +6,9 @@ it wait with it.
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
 
+from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
 from agents.errors import (
@@ -18,18 +18,11 @@ from agents.errors import (
     NotNowError,
 )
 from agents.models import Agent
+from heartbit_site.base.errors import HeartbitError
 from scheduling.choices import CatchUp, FiringStatus, Overlap, Trigger
-from scheduling.models import Firing
+from scheduling.models import Firing, Schedule
 from scheduling.occurrences import MOST
 from scheduling.querysets import database_now
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from django.db.models import QuerySet
-
-    from heartbit_site.base.errors import HeartbitError
-    from scheduling.models import Schedule
 
 #: The pause before a retry equals the time waited so far, within these bounds.
 SHORTEST = timedelta(minutes=1)

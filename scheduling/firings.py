@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -19,14 +19,8 @@ from heartbit_site.base.audit import BY_SCHEDULE, Actor
 from heartbit_site.base.errors import HeartbitError
 from scheduling.choices import FiringStatus, TaskType, Trigger
 from scheduling.deferral import clear_deferrals, defer_or_fail, is_transient
-from scheduling.models import Firing
+from scheduling.models import Firing, Schedule
 from scheduling.recurrence import format_time, time_zone
-
-if TYPE_CHECKING:
-    from datetime import datetime
-    from uuid import UUID
-
-    from scheduling.models import Schedule
 
 _NOTE = 300
 

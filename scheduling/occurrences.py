@@ -5,19 +5,17 @@ from __future__ import annotations
 import hashlib
 import itertools
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from scheduling.choices import CatchUp
 from scheduling.errors import ScheduleError
-from scheduling.recurrence import SHORTEST_INTERVAL, Interval, Once, cron_of, time_zone
+from scheduling.recurrence import SHORTEST_INTERVAL, Interval, Once, Recurrence, cron_of, time_zone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scheduling.models import Schedule
-    from scheduling.recurrence import Recurrence
 
 #: An occurrence not fired for this long was missed; the catch-up policy decides about it.
 LATE = timedelta(minutes=5)

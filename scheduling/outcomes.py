@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Case, OuterRef, Subquery, TextField, Value, When
+from django.db.models import Case, OuterRef, QuerySet, Subquery, TextField, Value, When
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce, NullIf
 
@@ -12,8 +12,6 @@ from agents.choices import DeliveryStatus
 from agents.models import Delivery, Run
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
     from scheduling.models import Firing
 
 #: Order of a run's delivery statuses, the most important first.

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from datetime import datetime
 
-from django.db.models import Exists, OuterRef, Q, Subquery
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Now
 
 from agents.models import Pause, Run
 from agents.models.pause import PauseKind
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.query import fetch_one
 from scheduling.choices import FiringStatus, Overlap
 from scheduling.errors import ScheduleNotFoundError
 from scheduling.models import Firing, Schedule
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
-
-    from django.db.models import QuerySet
-
-    from heartbit_site.base.models import Workspace
 
 
 def due_schedules(limit: int, *, only: int | None = None, aside: Collection[int] = ()) -> list[int]:

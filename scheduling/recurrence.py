@@ -16,17 +16,15 @@ from __future__ import annotations
 import functools
 import heapq
 import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from zoneinfo import ZoneInfo, available_timezones
 
 from cronsim import CronSim, CronSimError
 
 from scheduling.errors import ScheduleError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 SHORTEST_INTERVAL = 10  # seconds
 _FIELDS = 5

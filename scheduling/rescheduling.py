@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from datetime import datetime
 
 from scheduling.choices import FiringStatus
 from scheduling.errors import ScheduleError
 from scheduling.firings import record_firing
+from scheduling.models import Schedule
 from scheduling.occurrences import elapsed_occurrences
 from scheduling.spec import RhythmSpec
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
-
-    from scheduling.models import Schedule
 
 #: Columns that define a schedule's occurrences.
 RHYTHM = ("kind", *RhythmSpec.model_fields)

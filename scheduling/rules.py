@@ -6,15 +6,13 @@ begins with the setting's name, as those of ``agents.definitions.validators`` do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from datetime import datetime
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from heartbit_site.base.moments import TooFarError, to_utc
 from scheduling import recurrence
 from scheduling.errors import ScheduleError
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 _YEARS: Final = range(2000, 2200)
 _UTC: Final = ZoneInfo("UTC")

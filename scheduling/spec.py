@@ -7,8 +7,9 @@ whatever the source of its settings.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -23,9 +24,6 @@ from agents.definitions import validators as agent_rules
 from heartbit_site.base.spec import Spec
 from scheduling import rules
 from scheduling.recurrence import SHORTEST_INTERVAL
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TASK_CHARACTERS = 20_000
 LONGEST_JITTER = 3600  # seconds

@@ -9,7 +9,7 @@ Usage::
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from django.core.exceptions import FieldDoesNotExist
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -19,8 +19,6 @@ from heartbit_site.base.errors import ConfigurationError
 from tools.texts.near_names import hint
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
     ModelField: TypeAlias = "models.Field[Any, Any]"
 
 # The first one that fits: a DateTimeField is a DateField too.

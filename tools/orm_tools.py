@@ -18,7 +18,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, get_args
+from typing import Any, Final, Generic, Literal, TypeVar, get_args
 
 from django.contrib.auth import get_permission_codename
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
@@ -33,10 +33,7 @@ from heartbit_site.base.errors import (
 )
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, ToolSpec
 from tools.calls.permissions import permitted, refusal
-from tools.model_fields import field_of, schema_of, value_of, writable
-
-if TYPE_CHECKING:
-    from tools.model_fields import ModelField
+from tools.model_fields import ModelField, field_of, schema_of, value_of, writable
 
 M = TypeVar("M", bound=models.Model)
 Action = Literal["list", "get", "create", "update"]

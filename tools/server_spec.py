@@ -8,16 +8,14 @@ setting's name.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, ValidationError
 
 from heartbit_site.base.spec import Spec
 from heartbit_site.base.untrusted import clean_text
 from heartbit_site.base.web_url import split_web_url
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 MOST_SECONDS: Final = 600
 MOST_CHARACTERS: Final = 24  # of a name: its tools' names, 64 at most, begin with it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
@@ -15,14 +15,10 @@ from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy, InboundStatus
 from agents.delivery.targets import read_targets
 from agents.errors import ChannelClosedError, MessageTooLongError, TooManyMessagesError
+from agents.inbound.message import Inbound
 from agents.inbound.threads import conversation_of
 from agents.models import Channel, InboundMessage
 from heartbit_site.base.audit import BY_CHANNEL, Actor
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from agents.inbound.message import Inbound
 
 HOUR = timedelta(hours=1)
 MOST_CHARACTERS = 120_000  # a mail's words, its header, and what is said of them

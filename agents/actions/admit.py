@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+from uuid import UUID
 
 from django.db import transaction
 
@@ -23,6 +24,7 @@ from agents.errors import (
 )
 from agents.limits.quotas import raise_if_exceeded
 from agents.live.changes import notify_on_commit
+from agents.models import Agent
 from agents.reads.agents import find_agent
 from agents.runs.idempotency_keys import run_with, stored_key
 from agents.runtime.files.folder import Folder
@@ -30,10 +32,7 @@ from agents.runtime.providers.preflight import has_obstacle, raise_if_not_ready
 from heartbit_site.base.rights import require
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from agents.actions.run_request import RunRequest
-    from agents.models import Agent
 
 Outcome = Literal["started", "queued", "steered"]
 _OUTCOMES: dict[str, Outcome] = {"held": "queued", "steered": "steered"}

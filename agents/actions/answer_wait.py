@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 
@@ -11,15 +11,13 @@ from agents.actions.wake_run import wake_run
 from agents.errors import CallClosedError, InvalidEditError
 from agents.journal.waits import kind_of
 from agents.live.changes import notify_on_commit
+from agents.models import Wait
 from agents.reads.tool_questions import question_of
 from agents.runs.sql_functions import call_function
 from heartbit_site.base import audit
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.rights import require
-
-if TYPE_CHECKING:
-    from agents.models import Wait
-    from heartbit_site.base.audit import Actor
 
 
 @transaction.atomic

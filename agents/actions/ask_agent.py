@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.utils import timezone
 
-from agents.messaging.addresses import Recipient, address_of, resolve_agent
+from agents.messaging.addresses import Recipient, Sender, address_of, resolve_agent
 from agents.messaging.guard import hops_of, refuse_sub_agent
 from agents.messaging.storage import Draft, checked_text, lock_sender, save_message
 from agents.messaging.texts import as_question
@@ -16,9 +15,6 @@ from agents.models import MessageKind
 from agents.reads.agents import find_agent
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.suspensions import ChildTask, Suspension
-
-if TYPE_CHECKING:
-    from agents.messaging.addresses import Sender
 
 
 @transaction.atomic

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from django.db import transaction
 
@@ -12,13 +12,9 @@ from agents.live.changes import notify_on_commit
 from agents.models import Run
 from agents.runs.run_audit import record_of_run
 from heartbit_site.base.audit import SYSTEM, Actor
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.query import fetch_one
 from heartbit_site.base.rights import require
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from heartbit_site.base.models import Workspace
 
 
 @transaction.atomic

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.utils import timezone
@@ -20,9 +20,6 @@ from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.models import ProviderAccount
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 AT_ONCE = 16
 MODELS = 20  # named by one workspace's agents; more do not fit into a sentence

@@ -7,8 +7,9 @@ Such rules apply only to settings that are newly given (``check_grant``).
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib.auth.models import Group
 
@@ -16,16 +17,11 @@ from agents.actions.check_skills import skill_complaints
 from agents.definitions import consistency, validation_messages
 from agents.definitions.kinds import find_kind
 from agents.definitions.spec import GROUPS
-from agents.definitions.validation_messages import InvalidSettingError
+from agents.definitions.validation_messages import Complaint, InvalidSettingError, Path
+from agents.models import Agent
 from agents.reads.agent_settings import table_of
 from agents.reads.grantable_tools import grantable
 from tools.definitions.catalogue import catalogue
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from agents.definitions.validation_messages import Complaint, Path
-    from agents.models import Agent
 
 
 def check_agent(agent: Agent) -> None:

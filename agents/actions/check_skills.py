@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from agents.definitions.server_grants import expand, names_in
-from agents.definitions.validation_messages import InvalidSettingError
+from agents.definitions.spec import ToolGrant
+from agents.definitions.validation_messages import Complaint, InvalidSettingError
+from agents.models import Agent
 from agents.reads.skills import current_versions, skills_in
+from heartbit_site.base.toolspec import ToolSpec
 from tools.credentials.choice import unmet_need
 from tools.definitions.catalogue import catalogue
 from tools.texts.near_names import hint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from agents.definitions.spec import ToolGrant
-    from agents.definitions.validation_messages import Complaint
-    from agents.models import Agent
-    from heartbit_site.base.toolspec import ToolSpec
 
 
 def skill_complaints(

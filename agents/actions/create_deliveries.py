@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from uuid import UUID
 
 from agents.delivery.mail import new_message_id
-from agents.delivery.targets import EmailTarget
+from agents.delivery.targets import EmailTarget, Target
 from agents.models import Delivery
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from uuid import UUID
-
-    from agents.delivery.targets import Target
-    from heartbit_site.base.models import Workspace
+from heartbit_site.base.models import Workspace
 
 
 def create_deliveries(run_id: UUID, workspace: Workspace, targets: Sequence[Target]) -> None:

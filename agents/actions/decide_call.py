@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from datetime import datetime
+from typing import Any, Final, Literal
 
 from django.db import transaction
 from django.db.models import Q
@@ -18,13 +19,13 @@ from agents.actions.wake_run import wake_run
 from agents.choices import Verdict
 from agents.errors import CallClosedError, InvalidEditError
 from agents.live.changes import notify_on_commit
-from agents.models import Grant, Vote
+from agents.models import Grant, Run, ToolCall, Vote
 from agents.querysets import approval_of, calls_waiting, shown_tool
 from agents.reads.pinned_tools import in_tool_order
 from agents.reads.versions import definition_of
 from agents.runs.run_audit import record_of_call
 from agents.runs.sql_functions import call_function
-from agents.runtime.toolset.offer import offered_tools
+from agents.runtime.toolset.offer import OfferedTools, offered_tools
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.rights import require
@@ -33,12 +34,6 @@ from tools.calls import call_parsing, questions
 from tools.calls.approval import digest as digest_of
 from tools.calls.result import ToolResult
 from tools.definitions.catalogue import catalogue
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from agents.models import Run, ToolCall
-    from agents.runtime.toolset.offer import OfferedTools
 
 #: Names of the verdicts in requests and in the audit.
 VERDICTS: Final[dict[str, Verdict]] = {

@@ -10,7 +10,6 @@ import time
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -19,7 +18,7 @@ from django.utils import timezone
 from agents.choices import TERMINAL
 from agents.delivery.attempts import store_attempt
 from agents.delivery.due import MAIL, WITHIN, claim, due, sync_webhook_deliveries
-from agents.delivery.mail import build_email, mail_server, send_copy
+from agents.delivery.mail import ResultEmail, build_email, mail_server, send_copy
 from agents.delivery.report import report_of
 from agents.delivery.targets import (
     ArtifactTarget,
@@ -39,9 +38,6 @@ from agents.runtime.rights.mixed_data import reason_to_hold
 from tools.definitions.catalogue import catalogue
 from tools.definitions.registry import resolve
 from tools.mail.errors import MailServerError
-
-if TYPE_CHECKING:
-    from agents.delivery.mail import ResultEmail
 
 logger = logging.getLogger(__name__)
 

@@ -5,35 +5,32 @@ Only calls of transactional tools, whose whole effect is in the database and can
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import httpx
 from django.db import transaction
 
+from agents.dry_runs.changes_view import DryRunOut
 from agents.dry_runs.rollback_run import rehearse
 from agents.errors import CallClosedError, DryRunUnavailableError, InvalidEditError
 from agents.limits.pauses import stopped_tools
+from agents.models import Run, ToolCall
 from agents.querysets import calls_waiting, shown_tool
 from agents.reads.versions import definition_of
 from agents.runs.acting_person import acts_for
 from agents.runs.run_audit import record_of_call
 from agents.runtime.toolset.call_context import context_factory
 from agents.runtime.toolset.offer import offered_tools
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.query import fetch_one
 from heartbit_site.base.rights import require
-from heartbit_site.base.toolspec import Effect
+from heartbit_site.base.toolspec import Effect, ToolContext
 from tools.calls import pipeline
 from tools.calls.approval import digest as digest_of
 from tools.calls.pipeline import PreparedCall
 from tools.calls.result import ToolResult
 from tools.credentials.choice import choose
 from tools.definitions.registry import registry
-
-if TYPE_CHECKING:
-    from agents.dry_runs.changes_view import DryRunOut
-    from agents.models import Run, ToolCall
-    from heartbit_site.base.audit import Actor
-    from heartbit_site.base.toolspec import ToolContext
 
 
 def dry_run_call(

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from django.contrib.auth.models import User
 
 from agents.choices import RunKind
 from agents.live.changes import notify_on_commit
 from agents.models import RecalledMemory, Run
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
-    from heartbit_site.base.models import Workspace
+from heartbit_site.base.models import Workspace
 
 
 def erase_extractions(workspace: Workspace, user: User, agent: str) -> None:

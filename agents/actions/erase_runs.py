@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection
+from typing import Final
+from uuid import UUID
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
 from django.utils.module_loading import import_string
@@ -23,18 +26,11 @@ from agents.models import (
     WebhookDelivery,
 )
 from heartbit_site.base import audit
+from heartbit_site.base.audit import Actor
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.rights import require
 from memory.models import MemoryItem
 from tools.models import Credential
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from uuid import UUID
-
-    from django.contrib.auth.models import User
-
-    from heartbit_site.base.audit import Actor
-    from heartbit_site.base.models import Workspace
 
 _CHUNK: Final = 100  # trees that are deleted at once
 

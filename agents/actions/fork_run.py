@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 
@@ -17,12 +18,12 @@ from agents.actions.refuse_reader import refuse_reader
 from agents.actions.run_request import Fork, RunRequest, describe_call
 from agents.choices import Placement, RunKind
 from agents.errors import InvalidEditError
-from agents.journal.events import RunForked, RunSteered
-from agents.loop.history import find_turn, is_final, last_seq_of_step, last_seq_of_turn
-from agents.models import RecalledMemory
+from agents.journal.events import Event, RunForked, RunSteered
+from agents.loop.history import Turn, find_turn, is_final, last_seq_of_step, last_seq_of_turn
+from agents.models import AgentVersion, RecalledMemory, Run
 from agents.output import respond
 from agents.reads.versions import definition_of, find_version
-from agents.runs.history import load_history
+from agents.runs.history import RunHistory, load_history
 from agents.runs.run_audit import record_of_run
 from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base.audit import NOBODY, Actor
@@ -32,14 +33,6 @@ from heartbit_site.base.untrusted import clean_text
 from tools.calls import call_parsing
 from tools.calls.result import ToolResult
 from tools.definitions.catalogue import catalogue
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from agents.journal.events import Event
-    from agents.loop.history import Turn
-    from agents.models import AgentVersion, Run
-    from agents.runs.history import RunHistory
 
 
 class ForkRefusedError(HeartbitError):

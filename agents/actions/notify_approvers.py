@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import logging
 from smtplib import SMTPException
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.core.mail import EmailMessage, get_connection
 
 from agents.approvals.links import token_of
 from agents.approvals.questions import answer_schema
 from agents.delivery.report import one_line
 from agents.journal.waits import kind_of
-from agents.models import Run, Wait
+from agents.models import Run, ToolCall, Wait
 from agents.querysets import calls_waiting, shown_tool, waits_for_answers
 from heartbit_site.base.access import members_with
 from heartbit_site.base.visible_text import visible
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from django.contrib.auth.models import User
-
-    from agents.models import ToolCall
 
 logger = logging.getLogger(__name__)
 

@@ -15,12 +15,11 @@ from django.db import transaction
 from agents.live.changes import EVERYWHERE, notify_on_commit
 from agents.models.pause import Pause
 from agents.runs.notices import notify_workers
-from heartbit_site.base.audit import record
+from heartbit_site.base.audit import Actor, record
 from heartbit_site.base.rights import require
 
 if TYPE_CHECKING:
     from agents.limits.pauses import PauseTarget
-    from heartbit_site.base.audit import Actor
 
 _REASON = 500
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from django.db import DatabaseError, transaction
 from django.utils import timezone
@@ -17,9 +17,7 @@ from heartbit_site.base import secrets
 from heartbit_site.base.errors import HeartbitError
 from tools.mail.errors import MailboxError, UnreadableMailError
 from tools.mail.imap import MOST_BYTES, MailAccount, Mailbox, open_mailbox
-
-if TYPE_CHECKING:
-    from tools.mail.server import Security
+from tools.mail.server import Security
 
 logger = logging.getLogger(__name__)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
+from uuid import UUID
 
+from agents.actions.write_run import Row
 from agents.choices import BusyPolicy
 from agents.errors import ConversationBusyError
 from agents.journal.events import RunSteered
@@ -11,11 +14,7 @@ from agents.models import Conversation, Run, RunEvent
 from agents.runs.run_audit import record_of_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from uuid import UUID
-
     from agents.actions.run_request import RunRequest
-    from agents.actions.write_run import Row
 
 
 def find_reached(request: RunRequest, key: str | None) -> tuple[list[Run], bool]:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
 from agents.messaging.texts import as_inbox_entry
-from agents.models import InboxEntry
-
-if TYPE_CHECKING:
-    from agents.models import Run
+from agents.models import InboxEntry, Run
 
 _FRAME_BYTES = 60  # JSON around the messages in the result
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
@@ -11,11 +10,8 @@ from agents.actions.accept_message import HOUR, Accepted, accept_message
 from agents.actions.refuse_message import refuse_message
 from agents.choices import InboundStatus
 from agents.inbound.mail_intake import refusal_reason, to_inbound
-from agents.models import InboundMessage
+from agents.models import Channel, InboundMessage
 from tools.mail.mime import read_mail
-
-if TYPE_CHECKING:
-    from agents.models import Channel
 
 #: One sender gets at most a quarter of the hourly messages, and at least five. This stops loops
 #: between two machines that do not mark their mails as automatic.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -11,12 +9,9 @@ from django.utils import timezone
 from agents.choices import DeliveryStatus
 from agents.delivery.webhooks import PING, message, new_message_id
 from agents.errors import DeliveryStateError
-from agents.models import WebhookDelivery
+from agents.models import WebhookDelivery, WebhookEndpoint
 from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.rights import require
-
-if TYPE_CHECKING:
-    from agents.models import WebhookEndpoint
 
 
 @transaction.atomic

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agents.actions.accept_message import Accepted
 from agents.choices import InboundStatus
-from agents.models import InboundMessage
-
-if TYPE_CHECKING:
-    from agents.models import Channel
+from agents.models import Channel, InboundMessage
 
 _MOST_SAID = 500
 

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 
-from agents.actions.republish_orchestrators import publish_again
+from agents.actions.republish_orchestrators import Led, publish_again
 from agents.errors import ShippedSkillError, SkillInUseError
 from agents.models import Skill
 from agents.reads.skills import users_of
-from heartbit_site.base.audit import record_on
+from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.rights import require
-
-if TYPE_CHECKING:
-    from agents.actions.republish_orchestrators import Led
-    from heartbit_site.base.audit import Actor
 
 
 @transaction.atomic

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from agents.errors import IdempotencyMismatchError
 from agents.journal.events import RunSteered
 from agents.models import Run, RunEvent
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from agents.actions.run_request import RunRequest
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db import transaction
@@ -10,15 +9,12 @@ from django.db.models import Q
 from django.utils import timezone
 
 from agents.errors import CallClosedError, RecipientError, UnknownMessageError
-from agents.messaging.addresses import AGENT, Recipient, inbox_of
+from agents.messaging.addresses import AGENT, Recipient, Sender, inbox_of
 from agents.messaging.guard import hops_of
 from agents.messaging.storage import Draft, checked_entry, lock_sender, save_message
 from agents.messaging.texts import as_steering_text
 from agents.models import Agent, InboxEntry, Message, MessageKind
 from agents.runs.sql_functions import call_function
-
-if TYPE_CHECKING:
-    from agents.messaging.addresses import Sender
 
 
 @transaction.atomic

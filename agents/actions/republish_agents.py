@@ -8,7 +8,7 @@ published again at the next start. (Tools of remote servers need a person.)
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from agents.actions.publish_agent import publish_agent
 from agents.models import Agent
@@ -17,9 +17,6 @@ from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.errors import ConfigurationError
 from tools.definitions.catalogue import catalogue
 from tools.definitions.registry import definition_hash
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 logger = logging.getLogger(__name__)
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from django.db import transaction
 
 from agents.actions.publish_agent import Publication, make_current, record_publication
 from agents.models import Agent
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from heartbit_site.base.audit import Actor
 
 
 @dataclass(frozen=True, slots=True)

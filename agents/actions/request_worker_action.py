@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from django.db import transaction
 
@@ -10,12 +10,9 @@ from agents.choices import Placement
 from agents.live.changes import EVERYWHERE, notify_on_commit
 from agents.models import WorkerHeartbeat
 from agents.runs.notices import notify_workers
-from heartbit_site.base.audit import SYSTEM, record
+from heartbit_site.base.audit import SYSTEM, Actor, record
 from heartbit_site.base.errors import NotFoundError
 from heartbit_site.base.rights import require
-
-if TYPE_CHECKING:
-    from heartbit_site.base.audit import Actor
 
 WorkerRequest = Literal["stop", "restart"]
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 
 from agents.actions.wake_run import wake_run
 from agents.choices import CallResolution
 from agents.live.changes import notify_on_commit
+from agents.models import ToolCall
 from agents.runs.run_audit import record_of_call
 from agents.runs.sql_functions import call_function
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.rights import require
 from heartbit_site.base.untrusted import clean_text
-
-if TYPE_CHECKING:
-    from agents.models import ToolCall
-    from heartbit_site.base.audit import Actor
 
 
 @transaction.atomic

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from agents.choices import TERMINAL, Placement
 from agents.errors import RunStateError
+from agents.models import Run
 from agents.runtime.execution.executor import executor_of
 from agents.runtime.toolset.program_tools import refuse_without_tools_of_tree
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from agents.models import Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 
 from agents.actions.wake_run import wake_released
 from agents.errors import StoppedByOperatorError
-from agents.limits.pauses import find_pauses, of_operator
+from agents.limits.pauses import PauseTarget, find_pauses, of_operator
 from agents.live.changes import EVERYWHERE, notify_on_commit
 from agents.runs.notices import notify_workers
-from heartbit_site.base.audit import record
+from heartbit_site.base.audit import Actor, record
 from heartbit_site.base.rights import require
-
-if TYPE_CHECKING:
-    from agents.limits.pauses import PauseTarget
-    from heartbit_site.base.audit import Actor
 
 RING = 200  # runs woken at once; the sweepers wake the others as slots become free
 

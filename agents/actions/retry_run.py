@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from django.db import transaction
 
 from agents.actions.fork_run import accept_fork
 from agents.choices import TERMINAL, Placement, RunStatus
 from agents.errors import RunStateError
+from agents.models import Run
 from agents.runs.run_audit import record_of_run
 from agents.runs.sql_functions import call_function
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.rights import require
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from agents.models import Run
-    from heartbit_site.base.audit import Actor
 
 
 def retry_run(run: Run, *, by: Actor, home: Placement = Placement.FLEET) -> UUID:

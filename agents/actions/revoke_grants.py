@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from django.db import transaction
 from django.utils import timezone
 
 from agents.models import Grant
-from heartbit_site.base.audit import record_on
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from heartbit_site.base.audit import Actor
+from heartbit_site.base.audit import Actor, record_on
 
 
 @transaction.atomic

@@ -8,33 +8,27 @@ differences; ``anyway`` takes today's, and publishes that. Runs keep the version
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 
-from agents.actions.publish_agent import make_current
+from agents.actions.publish_agent import Publication, make_current
 from agents.definitions import snapshot
-from agents.definitions.kinds import find_kind
+from agents.definitions.kinds import DefinitionKind, find_kind
 from agents.definitions.snapshot_diff import PartChangeOut, compare
 from agents.definitions.spec import GRANT_SETTINGS, ToolGrant
-from agents.models import Agent, ToolBinding
+from agents.models import Agent, AgentVersion, ToolBinding
 from agents.reads.skills import current_versions
 from agents.reads.versions import find_version
 from heartbit_site.base import audit
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.rights import require
 from tools.definitions.catalogue import catalogue
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agents.actions.publish_agent import Publication
-    from agents.definitions.kinds import DefinitionKind
-    from agents.models import AgentVersion
-    from heartbit_site.base.audit import Actor
 
 logger = logging.getLogger(__name__)
 

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agents.actions.create_default_team import ORCHESTRATOR
 from agents.choices import BusyPolicy, Placement
 from agents.errors import EmptyTaskError
+from agents.journal.events import Event
 from agents.llm.messages import ToolCall
-from agents.output.payload import render
+from agents.models import AgentVersion, Conversation, Run
+from agents.output.payload import TaskPayload, render
+from agents.runs.idempotency_keys import InternalKey
 from heartbit_site.base.audit import NOBODY, Actor
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.untrusted import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from agents.delivery.targets import Target
-    from agents.journal.events import Event
-    from agents.models import AgentVersion, Conversation, Run
-    from agents.output.payload import TaskPayload
-    from agents.runs.idempotency_keys import InternalKey
-    from heartbit_site.base.models import Workspace
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ Either all of it is written, published and in the audit, or none of it.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 
@@ -31,6 +32,7 @@ from agents.actions.write_agents import (
     write_agents,
 )
 from agents.definitions.kinds import find_kind, kind_of
+from agents.definitions.spec import DefinitionSpec
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.errors import IdempotencyMismatchError
 from agents.models import Agent
@@ -38,16 +40,11 @@ from agents.reads.agent_settings import spec_of
 from agents.reads.grantable_tools import grantable
 from agents.reads.versions import find_editable
 from heartbit_site.base import audit
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConflictError, Remedy
 from heartbit_site.base.models import AuditEntry, Workspace
 from heartbit_site.base.rights import require
 from tools.definitions.catalogue import catalogue
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from agents.definitions.spec import DefinitionSpec
-    from heartbit_site.base.audit import Actor
 
 # In an agent's first entry in the audit.
 _KEY, _DIGEST = "idempotency_key", "request_sha256"

@@ -14,20 +14,19 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.db.models import Max
 
-from agents.actions.republish_orchestrators import publish_again
+from agents.actions.republish_orchestrators import Led, publish_again
 from agents.errors import ShippedSkillError
 from agents.models import Skill, SkillFile, SkillVersion
 from agents.reads.skills import users_of
 from agents.reads.versions import find_version
 from agents.skills import snapshot
 from heartbit_site.base import audit
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.rights import require
 
 if TYPE_CHECKING:
-    from agents.actions.republish_orchestrators import Led
     from agents.skills.folder import SkillFolder
-    from heartbit_site.base.audit import Actor
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 
-from agents.messaging.addresses import resolve_recipient
+from agents.messaging.addresses import Sender, resolve_recipient
 from agents.messaging.guard import hops_of
 from agents.messaging.storage import Draft, checked_entry, checked_thread, lock_sender, save_message
 from agents.models import Message, MessageKind
-
-if TYPE_CHECKING:
-    from agents.messaging.addresses import Sender
 
 
 @transaction.atomic

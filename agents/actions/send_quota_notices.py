@@ -11,8 +11,10 @@ notice's transaction.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import DatabaseError, transaction
 from django.db.models import DecimalField, F, Q
@@ -25,10 +27,6 @@ from agents.models import Budget, RunCount, WebhookDelivery
 from heartbit_site.base.audit import SYSTEM, lock_chain, record
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.query import fetch_all
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
 
 logger = logging.getLogger(__name__)
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 
 from agents.actions.admit import admit
 from agents.actions.run_request import RunRequest
-from agents.messaging.addresses import Recipient, address_of, resolve_agent
+from agents.messaging.addresses import Recipient, Sender, address_of, resolve_agent
 from agents.messaging.guard import hops_of, refuse_local, refuse_sub_agent
 from agents.messaging.storage import Draft, checked_text, lock_sender, save_message
 from agents.messaging.texts import as_task
 from agents.models import Message, MessageKind
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.ids import new_id
-
-if TYPE_CHECKING:
-    from agents.messaging.addresses import Sender
 
 
 @transaction.atomic

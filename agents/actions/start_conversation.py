@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agents.choices import BusyPolicy
 from agents.models import Conversation
 from agents.reads.agents import find_agent
 from heartbit_site.base.audit import NOBODY, Actor
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.rights import require
-
-if TYPE_CHECKING:
-    from heartbit_site.base.models import Workspace
 
 
 def start_conversation(

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 
 from agents.actions.refuse_reader import refuse_reader
 from agents.choices import RunKind
 from agents.errors import EmptyTaskError, RunStateError
+from agents.models import Run
 from agents.runs.run_audit import record_of_run
 from agents.runs.sql_functions import call_function
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.rights import require
 from heartbit_site.base.untrusted import clean_text
-
-if TYPE_CHECKING:
-    from agents.models import Run
 
 
 @transaction.atomic

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from agents.choices import Placement, RunStatus
 from agents.models import Run
-
-if TYPE_CHECKING:
-    from uuid import UUID
 
 
 def take_follow_up(source_id: UUID) -> UUID | None:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 
 from agents.actions.wake_run import wake_run
 from agents.live.changes import notify_on_commit
+from agents.models import Run
 from agents.runs.run_audit import record_of_run
 from agents.runs.sql_functions import call_function
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.rights import require
-
-if TYPE_CHECKING:
-    from agents.models import Run
-    from heartbit_site.base.audit import Actor
 
 
 @transaction.atomic

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from django.db import transaction
 
@@ -11,10 +12,6 @@ from agents.choices import Placement
 from agents.models import Run
 from agents.runs import wake_messages
 from heartbit_site.base.query import fetch_all
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from uuid import UUID
 
 
 def wake_run(run_id: UUID | None) -> None:

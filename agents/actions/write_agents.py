@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.utils import timezone
 
 from agents.actions.check_agent_settings import check_grant
 from agents.actions.check_skills import check_credentials_of_skills
 from agents.actions.publish_agent import Publication, make_current
+from agents.actions.republish_orchestrators import Led
 from agents.definitions.kinds import kind_of
-from agents.definitions.spec import GRANT_SETTINGS
+from agents.definitions.spec import GRANT_SETTINGS, DefinitionSpec, ToolGrant
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent, ToolBinding
 from heartbit_site.base import audit
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agents.actions.republish_orchestrators import Led
-    from agents.definitions.spec import DefinitionSpec, ToolGrant
-    from heartbit_site.base.audit import Actor
-    from heartbit_site.base.models import Workspace
+from heartbit_site.base.audit import Actor
+from heartbit_site.base.models import Workspace
 
 
 @dataclass(slots=True)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import flatten
 from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.html import escape
 
 from agents.actions.admit import admit
 from agents.actions.run_request import RunRequest
 from agents.actions.save_agent import change_agent, create_agent
+from agents.actions.write_agents import Written
 from agents.admin import strategy_form
 from agents.admin.agent_list import AgentList
 from agents.admin.bindings import ToolBindingFormSet
@@ -31,12 +34,6 @@ from heartbit_site.admin.columns import Column
 from heartbit_site.admin.saved_by_verb import VerbAdmin
 from heartbit_site.admin.themed import json_block, tabs
 from tools.definitions.catalogue import catalogue
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from django.http import HttpRequest, HttpResponse
-
-    from agents.actions.write_agents import Written
 
 TABS: dict[str, tuple[Any, ...]] = {
     "Prompt": ("system_prompt",),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import admin, messages
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Subquery
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import JSONObject
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 from agents.actions.set_agent_state import Switch, set_agent_state
 from agents.admin import formatting
@@ -19,19 +22,11 @@ from agents.admin.statistics import FAILED
 from agents.choices import LIVE
 from agents.models import Agent, Run
 from agents.reads.agent_status import statuses
+from agents.reads.agent_view import AgentStatusOut
 from heartbit_site.admin.actions import DialogForm, dialog
 from heartbit_site.admin.columns import Column, clock, format_datetime, pill, two_lines
 from heartbit_site.admin.themed import ModelAdmin
 from heartbit_site.base import amounts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from django.db.models import QuerySet
-    from django.http import HttpRequest
-    from django.utils.safestring import SafeString
-
-    from agents.reads.agent_view import AgentStatusOut
 
 DONE: dict[Switch, str] = {
     "start": "{} is started: its runs resume.",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar
+from datetime import datetime
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import path
+from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -22,13 +25,6 @@ from heartbit_site.admin.columns import Column, pill
 from heartbit_site.base import amounts
 from heartbit_site.base.access import visible_to
 from heartbit_site.base.visible_text import readable_json, visible
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from django.db.models import QuerySet
-    from django.http import HttpRequest, HttpResponse
-    from django.urls import URLPattern
 
 TITLE = "Waiting for a person"
 _MOST_COUNTED = 99

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.core.exceptions import NON_FIELD_ERRORS
-from django.db.models import BigIntegerField, DecimalField, Func
+from django.db.models import BigIntegerField, DecimalField, Func, QuerySet
+from django.http import HttpRequest
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from agents.actions.save_budget import NO_LIMIT, save_budget
 from agents.models import Budget
@@ -15,11 +17,6 @@ from agents.reads.usage import gauge
 from agents.reads.usage_view import CountGaugeOut, MoneyGaugeOut
 from heartbit_site.admin.columns import Column, pill
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from django.http import HttpRequest
-    from django.utils.safestring import SafeString
 
 
 class BudgetForm(VerbForm[Budget]):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib import admin
+from django.http import HttpRequest
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from agents.actions.remove_channel import remove_channel
 from agents.actions.save_channel import save_channel
@@ -18,10 +20,6 @@ from agents.models import Channel, InboundMessage
 from heartbit_site.admin.audit_mixin import actor_of
 from heartbit_site.admin.columns import Column, Tone, clock, format_datetime, pill, two_lines
 from heartbit_site.admin.themed import ReadOnlyAdmin
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest
-    from django.utils.safestring import SafeString
 
 TONES: dict[str, Tone] = {InboundStatus.ACCEPTED: "success", InboundStatus.REFUSED: "warning"}
 KNOWN = ("state", "url", "both_until", "looked", "created_by", "created_at")

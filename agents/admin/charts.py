@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
 
 from agents.admin import formatting
+from agents.admin.statistics import Day
 from agents.choices import RunStatus
 from heartbit_site.base import amounts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from agents.admin.statistics import Day
 
 #: The segments of a day's runs, from the bottom up: a name, its colour, the statuses.
 OUTCOMES = (

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from django.contrib import admin
-from django.db.models import Count
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
 from agents.admin import formatting
@@ -13,11 +15,6 @@ from agents.admin.links import run_url
 from agents.models import Conversation, Run
 from heartbit_site.admin.columns import Column, clock, link, text_block, two_lines
 from heartbit_site.admin.themed import ReadOnlyAdmin, ReadOnlyInline
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from django.http import HttpRequest
-    from django.utils.safestring import SafeString
 
 _PREVIEW = 200  # characters
 

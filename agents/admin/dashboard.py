@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 from agents.admin import charts, formatting, statistics
 from agents.admin.links import run_url
 from agents.choices import RunStatus
+from agents.models import Run
 from agents.reads.fleet import read_fleet
+from agents.reads.fleet_view import FleetOut
 from heartbit_site.admin.columns import Tone, clock, pill
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.base import amounts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from django.http import HttpRequest
-    from django.utils.safestring import SafeString
-
-    from agents.models import Run
-    from agents.reads.fleet_view import FleetOut
 
 LAST_RUNS = 8
 WORKER_TONES: dict[str, Tone] = {"alive": "success", "leaving": "warning", "stale": "danger"}

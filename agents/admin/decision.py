@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from django.contrib import admin
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import ChoicesCheckboxFilter
 
 from agents.admin import formatting
@@ -16,9 +17,6 @@ from agents.models import Decision, ToolCall
 from heartbit_site.admin.columns import Column, Tone, clock, link, pill, two_lines
 from heartbit_site.admin.themed import ReadOnlyAdmin
 from heartbit_site.base.visible_text import visible
-
-if TYPE_CHECKING:
-    from django.utils.safestring import SafeString
 
 TONES: dict[str, Tone] = {
     Verdict.APPROVED: "success",

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
 
 from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 
 from agents.actions.redeliver_result import redeliver_result
 from agents.actions.redeliver_webhook import redeliver_webhook
@@ -19,13 +23,6 @@ from heartbit_site.admin.actions import DialogForm, dialog
 from heartbit_site.admin.audit_mixin import actor_of
 from heartbit_site.admin.columns import Column, clock, format_datetime, link, pill, two_lines
 from heartbit_site.admin.themed import ReadOnlyAdmin, json_block
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from django.db.models import QuerySet
-    from django.http import HttpRequest
-    from django.utils.safestring import SafeString
 
 D = TypeVar("D", Delivery, WebhookDelivery)
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from decimal import Decimal
+from uuid import UUID
 
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
 from agents.choices import DeliveryStatus, RunStatus
+from agents.models import Run
 from heartbit_site.admin.columns import Tone, pill
 from heartbit_site.base.amounts import counted, duration, money
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-    from uuid import UUID
-
-    from django.utils.safestring import SafeString
-
-    from agents.models import Run
 
 RUN_TONES: dict[str, Tone] = {
     RunStatus.QUEUED: "",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from django import forms
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldBooleanSwitchWidget
@@ -13,21 +14,15 @@ from agents.admin.json_fields import JSONListText, JSONObjectText, JSONText, jso
 from agents.admin.skill_choices import label_of
 from agents.definitions import validation_messages
 from agents.definitions.spec import GRANT_SETTINGS, SETTINGS, AgentSpec
-from agents.definitions.validation_messages import InvalidSettingError, sentence_of
+from agents.definitions.validation_messages import InvalidSettingError, Path, sentence_of
 from agents.llm.references import check_reference
 from agents.models import Agent
 from agents.reads.agent_settings import table_of
 from heartbit_site.admin.actions import DialogForm
 from heartbit_site.admin.saved_by_verb import VerbForm
 from heartbit_site.admin.themed import LongText, line_widget, text_widget
-from heartbit_site.base.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.definitions.validation_messages import Path
-    from heartbit_site.base.errors import HeartbitError
-    from heartbit_site.base.spec import Spec
+from heartbit_site.base.errors import ConfigurationError, HeartbitError
+from heartbit_site.base.spec import Spec
 
 FIELDS = ("workspace", "name", "team", *(name for name in SETTINGS if name != "context_strategy"))
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin import RelatedOnlyFieldListFilter
-from django.db.models import F
+from django.db.models import F, QuerySet
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from agents.actions.revoke_grants import revoke_grants
 from agents.admin import formatting
@@ -21,11 +23,6 @@ from heartbit_site.admin.columns import Column, clock, format_datetime, pill, tw
 from heartbit_site.admin.themed import ReadOnlyAdmin
 from heartbit_site.base import amounts
 from heartbit_site.base.visible_text import visible
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from django.http import HttpRequest
-    from django.utils.safestring import SafeString
 
 
 @admin.register(Grant)

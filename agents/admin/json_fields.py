@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.core.validators import EMPTY_VALUES
 from django.forms.fields import InvalidJSONInput
+from django.forms.widgets import Textarea
 
 from heartbit_site.admin.themed import pretty_json, text_widget
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
-
-if TYPE_CHECKING:
-    from django.forms.widgets import Textarea
 
 _ONE_LINE = 60  # characters
 

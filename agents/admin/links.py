@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from uuid import UUID
 
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.safestring import SafeString
 from unfold.views import ChangeList
 
 from agents.models import Run
 from heartbit_site.admin.columns import link
 from heartbit_site.admin.themed import M, ReadOnlyAdmin
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from django.http import HttpRequest, HttpResponse
-    from django.utils.safestring import SafeString
-
-    from heartbit_site.base.models import Workspace
+from heartbit_site.base.models import Workspace
 
 
 class RunLinks(ChangeList):  # type: ignore[misc]  # unfold has no types

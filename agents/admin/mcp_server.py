@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterable
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.http import HttpResponse
-from django.urls import path, reverse
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 from agents.definitions.advice import publish_again
 from agents.reads.outdated_agents import outdated_agents
 from heartbit_site.admin.actions import DialogForm, dialog
 from heartbit_site.admin.audit_mixin import actor_of
-from heartbit_site.admin.columns import Column, format_datetime, pill, text_block, two_lines
+from heartbit_site.admin.columns import Column, Tone, format_datetime, pill, text_block, two_lines
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.visible_text import visible
@@ -27,16 +29,7 @@ from tools.actions.save_mcp_server import save_mcp_server
 from tools.actions.start_mcp_refresh import start_mcp_refresh
 from tools.mcp.definition_text import difference
 from tools.models import CatalogueTool, McpServer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from django.http import HttpRequest
-    from django.urls import URLPattern
-    from django.utils.safestring import SafeString
-
-    from heartbit_site.admin.columns import Tone
-    from tools.models.mcp_server import McpServerQuerySet
+from tools.models.mcp_server import McpServerQuerySet
 
 _FIELDS = ("workspace", "name", "transport", "url", "command", "credential", "sign_in")
 _LIMITS = ("trusted", "private_data", "timeout_seconds", "enabled")

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
 from agents.admin.links import kept_run_link
 from agents.models import InboxEntry, Message, MessageKind
 from heartbit_site.admin.columns import Column, Tone, clock, pill, text_block
 from heartbit_site.admin.themed import ReadOnlyAdmin, ReadOnlyInline
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from django.http import HttpRequest
-    from django.utils.safestring import SafeString
 
 _PREVIEW = 160  # characters
 TONES: dict[str, Tone] = {

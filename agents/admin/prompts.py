@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from django.db.models import BooleanField, F, Func, Max, OuterRef, Q, Subquery, Value
+from django.db.models import BooleanField, F, Func, Max, OuterRef, Q, QuerySet, Subquery, Value
+from django.http import HttpRequest
 
 from agents.admin import queries
 from agents.admin.links import run_url
 from agents.approvals.call_display import display_call
+from agents.approvals.call_view import CallDisplayOut
 from agents.approvals.questions import answer_schema
 from agents.approvals.uncertain_calls import executed_arguments
 from agents.choices import CallStatus
@@ -21,14 +24,6 @@ from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.base.effect_text import UNCERTAIN_CALL
 from heartbit_site.base.visible_text import visible
 from tools.calls.answer_form import without_form
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from django.db.models import QuerySet
-    from django.http import HttpRequest
-
-    from agents.approvals.call_view import CallDisplayOut
 
 MOST = 1  # prompts at once: whoever works on the page keeps seeing it, also on a phone
 _LOOKED_AT = 50

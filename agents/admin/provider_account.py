@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import Count, Q, Sum
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.safestring import SafeString
 from redis.exceptions import RedisError
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminSelectWidget
 
@@ -20,22 +24,13 @@ from agents.actions.check_account import check_account
 from agents.actions.save_provider_account import HOSTED, save_provider_account
 from agents.admin import formatting
 from agents.runtime.providers.accounts import account_name
-from agents.runtime.providers.open_circuits import close_circuit, open_circuits
+from agents.runtime.providers.open_circuits import OpenCircuit, close_circuit, open_circuits
 from heartbit_site.admin.actions import DialogForm, dialog
 from heartbit_site.admin.audit_mixin import actor_of
 from heartbit_site.admin.columns import Column, link, pill, two_lines
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base import amounts
 from heartbit_site.base.models import ProviderAccount, UsageEntry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from django.contrib.admin.views.main import ChangeList
-    from django.http import HttpRequest
-    from django.utils.safestring import SafeString
-
-    from agents.runtime.providers.open_circuits import OpenCircuit
 
 HEALTH = ("health", "finding", "checked", "calls")
 USAGE = ("today", "month")

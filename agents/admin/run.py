@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import Q
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from unfold.contrib.filters.admin import ChoicesCheckboxFilter, RadioFilter
@@ -18,11 +19,6 @@ from agents.models import Agent, Run
 from heartbit_site.admin.columns import Column, clock, two_lines
 from heartbit_site.admin.themed import LongList
 from heartbit_site.base.access import visible_to
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from django.http import HttpRequest, HttpResponse
-
 
 LONG = timedelta(minutes=10)
 VIEWS = {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
 
 from django.contrib import messages
+from django.http import HttpRequest
 from django.utils.html import format_html
 
 from agents.actions.rotate_secret import rotate_secret
@@ -13,11 +15,6 @@ from heartbit_site.admin.actions import DialogForm, dialog
 from heartbit_site.admin.audit_mixin import actor_of
 from heartbit_site.admin.columns import Column, format_datetime
 from heartbit_site.admin.saved_by_verb import VerbAdmin
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from django.http import HttpRequest
 
 S = TypeVar("S", Channel, WebhookEndpoint)
 

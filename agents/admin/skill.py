@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Collection
+from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 from agents.actions.remove_skill import remove_skill
 from agents.admin.skill_upload import SkillForm, report_republished, store_upload
@@ -26,15 +29,6 @@ from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.saved_by_verb import VerbAdmin
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.visible_text import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from django.contrib.admin.views.main import ChangeList
-    from django.db.models import QuerySet
-    from django.urls import URLPattern
-    from django.utils.safestring import SafeString
-
 
 _FACTS = ("description", "needs_tools", "used_by", "state", "further")
 _SHOWN_AGENTS = 20

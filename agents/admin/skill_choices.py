@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db.models import F, Q
+from django.http import HttpRequest
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from agents.models import Skill
 from agents.reads.skills import skills_in
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.base.visible_text import visible
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest
-    from django.utils.safestring import SafeString
 
 
 def skill_choices(request: HttpRequest, workspace_id: int | None) -> list[tuple[str, str]]:

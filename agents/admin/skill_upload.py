@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
+from agents.actions.republish_orchestrators import Led
 from agents.actions.save_skill import save_skill
 from agents.errors import ShippedSkillError
 from agents.models import Skill
@@ -17,12 +20,6 @@ from agents.skills.folder import read_folder
 from agents.skills.spec import MAIN_FILE
 from heartbit_site.admin.audit_mixin import actor_of
 from heartbit_site.admin.saved_by_verb import VerbForm
-
-if TYPE_CHECKING:
-    from django.core.files.uploadedfile import UploadedFile
-    from django.http import HttpRequest
-
-    from agents.actions.republish_orchestrators import Led
 
 
 class SkillForm(VerbForm[Skill]):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -16,15 +17,10 @@ from agents.admin.version import diff_lines, setting_row
 from agents.models import Skill, SkillVersion
 from agents.reads.versions import VersionNotFoundError, pair
 from agents.runtime.files.skill_files import content_of
-from agents.skills.snapshot import compare
+from agents.skills.snapshot import SkillDiff, compare
 from heartbit_site.admin.audit_mixin import actor_of
 from heartbit_site.admin.columns import Column, format_datetime, link, pill
 from heartbit_site.admin.themed import ReadOnlyInline
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
-    from agents.skills.snapshot import SkillDiff
 
 
 class SkillVersionInline(ReadOnlyInline[SkillVersion, Skill]):

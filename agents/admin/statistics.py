@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
@@ -24,11 +25,6 @@ from agents.choices import LIVE, RunStatus
 from agents.models import Run
 from heartbit_site.base.access import visible_to, workspaces_of
 from heartbit_site.base.query import fetch_all
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from django.db.models import QuerySet
 
 DAYS = 14
 LAST_RUNS = 60

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import MISSING
 from dataclasses import fields as fields_of
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
@@ -20,9 +21,6 @@ from agents.context.strategy import (
     Unlimited,
 )
 from heartbit_site.base.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 TITLES: dict[type[Strategy], str] = {
     Unlimited: "Everything, as long as it fits the model",

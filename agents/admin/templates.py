@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from agents.admin import strategy_form
 from agents.admin.bindings import ToolBindingInline
+from agents.definitions.spec import ToolGrant
 from agents.definitions.templates import TEMPLATES, AgentTemplate
 from agents.models import Agent
 from heartbit_site.admin.actions import page_action
 from heartbit_site.admin.themed import ModelAdmin
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from django.http import HttpRequest, HttpResponse
-
-    from agents.definitions.spec import ToolGrant
 
 ASKED = "template"  # the parameter of the address of the form
 _PLAIN = ("description", "system_prompt", "max_turns", "timeout_seconds", "max_run_tokens")

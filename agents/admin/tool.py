@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import Q
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from agents.actions.admit import admit
@@ -28,7 +32,7 @@ from agents.models.pause import Pause, PauseKind
 from agents.reads.tool_usage import ToolUsage, last_calls, tool_usage
 from heartbit_site.admin.actions import DialogForm, dialog
 from heartbit_site.admin.audit_mixin import actor_of
-from heartbit_site.admin.columns import Column, clock, link, pill, text_block, two_lines
+from heartbit_site.admin.columns import Column, Tone, clock, link, pill, text_block, two_lines
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.themed import ReadOnlyAdmin, line_widget
 from heartbit_site.base.credentials import credential_types
@@ -38,16 +42,6 @@ from heartbit_site.base.toolspec import Effect, Label
 from tools.definitions.packages import broken_packages
 from tools.definitions.registry import registry
 from tools.models import CatalogueTool
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from django.contrib.admin.views.main import ChangeList
-    from django.db.models import QuerySet
-    from django.http import HttpRequest
-    from django.utils.safestring import SafeString
-
-    from heartbit_site.admin.columns import Tone
 
 _SHOWN_CALLS = 10
 _MANY = 0.2  # share of failed calls

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
+from django.utils.safestring import SafeString
 
 from agents.actions.rollback_agent import rollback_agent
-from agents.definitions.snapshot_diff import compare
+from agents.definitions.snapshot_diff import FieldChangeOut, SnapshotDiff, compare
 from agents.models import Agent, AgentVersion
 from agents.reads.versions import VersionNotFoundError, pair, versions_of
 from heartbit_site.admin.audit_mixin import actor_of
@@ -22,14 +23,6 @@ from heartbit_site.admin.columns import Column, link, pill
 from heartbit_site.admin.themed import ReadOnlyAdmin, ReadOnlyInline, json_block
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.visible_text import readable_json, visible
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from django.urls import URLPattern
-    from django.utils.safestring import SafeString
-
-    from agents.definitions.snapshot_diff import FieldChangeOut, SnapshotDiff
-
 
 SHORT = 60  # characters of JSON that stand on one line
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.http import HttpRequest
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from agents.actions.redeliver_webhook import ping_webhook
@@ -19,10 +21,6 @@ from heartbit_site.admin.actions import DialogForm, dialog
 from heartbit_site.admin.audit_mixin import actor_of
 from heartbit_site.admin.columns import Column, pill, two_lines
 from heartbit_site.admin.saved_by_verb import VerbForm
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest
-    from django.utils.safestring import SafeString
 
 
 class WebhookForm(VerbForm[WebhookEndpoint]):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.db.models import Count, F, Q, QuerySet
+from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.safestring import SafeString
 
 from agents.actions.request_worker_action import WorkerRequest, request_worker_action
 from agents.choices import Placement, RunStatus
@@ -18,10 +20,6 @@ from heartbit_site.admin.columns import Column, pill
 from heartbit_site.admin.permissions import INSTALLATION
 from heartbit_site.admin.themed import ReadOnlyAdmin
 from heartbit_site.base import amounts
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest
-    from django.utils.safestring import SafeString
 
 
 def _can_be_asked(worker: WorkerHeartbeat) -> bool:

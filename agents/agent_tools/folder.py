@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import whatthepatch
 from pydantic import Field
@@ -21,9 +22,6 @@ from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.builtin.code import artifact_content, describe, skill_files
 from tools.sandbox.choice import find_sandbox
 from tools.sandbox.program import Ended, Limits, Program
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _TAGS = ("builtin", "folder")
 _READ = (Label.PRIVATE, Label.UNTRUSTED)  # files that the run was given may say anything

@@ -16,7 +16,7 @@ from agents.messaging import receipts
 from agents.messaging.addresses import sender_of_call
 from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_A_THREAD
 from agents.models import Run
-from heartbit_site.base.suspensions import Suspension  # noqa: TC001  read by the decorator
+from heartbit_site.base.suspensions import Suspension
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
 
 DAY_SECONDS = 86_400

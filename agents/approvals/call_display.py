@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import httpx
 
 from agents.approvals.call_view import CallDisplayOut, HostOut, PieceOut, ShownArgumentOut
+from agents.models import ToolCall
 from agents.querysets import shown_tool
 from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.visible_text import readable_json, split_hidden, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from agents.models import ToolCall
 
 _KINDS: Final = {str: "text", bool: "yes or no", int: "number", float: "number", dict: "object"}
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]{1,15}://[^\s\"'<>]+", re.IGNORECASE)

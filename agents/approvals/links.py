@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -16,11 +15,8 @@ from django.core import signing
 
 from agents.errors import CallClosedError
 from agents.models import ToolCall
-from heartbit_site.base.access import NoWorkspaceError, access_of_user
+from heartbit_site.base.access import Access, NoWorkspaceError, access_of_user
 from heartbit_site.base.refusals import describe_refusal
-
-if TYPE_CHECKING:
-    from heartbit_site.base.access import Access
 
 _SALT = "heartbit.approval-link.1"
 _SCOPE = "approvals:decide"

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from datetime import datetime
+from typing import cast
 
 from django.utils import timezone
 
 from agents.choices import CallStatus, RunStatus
 from agents.journal.waits import APPROVAL, OUTCOME
-from agents.models import Decision, Wait
+from agents.models import Decision, ToolCall, Wait
 from heartbit_site.base.models import AuditEntry
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from agents.models import ToolCall
-    from heartbit_site.base.question_states import QuestionStateName
+from heartbit_site.base.question_states import QuestionStateName
 
 EXPIRY = "expiry"  # the ``via`` of a refusal at the deadline
 

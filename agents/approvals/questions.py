@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from agents.models import ToolCall
 from agents.reads.pinned_tools import pinned_tool
 from agents.reads.versions import definition_of
 from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base.errors import ConfigurationError
 from tools.calls import questions
 from tools.definitions.catalogue import catalogue
-
-if TYPE_CHECKING:
-    from agents.models import ToolCall
 
 
 def answer_schema(call: ToolCall) -> dict[str, Any] | None:

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from agents.choices import ALLOWING_VERDICTS, CallStatus, Placement, RunStatus, UncertainCalls
 from agents.journal.waits import OUTCOME
-from agents.models import Decision, ToolCall, Wait
+from agents.models import Decision, Run, ToolCall, Wait
 from agents.querysets import uncertain_calls
 from agents.runtime.execution.executor import executor_of
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.toolspec import Effect
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from django.db.models import QuerySet
-
-    from agents.models import Run
-    from heartbit_site.base.models import Workspace
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 from agents.context.groups import (
     Group,
@@ -22,9 +22,6 @@ from agents.context.strategy import (
 )
 from agents.context.tokens import estimate
 from agents.llm.messages import AssistantMessage, Message, ToolMessage, UserMessage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 def fit(

@@ -9,12 +9,9 @@ budgets, not for bills: those come from the provider's usage.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from agents.llm.messages import AssistantMessage, Message, ToolMessage, UserMessage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 BYTES_PER_TOKEN = 4
 MESSAGE_OVERHEAD = 4  # role and separators

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from agents.llm.messages import AssistantMessage, Message, ToolMessage, UserMessage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MAX_CHARACTERS = 240_000  # of a transcript: about 60,000 tokens
 _ENTRY_LIMITS = (4_000, 2_000, 1_000, 500, 250)  # of one message, tried in turn

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from agents.definitions.server_grants import ALL, expand
-from heartbit_site.base.toolspec import Label, Origin
+from heartbit_site.base.toolspec import Label, Origin, ToolSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from agents.definitions.spec import AgentSpec
-    from heartbit_site.base.toolspec import ToolSpec
 
 
 def advice(spec: AgentSpec, tools: Mapping[str, ToolSpec]) -> Iterator[str]:

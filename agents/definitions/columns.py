@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Iterable, Iterator
+from typing import Any, get_args
 
 from annotated_types import Ge, Le
 from django.core.validators import MaxValueValidator, MinValueValidator
 from pydantic.fields import FieldInfo
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from heartbit_site.base.spec import Spec
+from heartbit_site.base.spec import Spec
 
 _LARGEST = 2_147_483_647  # the bound of the column itself, which needs no validator
 

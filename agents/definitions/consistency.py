@@ -6,16 +6,13 @@ complaints are reported together. Values of a wrong type are reported elsewhere 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, TypeAlias
 
 from agents.definitions.spec import CODE_MODE_TOOLS, CODE_TOOL
+from agents.definitions.validation_messages import Complaint, Path
 from agents.definitions.validators import unknown_tool
 from tools.texts.near_names import hint
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from agents.definitions.validation_messages import Complaint, Path
 
 Table: TypeAlias = "Mapping[str, Any]"
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from agents.context import strategy
+from agents.context.strategy import Strategy
 from agents.definitions.spec import AgentSettings, ToolGrant
 from agents.llm.wrappers.retry import RetryPolicy
-
-if TYPE_CHECKING:
-    from agents.context.strategy import Strategy
 
 
 class BoundTool(ToolGrant):

@@ -9,15 +9,12 @@ answers are derived from a kind's spec. An app of an installation adds a kind on
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 from agents.definitions.spec import SETTINGS, AgentSpec, DefinitionSpec
 from heartbit_site.base.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 
 class UnknownKindError(ConfigurationError):

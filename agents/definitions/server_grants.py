@@ -6,15 +6,13 @@ if it were given by its own name, and those that come later need the next public
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from heartbit_site.base.toolspec import Origin
+from heartbit_site.base.toolspec import Origin, ToolSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from agents.definitions.spec import ToolGrant
-    from heartbit_site.base.toolspec import ToolSpec
 
 ALL: Final = "_*"
 

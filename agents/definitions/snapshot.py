@@ -9,22 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import Any, Final, get_args
 
 from agents.context import strategy
 from agents.definitions.definition import AgentDefinition, BoundTool, PinnedSkill
-from agents.definitions.kinds import AGENT, kind_in, kind_of
-from agents.definitions.spec import AgentSpec, Money, Pinned, ToolGrant
+from agents.definitions.kinds import AGENT, DefinitionKind, kind_in, kind_of
+from agents.definitions.spec import AgentSpec, DefinitionSpec, Money, Pinned, ToolGrant
 from heartbit_site.base.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from agents.definitions.kinds import DefinitionKind
-    from agents.definitions.spec import DefinitionSpec
-    from heartbit_site.base.spec import Spec
+from heartbit_site.base.spec import Spec
 
 FORMAT: Final = 2
 _READABLE: Final = (1, 2)  # settings that format 1 lacks have their defaults

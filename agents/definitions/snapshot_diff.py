@@ -10,7 +10,8 @@ Usage::
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -18,12 +19,8 @@ from agents.definitions.kinds import kind_in, readable_kind
 from agents.definitions.snapshot import pins_of
 from agents.definitions.spec import ToolGrant
 from heartbit_site.base.line_diff import line_diff
+from heartbit_site.base.spec import Spec
 from heartbit_site.base.view import View
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from heartbit_site.base.spec import Spec
 
 _APART = ("format", "kind", "system_prompt", "tools", "team", "skills")  # compared in their own way
 _EMPTY: tuple[Any, ...] = ("", None, [], {})

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from agents.errors import AgentNotFoundError
 from tools.texts.near_names import hint
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def unknown_agent(name: str, names: Sequence[str], place: str) -> AgentNotFoundError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -13,8 +14,6 @@ from heartbit_site.base.errors import ConfigurationError
 from tools.texts.near_names import hint
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
     from pydantic_core import ErrorDetails
 
 #: Where a setting is: keys, and indices of arrays.

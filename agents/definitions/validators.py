@@ -7,8 +7,9 @@ begins with the setting's name: ``agents.writer.model`` *names the unknown provi
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from agents.context import strategy as context_strategy
@@ -26,9 +27,6 @@ from heartbit_site.base.untrusted import (
 )
 from memory.scoring import PARTS as MEMORY_PARTS
 from tools.texts.near_names import closest, hint
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
 
 PROVIDER_NAMES: Final = (*PROVIDERS, *KNOWN)
 KEYS_BELONG: Final = (

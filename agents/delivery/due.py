@@ -8,14 +8,11 @@ Usage::
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.models import Delivery
 from heartbit_site.base.query import fetch_all, fetch_one
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 MAIL = (DeliveryKind.EMAIL,)
 #: Kinds that take no longer than a statement or two.

@@ -11,6 +11,7 @@ Usage::
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from email.mime.text import MIMEText
@@ -20,18 +21,14 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives, get_connection
+from django.core.mail.backends.base import BaseEmailBackend
 from django.utils.encoding import punycode
 
 from agents.delivery.html_report import html_of
-from agents.delivery.report import one_line
+from agents.delivery.report import File, Report, one_line
 from tools.mail.errors import MailServerError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from django.core.mail.backends.base import BaseEmailBackend
-
-    from agents.delivery.report import File, Report
     from agents.delivery.targets import EmailTarget
 
 _MOST_SAID = 300

@@ -8,27 +8,23 @@ Usage::
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from django.conf import settings
 from django.template.defaultfilters import filesizeformat
 
 from agents.choices import RunStatus
+from agents.models import Run
 from agents.output.fences import in_fence
+from agents.output.results import ResultOut
 from agents.output.text import as_text
 from agents.reads.artifacts import file_name
 from agents.reads.outcome import result_of
 from heartbit_site.base.audit import BY_SCHEDULE
 from heartbit_site.base.markdown import LONGEST
 from heartbit_site.base.visible_text import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from uuid import UUID
-
-    from agents.models import Run
-    from agents.output.results import ResultOut
 
 MOST_ATTACHED = 10 * 2**20  # bytes, all files together
 MOST_OF_TITLE = 80

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 from django.core import exceptions
 from django.core.validators import validate_email
-from django.db.models import BigIntegerField, OuterRef, Subquery
+from django.db.models import BigIntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 from pydantic import (
@@ -28,17 +29,10 @@ from pydantic import (
 )
 
 from agents.errors import InvalidTargetsError
-from agents.models import WebhookEndpoint
+from agents.models import Delivery, WebhookEndpoint
 from heartbit_site.base.errors import Remedy
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.untrusted import UntrustedJSONError, clean_json
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from django.db.models import QuerySet
-
-    from agents.models import Delivery
-    from heartbit_site.base.models import Workspace
 
 MOST_TARGETS = 20
 MOST_ADDRESSES = 20

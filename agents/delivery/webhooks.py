@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import secrets as random
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,6 @@ from heartbit_site.base.ids import new_id
 from heartbit_site.base.webhook_signature import signature_headers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from agents.models import WebhookDelivery, WebhookEndpoint
 
 #: Events that an endpoint can subscribe to, and their meaning.

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg
 from django.db import transaction
 from django.db.transaction import TransactionManagementError
+from psycopg.abc import AdaptContext
 from psycopg.sql import Composable
 
 from agents.errors import DryRunStoppedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from psycopg.abc import AdaptContext
 
 _LOCKED = "55P03"
 _SAVEPOINT = re.compile(r"(SAVEPOINT|RELEASE|ROLLBACK\s+TO)\b", re.IGNORECASE)

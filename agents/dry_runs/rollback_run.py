@@ -6,21 +6,16 @@ numbers, statistics, and effects outside the database, which a transactional too
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import DatabaseError, Error, connection, transaction
 
 from agents.dry_runs import transaction_diff
-from agents.dry_runs.changes_view import DryRunOut
+from agents.dry_runs.changes_view import DryRunOut, TableChangeOut
 from agents.dry_runs.limits import Limits
+from agents.dry_runs.transaction_diff import Start
 from agents.errors import DryRunStoppedError
 from agents.runtime.toolset.transactional import execute_transactional
+from tools.calls.pipeline import PreparedCall
 from tools.calls.result import truncate
-
-if TYPE_CHECKING:
-    from agents.dry_runs.changes_view import TableChangeOut
-    from agents.dry_runs.transaction_diff import Start
-    from tools.calls.pipeline import PreparedCall
 
 TOOL_SECONDS = 5.0
 LOCK_SECONDS = 1.0

@@ -12,11 +12,10 @@ Simpler methods were measured and miss rows: docs/decisions/0022.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from django.db.backends.utils import CursorWrapper
 
     from agents.dry_runs.tables import Column, Table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -10,8 +11,6 @@ from typing import TYPE_CHECKING
 from psycopg import sql
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from django.db.backends.utils import CursorWrapper
 
 #: Rows inserted, updated and deleted, by the table's oid.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from django.db import connections
 from agents.errors import DryRunStoppedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agents.dry_runs.changes_view import DryRunOut
 
 AT_ONCE = 2

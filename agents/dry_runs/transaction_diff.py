@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import psycopg
 from django.db import DatabaseError, Error, connection, transaction
+from django.db.backends.utils import CursorWrapper
 
 from agents.dry_runs import row_versions, tables
 from agents.dry_runs.changes_view import (
     CellOut,
     ColumnChangeOut,
     KeyPartOut,
+    RowChangeKind,
     RowChangeOut,
     TableChangeOut,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from django.db.backends.utils import CursorWrapper
-
-    from agents.dry_runs.changes_view import RowChangeKind
-    from agents.dry_runs.row_versions import Ids, Key, Value, Values
-    from agents.dry_runs.tables import Column, Counts, Table
+from agents.dry_runs.row_versions import Ids, Key, Value, Values
+from agents.dry_runs.tables import Column, Counts, Table
 
 MOST_TABLES = 20
 MOST_ROWS = 50

@@ -12,16 +12,13 @@ import gzip
 import os
 import secrets
 import zlib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import chain
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from heartbit_site.base.errors import ConflictError, HeartbitError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 _LEVEL = 6
 _LEFT_BEHIND_SECONDS = 24 * 3600.0

@@ -6,10 +6,10 @@ that are archived again next time, never one that is lost.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.utils import timezone
@@ -18,9 +18,6 @@ from agents.housekeeping import archive_files as archive
 from agents.runs.archive import ArchiveUnit, delete_unit, finished_units, lines
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 FILE_RUNS = 1_000  # in one file, before these are deleted
 FILE_EVENTS = 50_000

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import NamedTuple
 from uuid import UUID
 
 from agents.housekeeping import archive_files
 from agents.journal.events import RunForked
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from pathlib import Path
 
 
 class ArchivedRuns:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from uuid import UUID
+
+from django.contrib.auth.models import User
 
 from agents.actions.erase_runs import erase_runs, reached_runs
 from agents.housekeeping import archive_files
 from agents.housekeeping.archive_runs import directory
 from agents.housekeeping.erase_archived import ArchivedRuns
 from agents.models import Run
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from django.contrib.auth.models import User
-
-    from heartbit_site.base.audit import Actor
-    from heartbit_site.base.models import Workspace
+from heartbit_site.base.audit import Actor
+from heartbit_site.base.models import Workspace
 
 
 def erase_runs_everywhere(workspace: Workspace, user: User, *, agent: str, by: Actor) -> int:

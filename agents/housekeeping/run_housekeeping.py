@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from agents.housekeeping.archive_files import ArchiveError, ArchivingError
 from agents.housekeeping.archive_runs import archive_workspaces
 from agents.housekeeping.prune import PRUNES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 logger = logging.getLogger(__name__)
 

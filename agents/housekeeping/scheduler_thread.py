@@ -9,14 +9,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from django.db import connection
 
 from agents.housekeeping.enqueue_overdue import PendingQuotaNotices, enqueue_overdue
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 logger = logging.getLogger(__name__)
 

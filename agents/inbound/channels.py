@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agents.choices import ChannelKind, MailSecurity
 from agents.delivery.targets import MOST_TARGETS, check_targets
 from agents.errors import ChannelConflictError, HaltedError
@@ -13,10 +11,8 @@ from agents.models import Channel
 from agents.models.channel import MOST_AN_HOUR
 from agents.reads.agents import find_agent
 from heartbit_site.base.errors import ConfigurationError, Remedy, about
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.untrusted import clean_text
-
-if TYPE_CHECKING:
-    from heartbit_site.base.models import Workspace
 
 MOST = 100  # channels of a workspace
 _LARGEST_PORT = 65_535

@@ -8,10 +8,10 @@ from agents.delivery.targets import MOST_REFERENCES, EmailTarget
 from agents.inbound.message import Inbound
 from agents.inbound.senders import is_allowed_sender
 from agents.inbound.threads import mail_key
+from agents.models import Channel
 from tools.mail.headers import one_line
 
 if TYPE_CHECKING:
-    from agents.models import Channel
     from tools.mail.mime import Mail
 
 _MOST_OF_SUBJECT = 190

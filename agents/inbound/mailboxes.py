@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
 
 from django.db.models import F
 
 from agents.choices import ChannelKind
 from agents.models import Channel
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 #: Pause after a poll; it doubles with each failure.
 REST = timedelta(seconds=20)

@@ -16,16 +16,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from agents.errors import InvalidMappingError, MessageTooLongError, MissingFieldError
 from agents.output.fences import in_fence
 from heartbit_site.base.untrusted import UntrustedJSONError, clean_json
-
-if TYPE_CHECKING:
-    from pydantic import JsonValue
 
 _PATH = r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+){0,15}"
 _FIELD = re.compile(rf"\{{({_PATH})(\??)\}}")

@@ -10,15 +10,13 @@ import base64
 import hashlib
 import hmac
 import re
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from agents.errors import InvalidSignatureError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
     from agents.models import Channel
 
 #: Maximum age of a message, and how far its sender's clock may be ahead.

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from uuid import UUID
 
 from django.db.models import Q
 
-from agents.models import Conversation, Delivery, InboundMessage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from uuid import UUID
-
-    from agents.inbound.message import Inbound
-    from agents.models import Channel
+from agents.inbound.message import Inbound
+from agents.models import Channel, Conversation, Delivery, InboundMessage
 
 
 def mail_key(message_id: str, sender: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import TypeAdapter
 
 from agents.journal import waits
-from agents.llm.messages import (  # noqa: TC001  pydantic evaluates them
+from agents.llm.messages import (
     AssistantMessage,
     ToolCall,
     Usage,

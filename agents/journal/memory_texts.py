@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
-from uuid import UUID  # noqa: TC003  the fields of a dataclass
+from typing import Any, Final
+from uuid import UUID
 
 from agents.journal.events import (
     ApprovalRequested,
+    Event,
     ModelAnswered,
     RunCreated,
     RunForked,
@@ -22,11 +23,8 @@ from agents.journal.events import (
     ToolFinished,
     WaitResolved,
 )
+from agents.llm.messages import ToolCall
 from tools.definitions.registry import same_name
-
-if TYPE_CHECKING:
-    from agents.journal.events import Event
-    from agents.llm.messages import ToolCall
 
 RECALL: Final = "recall"
 #: Tools whose arguments are texts of memories.

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from heartbit_site.base.tone import Tone
+from heartbit_site.base.tone import Tone
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,18 +8,16 @@ a kind's own engine refers to it by name. How to add one: ``docs/contributing/ad
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from agents.journal.phrase import Phrase
 from heartbit_site.base import suspensions
+from heartbit_site.base.tone import Tone
 from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from heartbit_site.base.tone import Tone
-
     Value = Mapping[str, Any]
 
 #: Row of a run's timeline that shows the time spent waiting.

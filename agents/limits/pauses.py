@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from agents.choices import Placement, RunStatus
 from agents.errors import HaltedError, UnknownToolError
 from agents.limits.quotas import quota_blocked_reason
 from agents.loop import delegation
+from agents.models import Run
 from agents.models.pause import Pause, PauseKind
 from agents.models.worker import WorkerHeartbeat
 from heartbit_site.base.errors import Remedy
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.queues import without_worker
 from tools.definitions.catalogue import catalogue
 from tools.models import CatalogueTool
 from tools.texts.near_names import closest
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
-    from agents.models import Run
-    from heartbit_site.base.models import Workspace
 
 
 @dataclass(frozen=True, slots=True)

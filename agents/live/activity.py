@@ -5,14 +5,13 @@ Each is a predicate without a subject, such as "waits for researcher", as in ``a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from heartbit_site.base.amounts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
     from agents.live.live_run import LiveRun
     from agents.runs.live_entries import DeltaKind
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agents.journal import events
 from agents.journal.folding import folds
 from agents.journal.waits import TIMER
 from agents.live.view import RunView
-
-if TYPE_CHECKING:
-    from agents.runs.live_entries import DeltaKind
+from agents.runs.live_entries import DeltaKind
 
 
 @dataclass(slots=True)

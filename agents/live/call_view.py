@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from agents.journal.waits import decision
+from agents.live.timeline import Parts
 from agents.live.words import heading
-
-if TYPE_CHECKING:
-    from agents.live.timeline import Parts
 
 #: Statuses of a call that runs or is about to run.
 OPEN: Final = ("pending", "running")

@@ -13,18 +13,16 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from uuid import UUID
 
 from agents.choices import TERMINAL
 from agents.errors import RunNotFoundError
 from agents.runs.live_entries import RunEnd
 from heartbit_site.base import orm
 from heartbit_site.base.query import fetch_all
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from uuid import UUID
 
 logger = logging.getLogger(__name__)
 

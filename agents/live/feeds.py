@@ -12,8 +12,8 @@ import contextlib
 import logging
 import time
 from asyncio import AbstractEventLoop
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from django.db import Error
@@ -23,9 +23,6 @@ from agents.live.listener import Listener
 from agents.live.pulse import Pulse, read_pulse
 from heartbit_site.base import aio, orm
 from heartbit_site.base.models import Workspace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 logger = logging.getLogger(__name__)
 

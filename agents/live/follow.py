@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from redis.exceptions import RedisError
 
@@ -21,9 +23,6 @@ from agents.runs.live_entries import Delta, Entry, Progress, RunEnd
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-    from uuid import UUID
-
     from agents.journal.memory_texts import TreeTexts
 
 __all__ = [

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from uuid import UUID
 
 from agents.live.ends import Ends
-from agents.runs.live_entries import RunEnded
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from uuid import UUID
-
-    from agents.live.pubsub import Cursor
-    from agents.runs.live_entries import Entry
+from agents.live.pubsub import Cursor
+from agents.runs.live_entries import Entry, RunEnded
 
 KEEP_ENDED = 256  # streams of ended runs; the text of older ones is in Postgres
 

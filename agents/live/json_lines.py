@@ -14,15 +14,13 @@ Times are ISO 8601 in UTC. An event's text is truncated; its payload is complete
 from __future__ import annotations
 
 from datetime import UTC
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agents.live.readable import encoded
 from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate, RunUpdate, Update
+from agents.live.view import RunView
 from agents.live.words import say
 from heartbit_site.base.preview import preview
-
-if TYPE_CHECKING:
-    from agents.live.view import RunView
 
 
 def to_json_line(update: Update, run: RunView) -> dict[str, Any]:

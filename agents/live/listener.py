@@ -6,16 +6,14 @@ import asyncio
 import contextlib
 import logging
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from channels.layers import get_channel_layer
 from redis.exceptions import RedisError
 
 from agents.live.changes import EVERYWHERE, GROUP, KINDS
 from heartbit_site.base import aio
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 logger = logging.getLogger(__name__)
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import Final
+from uuid import UUID
 
 from agents.journal.folding import Fold
 from agents.live.call_view import OPEN, CallView
+from agents.live.timeline import Parts
 from agents.live.writing import Writing
-
-if TYPE_CHECKING:
-    from datetime import datetime
-    from uuid import UUID
-
-    from agents.live.timeline import Parts
-    from agents.runs.live_entries import DeltaKind
+from agents.runs.live_entries import DeltaKind
 
 #: Equal to agents.choices.TERMINAL, which needs Django.
 TERMINAL: Final = frozenset({"succeeded", "failed", "cancelled", "quarantined"})

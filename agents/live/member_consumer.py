@@ -10,16 +10,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Coroutine
+from typing import Any, ClassVar
 
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 
 from agents.llm.wrappers.bucket import Bucket
 from heartbit_site.base import orm, sessions
 from heartbit_site.base.access import Access, NoWorkspaceError, access_of_user, refresh_access
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
 
 CHECK_SECONDS = 4.0  # who left, logged out, was revoked or lost a right is gone within five
 FRAMES = Bucket(per_second=20, size=20)  # what one side may say

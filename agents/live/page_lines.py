@@ -10,19 +10,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agents.live.json_lines import to_json_line
+from agents.live.timeline import Parts
+from agents.live.tree_view import TreeView
+from agents.live.updates import Update
+from agents.live.view import RunView
 from heartbit_site.base.markdown import LONGEST, to_html
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from agents.live.timeline import Parts
-    from agents.live.tree_view import TreeView
-    from agents.live.updates import Update
-    from agents.live.view import RunView
 
 Payload = dict[str, Any]
 

@@ -6,7 +6,9 @@ process.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
+from uuid import UUID
 
 from agents.llm.messages import StreamEvent, TextDelta, ThinkingDelta
 from agents.runs.live_entries import (
@@ -20,9 +22,6 @@ from agents.runs.live_entries import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from uuid import UUID
-
     from agents.live.ends import Ends
 
 #: Where a reader is in one run's stream; the empty cursor is its beginning.

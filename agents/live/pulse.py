@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from django.db.models import Count, Q
 
 from agents.choices import LIVE
 from agents.models import Run
 from agents.querysets import waits_for_people
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from heartbit_site.base.models import Workspace
+from heartbit_site.base.models import Workspace
 
 
 @dataclass(frozen=True, slots=True)

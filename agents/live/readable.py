@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
 from agents.journal import events
-
-if TYPE_CHECKING:
-    from agents.journal.events import Event
+from agents.journal.events import Event
 
 
 @dataclass(frozen=True, slots=True)

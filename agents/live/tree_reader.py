@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from agents.choices import TERMINAL
 from agents.live.updates import EventUpdate, RunUpdate, Update, happened
 from agents.querysets import events_after, tree
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from agents.journal.memory_texts import TreeTexts
 
 

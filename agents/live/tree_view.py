@@ -9,16 +9,12 @@ Usage::
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from agents.live.kinds import view_of
+from agents.live.timeline import Parts
 from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate, RunUpdate, Update
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from agents.live.timeline import Parts
-    from agents.live.view import RunView
+from agents.live.view import RunView
 
 
 class TreeView:

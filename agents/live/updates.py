@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
+from uuid import UUID
 
-from agents.journal.events import RecordedEvent
+from agents.journal.events import Event, RecordedEvent
 from agents.live.readable import readable
+from agents.runs.live_entries import Delta, Progress
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
-    from agents.journal.events import Event
     from agents.models import RunEvent
-    from agents.runs.live_entries import Delta, Progress
 
 
 class RunSummary(Protocol):

@@ -8,14 +8,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from redis import Redis as SyncRedis
 from redis.asyncio import Redis
+from redis.asyncio.client import Pipeline
 from redis.exceptions import RedisError
+from redis.typing import EncodableT, FieldT
 
+from agents.live.pubsub import Cursor
 from agents.live.valkey_ends import ValkeyEnds, end_channel
 from agents.runs.live_entries import (
     Delta,
@@ -27,15 +32,6 @@ from agents.runs.live_entries import (
     encode_end,
 )
 from heartbit_site.base.errors import HeartbitError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from uuid import UUID
-
-    from redis.asyncio.client import Pipeline
-    from redis.typing import EncodableT, FieldT
-
-    from agents.live.pubsub import Cursor
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import logging
 from asyncio import AbstractEventLoop
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import Any, Final
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
@@ -17,9 +18,6 @@ from redis.exceptions import RedisError
 from agents.live.ends import Ends
 from agents.runs.live_entries import decode_end
 from heartbit_site.base import aio
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from agents.journal import events
 from agents.journal.folding import folds
@@ -31,10 +31,8 @@ from agents.live.call_view import OPEN, CallView
 from agents.live.live_run import LiveRun
 from agents.live.timeline import Parts, Timeline, to_ms
 from agents.live.words import heading, say
-
-if TYPE_CHECKING:
-    from agents.llm.messages import ToolCall
-    from agents.runs.live_entries import Delta, Progress
+from agents.llm.messages import ToolCall
+from agents.runs.live_entries import Delta, Progress
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 

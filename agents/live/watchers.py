@@ -12,8 +12,10 @@ import asyncio
 import contextlib
 import json
 from asyncio import AbstractEventLoop
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
@@ -24,16 +26,12 @@ from agents.live.follow import follow
 from agents.live.page_lines import Shown, render_lines, take
 from agents.live.tree_reader import TreeReader
 from agents.live.tree_view import TreeView
-from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate
+from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate, Update
 from agents.live.valkey import ValkeySubscriber, connect
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
-    from uuid import UUID
-
     from agents.journal.memory_texts import TreeTexts
-    from agents.live.updates import Update
 
 MAX_BEHIND = 50  # unread batches of a slow watcher
 

@@ -6,6 +6,7 @@ openai:gpt-5-mini"): a terminal puts the agent's name before it, a page makes it
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
@@ -18,8 +19,6 @@ from heartbit_site.base.amounts import counted, duration, money
 from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     Namer = Callable[[str], str]
 
 

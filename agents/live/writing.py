@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from agents.live.timeline import Parts
-    from agents.runs.live_entries import Delta, DeltaKind
+from agents.live.timeline import Parts
+from agents.runs.live_entries import Delta, DeltaKind
 
 
 @dataclass(slots=True)

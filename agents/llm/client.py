@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import ssl
 
 import aiohttp
 import httpx
 import httpx_aiohttp
-
-if TYPE_CHECKING:
-    import ssl
 
 
 class ProviderClient(httpx.AsyncClient):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from agents.llm.bridge.known import KNOWN
 from agents.llm.credentials import environ_url
@@ -11,9 +11,6 @@ from agents.llm.providers import PROVIDERS, Provider
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.installation import extra_command
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 _COMPARED = 60  # characters: comparing takes the product of two lengths
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from agents.llm.credentials import environ_url, find_key, is_web_address
 from agents.llm.defaults import default_model
 from agents.llm.providers import PROVIDERS
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def check_environment(environ: Mapping[str, str]) -> None:

@@ -12,7 +12,9 @@ alike. A provider that is not in ``agents.llm.providers`` is looked up in
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+
+import httpx
 
 from agents.llm.adapters.anthropic import AnthropicModel, anthropic_headers
 from agents.llm.adapters.constrained_json import ConstrainedJsonModel
@@ -24,17 +26,10 @@ from agents.llm.bridge.known import KNOWN
 from agents.llm.bridge.model import BridgedModel
 from agents.llm.credentials import environ_url, find_key, is_web_address, no_web_address
 from agents.llm.defaults import provider_named
-from agents.llm.profiles import COMPATIBLE
+from agents.llm.profiles import COMPATIBLE, Profile
+from agents.llm.protocol import ChatModel
+from agents.llm.providers import Provider
 from heartbit_site.base.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import httpx
-
-    from agents.llm.profiles import Profile
-    from agents.llm.protocol import ChatModel
-    from agents.llm.providers import Provider
 
 _PATH = {"openai": "/chat/completions", "anthropic": "/messages"}
 

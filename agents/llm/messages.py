@@ -5,11 +5,9 @@ Values are frozen and carry no provider types. ``agents.journal.events`` journal
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+from typing import Any, Literal
 
 FinishReason = Literal["stop", "tool_calls", "length", "refused", "other"]
 ToolChoice = Literal["auto", "required", "none"]

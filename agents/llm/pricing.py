@@ -5,12 +5,9 @@ from __future__ import annotations
 import functools
 import importlib
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
+from agents.llm.messages import Usage
 from agents.llm.providers import PROVIDERS
-
-if TYPE_CHECKING:
-    from agents.llm.messages import Usage
 
 _PRICE_BOOK_NAMES = {"gemini": "google"}
 

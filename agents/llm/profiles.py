@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from agents.llm.messages import ReasoningEffort
+from agents.llm.messages import ReasoningEffort
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

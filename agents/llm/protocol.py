@@ -18,11 +18,10 @@ see ``agents.llm.wrappers``.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from agents.llm.messages import ChatRequest, StreamEvent
 
 

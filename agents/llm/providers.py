@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 
 from agents.llm import profiles
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agents.llm.profiles import Profile
+from agents.llm.profiles import Profile
 
 Wire = Literal["openai", "anthropic"]
 Pricing = Literal["table", "free", "unknown"]

@@ -11,22 +11,21 @@ from typing import TYPE_CHECKING
 
 from agents.journal.events import Event, ModelAnswered, ModelDelayed, RunFailed, RunSucceeded
 from agents.llm.errors import BudgetSpentError, ModelError, ThrottledError
-from agents.llm.messages import is_empty_answer
+from agents.llm.messages import AssistantMessage, is_empty_answer
 from agents.llm.wrappers.limit import LONGEST_PAUSE_SECONDS
 from agents.loop import empty_answers, final_answer
+from agents.loop.agent_state import AgentState
+from agents.loop.effect_gate import EffectGate
 from agents.loop.execution_mode import with_code_called
+from agents.loop.journaled import JournaledState
 from agents.loop.limits import Limits
 from agents.loop.model_calls import ModelCaller
+from agents.loop.ports import Ports
+from agents.loop.protocol import Outcome
 from agents.loop.tool_calls import ToolCallRunner
 
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
-    from agents.llm.messages import AssistantMessage
-    from agents.loop.agent_state import AgentState
-    from agents.loop.effect_gate import EffectGate
-    from agents.loop.journaled import JournaledState
-    from agents.loop.ports import Ports
-    from agents.loop.protocol import Outcome
 
 
 class AgentEngine:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import Annotated, Self
 
 from pydantic import Field
 
@@ -21,13 +22,8 @@ from agents.journal.events import (
 )
 from agents.journal.folding import folds
 from agents.llm.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from agents.loop.call_state import CallingState
+from agents.loop.call_state import CallingState, CallState
 from agents.output import respond
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.loop.call_state import CallState
 
 POOR_ANSWERS = 2  # in a row, then the stronger model takes over
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from agents.llm.messages import TextDelta, ThinkingDelta, ToolCallDelta, Usage
+from agents.llm.messages import (
+    ChatRequest,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    Usage,
+)
 from agents.llm.wrappers.estimate import tokens_of
-
-if TYPE_CHECKING:
-    from agents.llm.messages import ChatRequest, StreamEvent
 
 
 @dataclass(slots=True)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from agents.llm.messages import AssistantMessage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from agents.llm.messages import Message
+from agents.llm.messages import AssistantMessage, Message
 
 
 def with_unique_ids(

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from agents.journal.events import ToolFinished, ToolStarted
+from agents.journal.events import Event, ToolFinished, ToolStarted
+from agents.loop.journaled import JournaledState
 from tools.calls.result import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agents.journal.events import Event
-    from agents.loop.journaled import JournaledState
     from tools.calls.pipeline import SuspendedCall
 
 ARRIVE_SECONDS: Final = 0.05  # until every call of a batch has its thread; they were free just now

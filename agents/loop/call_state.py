@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agents.journal.events import (
     ApprovalLapsed,
@@ -15,13 +15,9 @@ from agents.journal.events import (
     ToolStarted,
 )
 from agents.journal.folding import folds
-from agents.llm.messages import ToolCall  # noqa: TC001  checkpoints evaluate the annotations
+from agents.llm.messages import ToolCall
 from agents.loop.state import RunState
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from heartbit_site.base.suspensions import WaitOutcome
+from heartbit_site.base.suspensions import WaitOutcome
 
 
 @dataclass(slots=True)

@@ -8,14 +8,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import TypeAdapter
 
 from agents.loop.kinds import STATES, state_of
-
-if TYPE_CHECKING:
-    from agents.loop.state import RunState
+from agents.loop.state import RunState
 
 
 @functools.cache

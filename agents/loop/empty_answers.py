@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from agents.journal.events import RunFailed
 from agents.llm.messages import Message, UserMessage, is_empty_answer
-from agents.loop.agent_state import POOR_ANSWERS
+from agents.loop.agent_state import POOR_ANSWERS, AgentState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agents.definitions.definition import AgentDefinition
-    from agents.loop.agent_state import AgentState
 
 ANSWER = "Your last answer was empty. Give your answer now."
 _LASTING = ("length", "refused")  # finish reasons that the same request would give again

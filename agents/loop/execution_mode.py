@@ -7,16 +7,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from agents.definitions.spec import CODE_TOOL
-from agents.llm.messages import AssistantMessage, ToolCall
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from agents.llm.messages import Message
+from agents.llm.messages import AssistantMessage, Message, ToolCall
 
 Mode: TypeAlias = Literal["never", "always", "auto", "task"]
 

@@ -7,15 +7,14 @@ A proposal counts only if it quotes a line of the run itself word for word.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.context.tokens import of_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
-
     from agents.definitions.definition import AgentDefinition
 
 MOST_PROPOSALS: Final = 20

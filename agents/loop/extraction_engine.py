@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from agents.journal.events import RunFailed, RunSucceeded
+from agents.journal.events import Event, MemoriesExtracted, ModelAnswered, RunFailed, RunSucceeded
 from agents.loop.agent_engine import AgentEngine
+from agents.loop.effect_gate import EffectGate
+from agents.loop.extraction_state import ExtractionState
+from agents.loop.journaled import JournaledState
 from agents.loop.limits import Limits
+from agents.loop.ports import Ports
+from agents.loop.protocol import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from agents.definitions.definition import AgentDefinition
-    from agents.journal.events import Event, MemoriesExtracted, ModelAnswered
-    from agents.loop.effect_gate import EffectGate
-    from agents.loop.extraction_state import ExtractionState
-    from agents.loop.journaled import JournaledState
-    from agents.loop.ports import Ports
-    from agents.loop.protocol import Outcome
 
 _STORE_SECONDS = 60.0
 

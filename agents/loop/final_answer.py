@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.journal.events import Event, RunSucceeded, ToolFinished
-from agents.llm.messages import is_empty_answer
+from agents.llm.messages import AssistantMessage, is_empty_answer
+from agents.loop.call_state import CallingState, CallState
 from agents.output import check, respond
 from agents.output.text import as_text
 
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
-    from agents.llm.messages import AssistantMessage
-    from agents.loop.call_state import CallingState, CallState
 
 
 def build_ending(

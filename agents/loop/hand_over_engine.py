@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
-from agents.journal.events import RunFailed, RunPaused, RunSucceeded
+from agents.journal.events import MemoriesExtracted, RunFailed, RunPaused, RunSucceeded
+from agents.loop.effect_gate import EffectGate
+from agents.loop.journaled import JournaledState
+from agents.loop.protocol import Outcome
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from agents.definitions.definition import AgentDefinition
-    from agents.journal.events import MemoriesExtracted
-    from agents.loop.effect_gate import EffectGate
     from agents.loop.extraction_state import ExtractionState
-    from agents.loop.journaled import JournaledState
-    from agents.loop.protocol import Outcome
 
 _FIRST_PAUSE_SECONDS: Final = 5.0
 _LONGEST_PAUSE_SECONDS: Final = 300.0

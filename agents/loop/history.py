@@ -9,8 +9,8 @@ Usage::
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agents.journal.events import (
     Closing,
@@ -20,14 +20,10 @@ from agents.journal.events import (
     RunSucceeded,
     ToolFinished,
 )
+from agents.llm.messages import Message
 from agents.loop.agent_state import AgentState
 from agents.loop.kinds import state_of
 from heartbit_site.base.errors import ConflictError, NotFoundError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.llm.messages import Message
 
 
 class TurnNotFoundError(NotFoundError):

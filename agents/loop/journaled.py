@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from agents.journal.events import CancelRequested, Ending, Event, RunCancelled, RunFailed
+from agents.journal.events import (
+    CancelRequested,
+    Ending,
+    Event,
+    ModelAnswered,
+    RecordedEvent,
+    RunCancelled,
+    RunFailed,
+)
 from agents.loop.ports import Committed, Conflict, Journal, Pending
 from agents.loop.state import RunState
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from agents.journal.events import ModelAnswered, RecordedEvent
 
 State_co = TypeVar("State_co", bound=RunState, covariant=True)
 

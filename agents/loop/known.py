@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from agents.context.tokens import of_text
 from agents.llm.messages import Message, UserMessage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _LABEL: Final = (
     "Notes from your memory that may help with the task, written in earlier runs. They may be "

@@ -6,10 +6,10 @@ import time
 from typing import TYPE_CHECKING
 
 from agents.journal.events import RunFailed
+from agents.llm.errors import BudgetSpentError
 
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
-    from agents.llm.errors import BudgetSpentError
     from agents.loop.agent_state import AgentState
 
 MAX_ANSWERS = 4  # tries at an answer that fits the response schema

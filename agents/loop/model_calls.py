@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -13,22 +14,19 @@ from agents.context import summary
 from agents.context.strategy import Summarize
 from agents.journal.events import ContextSummarized, ModelAnswered, ModelInterrupted
 from agents.llm.errors import ModelError, StreamTruncatedError
-from agents.llm.messages import ChatRequest, Completion, Restarted, TextDelta
+from agents.llm.messages import ChatRequest, Completion, Restarted, StreamEvent, TextDelta, Usage
+from agents.llm.protocol import ChatModel
 from agents.llm.wrappers.closing import closing
+from agents.loop.agent_state import AgentState
 from agents.loop.attempt import Attempt
 from agents.loop.call_ids import with_unique_ids
+from agents.loop.journaled import JournaledState
+from agents.loop.limits import Limits
+from agents.loop.ports import Ports
 from agents.loop.request import build_request
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
-
     from agents.definitions.definition import AgentDefinition
-    from agents.llm.messages import StreamEvent, Usage
-    from agents.llm.protocol import ChatModel
-    from agents.loop.agent_state import AgentState
-    from agents.loop.journaled import JournaledState
-    from agents.loop.limits import Limits
-    from agents.loop.ports import Ports
 
 
 class ModelCaller:

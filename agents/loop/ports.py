@@ -7,33 +7,31 @@ Usage::
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Protocol
 
-from agents.journal.events import Opening
+from agents.journal.events import (
+    ApprovalLapsed,
+    ApprovalRequested,
+    Ending,
+    Event,
+    ModelAnswered,
+    Opening,
+    RecordedEvent,
+    ScriptCalled,
+    ToolFinished,
+)
+from agents.llm.messages import Message, StreamEvent, ToolCall, ToolDefinition, Usage
+from agents.llm.protocol import ChatModel
+from heartbit_site.base.suspensions import ChildTask, QuestionReply, Suspension, WaitOutcome
+from tools.scripts.steps import EndedScript, PausedScript
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from decimal import Decimal
-
-    from agents.journal.events import (
-        ApprovalLapsed,
-        ApprovalRequested,
-        Ending,
-        Event,
-        ModelAnswered,
-        RecordedEvent,
-        ScriptCalled,
-        ToolFinished,
-    )
-    from agents.llm.messages import Message, StreamEvent, ToolCall, ToolDefinition, Usage
-    from agents.llm.protocol import ChatModel
-    from heartbit_site.base.suspensions import ChildTask, QuestionReply, Suspension, WaitOutcome
     from tools.calls.pipeline import CallJournal, PreparedCall, SuspendedCall
     from tools.calls.result import ToolResult
-    from tools.scripts.steps import EndedScript, PausedScript
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from agents.context.apply import fit
 from agents.llm.messages import AssistantMessage, ChatRequest, Message, ToolDefinition, UserMessage
 from agents.loop import empty_answers, execution_mode, skills
+from agents.loop.agent_state import AgentState
 from agents.loop.known import with_block
 from agents.output import respond
 
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
-    from agents.loop.agent_state import AgentState
 
 ANSWER_NOW = f"Give your final answer now: call {respond.NAME} with it, and nothing else."
 

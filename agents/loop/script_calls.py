@@ -6,20 +6,19 @@ much as the agent's model may read of a result: a script may make hundreds of ca
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from agents.journal.events import ScriptCalled, ToolFinished
 from agents.llm.messages import ToolCall
+from agents.loop.call_state import CallingState, CallState
+from agents.loop.ports import ReadyCall, Toolbox
 from heartbit_site.base.toolspec import Effect
 from tools.calls.result import answer
 from tools.scripts.steps import PausedScript
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agents.definitions.definition import AgentDefinition
-    from agents.loop.call_state import CallingState, CallState
-    from agents.loop.ports import ReadyCall, Toolbox
 
 _CUT: Final = "\n[cut: more was printed before the script's end than is kept]\n"
 

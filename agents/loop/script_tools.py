@@ -5,20 +5,16 @@ The model is offered these instead of the agent's tools; short catalogues are li
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from collections.abc import Mapping
+from typing import Annotated, Final
 
 from pydantic import Field
 
 from agents.definitions.spec import CODE_MODE_TOOLS
 from heartbit_site.base.toolspec import Effect, ToolSpec, spec_of
 from tools.scripts.finding import FunctionIndex
-from tools.scripts.functions import script_functions
+from tools.scripts.functions import ScriptFunction, script_functions
 from tools.scripts.interpreter import MAX_CALLS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tools.scripts.functions import ScriptFunction
 
 RUN, FIND = CODE_MODE_TOOLS
 NAMES: Final = frozenset(CODE_MODE_TOOLS)

@@ -6,11 +6,10 @@ the instructions and files of a skill only once the model asks for them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from agents.definitions.definition import PinnedSkill
 
 LOAD: Final = "load_skill"

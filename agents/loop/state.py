@@ -5,10 +5,11 @@ A kind extends it with what its engine decides from (``agents.loop.kinds``).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime  # noqa: TC003  checkpoints evaluate the annotations
+from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from agents.journal.events import (
     ApprovalEscalated,
@@ -27,12 +28,8 @@ from agents.journal.events import (
     WaitResolved,
 )
 from agents.journal.folding import Fold, folds
+from agents.llm.messages import Message, Usage
 from heartbit_site.base.suspensions import WaitOutcome
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.llm.messages import Message, Usage
 
 # What others write, also while no worker has the run; the lease's holder writes all other events.
 _BY_OTHERS = frozenset(

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.journal.events import RunFailed, RunSucceeded
+from agents.loop.effect_gate import EffectGate
+from agents.loop.journaled import JournaledState
+from agents.loop.ports import Toolbox
+from agents.loop.protocol import Outcome
+from agents.loop.tool_call_state import ToolCallState
 from agents.loop.tool_calls import ToolCallRunner
 
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
-    from agents.loop.effect_gate import EffectGate
-    from agents.loop.journaled import JournaledState
-    from agents.loop.ports import Toolbox
-    from agents.loop.protocol import Outcome
-    from agents.loop.tool_call_state import ToolCallState
 
 
 class ToolCallEngine:

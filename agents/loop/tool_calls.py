@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from agents.errors import JournalAwayError, LeaseLostError, SubAgentUnavailableError
 from agents.journal.events import (
     ApprovalRequested,
+    ModelAnswered,
     OutcomeRequested,
     ScriptCalled,
     ToolFinished,
@@ -17,24 +19,19 @@ from agents.journal.waits import is_for_tools
 from agents.loop import delegation, final_answer
 from agents.loop.call_record import CallBatch, CallRecord, CancelledFirstError
 from agents.loop.call_state import CallingState, CallState
-from agents.loop.ports import ApprovedCall, PendingSuspension, ReadyCall
+from agents.loop.effect_gate import EffectGate
+from agents.loop.journaled import JournaledState
+from agents.loop.ports import ApprovedCall, PendingSuspension, ReadyCall, Toolbox
 from agents.loop.script_calls import advance
 from heartbit_site.base import aio
 from heartbit_site.base.database_faults import is_away
-from heartbit_site.base.suspensions import QuestionReply
+from heartbit_site.base.suspensions import QuestionReply, WaitOutcome
 from heartbit_site.base.toolspec import Effect
 from tools.calls.pipeline import SuspendedCall
 from tools.calls.result import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agents.definitions.definition import AgentDefinition
-    from agents.journal.events import ModelAnswered
-    from agents.loop.effect_gate import EffectGate
-    from agents.loop.journaled import JournaledState
-    from agents.loop.ports import Toolbox
-    from heartbit_site.base.suspensions import WaitOutcome
 
 MAX_CALLS = 64  # tool calls of one answer that are served; the others are refused
 UNCERTAIN = (

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db.models.functions import Now
 
 from agents.choices import Placement
 from agents.errors import MessageLimitReachedError, RunStateError, SubAgentError
-from agents.models import Message
+from agents.messaging.addresses import Sender
+from agents.models import Message, Run
 from heartbit_site.base.query import fetch_one
-
-if TYPE_CHECKING:
-    from agents.messaging.addresses import Sender
-    from agents.models import Run
 
 WINDOW = timedelta(minutes=1)
 

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agents.messaging.addresses import BROADCAST
-from agents.models import InboxEntry, MessageKind
-
-if TYPE_CHECKING:
-    from agents.models import AgentVersion, Message
+from agents.models import AgentVersion, InboxEntry, Message, MessageKind
 
 READ_TOOL = "read_messages"
 

@@ -17,11 +17,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from datetime import datetime
+from uuid import UUID
 
 from django.db.models import Max
 
 from agents.errors import EmptyTaskError, RecipientError
+from agents.messaging.addresses import Recipient, Sender
 from agents.messaging.guard import check_rate
 from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_A_THREAD, MOST_OF_AN_ENTRY
 from agents.models import InboxEntry, Message, MessageKind
@@ -29,12 +31,6 @@ from heartbit_site.base import audit
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.query import execute
 from heartbit_site.base.untrusted import clean_text
-
-if TYPE_CHECKING:
-    from datetime import datetime
-    from uuid import UUID
-
-    from agents.messaging.addresses import Recipient, Sender
 
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, %s))"
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from datetime import datetime
+from typing import Self
 
 from django.db import models
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from agents.choices import DeliveryStatus
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from django.db.models import QuerySet
 
 
 class Attempted(models.Model):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from django.conf import settings
 from django.db import models
@@ -10,9 +10,6 @@ from django.db.models.functions import Now
 
 from heartbit_site.base import secrets
 from heartbit_site.base.models.secret_text import SecretTextField
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 
 class SignedEndpoint(models.Model):

@@ -13,17 +13,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agents.output.repair import candidate_values, document
 from agents.output.respond import NAME, VALUE, wrapped
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.jsonschema import check_schema, depth_of, validate
 from heartbit_site.base.schema_references import subschemas
-from heartbit_site.base.untrusted import UntrustedJSONError, clean_json
-
-if TYPE_CHECKING:
-    from heartbit_site.base.untrusted import JSONValue
+from heartbit_site.base.untrusted import JSONValue, UntrustedJSONError, clean_json
 
 MAX_SCHEMA_DEPTH = 32  # nested objects and arrays; most providers accept fewer
 MAX_SCHEMA_CHARACTERS = 65_536  # sent with every model call

@@ -7,15 +7,13 @@ a repair can never change a correct answer.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from agents.output.fences import fenced
 from agents.output.respond import NAME, VALUE
 from heartbit_site.base.coercion import coerce
 from heartbit_site.base.untrusted import JSONValue, UntrustedJSONError, parse_untrusted_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _WRAPPERS = (VALUE, "arguments", NAME)
 _MAX_STEPS = 4  # a fence in a string in a wrapper

@@ -11,13 +11,11 @@ other schema becomes the property ``value`` of an object; ``agents.output.check`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from agents.llm.messages import ToolDefinition
 from heartbit_site.base.schema_references import BY_NAME, DEFINITIONS, SCHEMAS, subschemas
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 NAME = "__respond__"
 VALUE = "value"

@@ -8,6 +8,7 @@ Usage::
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, JsonValue
@@ -17,8 +18,6 @@ from agents.output.text import as_text
 from heartbit_site.base.view import View
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from heartbit_site.base.untrusted import JSONValue
 
 MAX_ARTIFACTS = 200

@@ -6,10 +6,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from agents.definitions.kinds import readable_kind
-from agents.definitions.spec import GRANT_SETTINGS, ToolGrant
+from agents.definitions.spec import GRANT_SETTINGS, DefinitionSpec, ToolGrant
 
 if TYPE_CHECKING:
-    from agents.definitions.spec import DefinitionSpec
     from agents.models import Agent, ToolBinding
 
 

@@ -5,27 +5,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any
 
 from django.db.models import Count, Min, Q
 from django.utils import timezone
 
 from agents.choices import RunStatus
 from agents.limits.pauses import stopped_tools
-from agents.models import Run
+from agents.models import Agent, Run
 from agents.reads.agent_view import AgentQueueOut, AgentStatusOut, AgentToolsOut, WorkingRunOut
 from agents.reads.metrics import AgentOverview, agents_with_metrics
 from agents.reads.versions import find_editable
+from heartbit_site.base.models import Workspace
+from heartbit_site.base.toolspec import ToolSpec
 from tools.definitions.catalogue import catalogue
 from tools.definitions.registry import definition_hash
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from datetime import datetime
-
-    from agents.models import Agent
-    from heartbit_site.base.models import Workspace
-    from heartbit_site.base.toolspec import ToolSpec
 
 AT_WORK = 20
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agents.definitions.unknown_agent import unknown_agent
 from agents.errors import AgentNotFoundError
 from agents.limits.pauses import refuse_if_halted
 from agents.models import Agent
-
-if TYPE_CHECKING:
-    from heartbit_site.base.models import Workspace
+from heartbit_site.base.models import Workspace
 
 
 def find_agent(workspace: Workspace, name: str, *, origin: str = "") -> Agent:

@@ -10,8 +10,10 @@ Usage::
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
+from uuid import UUID
 
 from agents.choices import TERMINAL, DeliveryKind
 from agents.errors import ArtifactNotFoundError, RunStateError
@@ -19,10 +21,6 @@ from agents.models import Artifact, Delivery, Run
 from agents.output.results import ArtifactOut, artifacts_in
 from heartbit_site.base.artifact_names import stored_file
 from heartbit_site.base.errors import Remedy
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from uuid import UUID
 
 #: Languages that are called like the extension of their files.
 _EXTENSIONS: Final = (

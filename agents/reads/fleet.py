@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from agents.models.pause import Pause
 from agents.reads.fleet_view import (
@@ -26,9 +27,6 @@ from agents.reads.fleet_view import (
 )
 from heartbit_site.base.query import fetch_named
 from heartbit_site.base.queues import without_worker
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _WORKERS = """
     SELECT w.id, w.name, w.queues, w.slots, w.requested_action,

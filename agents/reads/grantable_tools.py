@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from agents.definitions.server_grants import ALL
 from tools.models import McpServer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def grantable(workspace_id: int, tools: Iterable[str]) -> set[str]:

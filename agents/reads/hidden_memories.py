@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from agents.choices import RunKind
 from agents.journal.events import RecordedEvent, encode
 from agents.journal.memory_texts import MemoryTexts, TreeTexts, hidden_memories
 from agents.models import RecalledMemory, Run
+from agents.runs.history import RunHistory
 from agents.runtime.execution.known_memories import block_of_rows
+from heartbit_site.base.access import Access
 from memory.visibility import sees_memories_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from uuid import UUID
-
-    from agents.runs.history import RunHistory
-    from heartbit_site.base.access import Access
 
 
 def texts_hidden_from(access: Access | None, root_id: UUID) -> TreeTexts | None:

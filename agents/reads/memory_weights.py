@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
 
 from agents.models import Agent, Run
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from uuid import UUID
-
-    from heartbit_site.base.models import Workspace
+from heartbit_site.base.models import Workspace
 
 
 def weights_of_run(run_id: UUID) -> Mapping[str, float]:

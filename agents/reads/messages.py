@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from uuid import UUID
 
-from django.db.models import Count, Exists, OuterRef, Q, Subquery
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from agents.errors import UnknownMessageError
 from agents.messaging.addresses import AGENT, normalize_address
 from agents.models import InboxEntry, Message
 from heartbit_site.base.errors import Remedy
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
-    from heartbit_site.base.models import Workspace
+from heartbit_site.base.models import Workspace
 
 
 def messages_at(

@@ -7,9 +7,12 @@ Usage::
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from uuid import UUID
 
 from django.db.models import Avg, Count, F, Max, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import JSONObject
@@ -17,17 +20,9 @@ from django.utils import timezone
 
 from agents.choices import LIVE, TERMINAL, RunStatus
 from agents.models import Agent, Run
-from agents.reads.agent_view import AgentMetricsOut
-from heartbit_site.base.models import UsageEntry
+from agents.reads.agent_view import AgentMetricsOut, AgentState
+from heartbit_site.base.models import UsageEntry, Workspace
 from heartbit_site.base.view import dollars
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import timedelta
-    from uuid import UUID
-
-    from agents.reads.agent_view import AgentState
-    from heartbit_site.base.models import Workspace
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,23 +10,20 @@ Usage::
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
 
 from django.utils import timezone
 
 from agents.choices import TERMINAL
 from agents.errors import RunNotFoundError
+from agents.models import Run
 from agents.output.results import MetricsOut, ResultOut, build
 from agents.reads.metrics import cost_of
 from heartbit_site.base.query import fetch_all
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime, timedelta
-    from uuid import UUID
-
-    from agents.models import Run
 
 #: Query of a run's id, for ``outcome_in``; one, since those who wait for an end wait for it too.
 OUTCOME: Final = """

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agents.definitions.server_grants import ALL
 from agents.models import Agent, ToolBinding
-from tools.models import CatalogueTool
-
-if TYPE_CHECKING:
-    from tools.models import McpServer
+from tools.models import CatalogueTool, McpServer
 
 
 def outdated_agents(server: McpServer) -> list[str]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
+from agents.models import ToolCall
 from agents.querysets import shown_tool
 from heartbit_site.base.argument_order import in_schema_order
+from heartbit_site.base.toolspec import ToolSpec
 from tools.definitions import stored as definitions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from agents.definitions.definition import AgentDefinition
-    from agents.models import ToolCall
-    from heartbit_site.base.toolspec import ToolSpec
 
 
 def pinned_tools(definition: AgentDefinition) -> dict[str, ToolSpec]:

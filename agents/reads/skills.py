@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from agents.definitions.definition import PinnedSkill
 from agents.errors import SkillNotFoundError
-from agents.models import Agent, Skill
+from agents.models import Agent, Skill, SkillVersion
 from heartbit_site.base.errors import Remedy
+from heartbit_site.base.models import Workspace
 from tools.texts.near_names import closest
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from django.db.models import QuerySet
-
-    from agents.models import SkillVersion
-    from heartbit_site.base.models import Workspace
 
 
 def skills_in(workspace_id: int) -> QuerySet[Skill]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from uuid import UUID
 
 from agents.journal.events import CallWaiting
 from agents.journal.waits import QUESTION, kind_of
-from agents.models import RunEvent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from uuid import UUID
-
-    from agents.models import Wait
+from agents.models import RunEvent, Wait
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,15 @@ Calls of the workspaces' newest runs are counted, so that a page costs the same 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 
 from agents.choices import CallStatus
 from agents.definitions.server_grants import ALL
 from agents.models import Run, ToolBinding, ToolCall
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from django.db.models import QuerySet
 
 RECENT_RUNS: Final = 1_000
 FAILED: Final = (CallStatus.ERROR, CallStatus.TIMEOUT, CallStatus.INVALID)

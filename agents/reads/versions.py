@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Iterable
+from typing import Any, overload
 
 from django.db.models import Count
 
 from agents.definitions import snapshot
+from agents.definitions.definition import AgentDefinition
 from agents.models import Agent, AgentVersion, Run, Skill, SkillVersion
 from agents.reads.agents import find_agent
 from heartbit_site.base.errors import NotFoundError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from agents.definitions.definition import AgentDefinition
-    from heartbit_site.base.models import Workspace
+from heartbit_site.base.models import Workspace
 
 
 class VersionNotFoundError(NotFoundError):

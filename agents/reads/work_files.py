@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agents.errors import WorkFileNotFoundError
-from agents.models import WorkFile
+from agents.models import Run, WorkFile
 from heartbit_site.base.errors import Remedy
-
-if TYPE_CHECKING:
-    from agents.models import Run
 
 
 def work_files(run: Run) -> list[WorkFile]:

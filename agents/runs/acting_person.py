@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
+from uuid import UUID
 
 from heartbit_site.base.query import fetch_one
-
-if TYPE_CHECKING:
-    from uuid import UUID
 
 #: The query of the person, by the run's id.
 ACTS_FOR: Final = "SELECT heartbit_acts_for(%s) AS person"

@@ -13,16 +13,15 @@ Usage::
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from heartbit_site.base.query import fetch_all, fetch_one
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
-    from uuid import UUID
-
     from heartbit_site.base.models import Workspace
 
 FORMAT = 1

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from agents.journal.events import RecordedEvent, decode_row
 from agents.loop import checkpoint
+from agents.loop.state import RunState
 from agents.runs.pool import Pool, call
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from agents.choices import Placement
-    from agents.loop.state import RunState
 
 
 GENERATION = 3  # what this code understands; see ``heartbit_is_for``

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
 from agents.errors import RunStateError
 from agents.journal.events import RecordedEvent, decode
+from agents.models import Run
 from agents.querysets import events_after
 from heartbit_site.base.query import fetch_one
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agents.models import Run
 
 
 @dataclass(frozen=True, slots=True)

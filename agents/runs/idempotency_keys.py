@@ -7,16 +7,12 @@ who guesses the key of a schedule's next occurrence cannot put another run in it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from agents.models import Run
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.query import execute
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from heartbit_site.base.models import Workspace
 
 #: How keys of Heartbit's own begin.
 RESERVED = ("schedule:", "heartbit:")

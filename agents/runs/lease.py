@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 import psycopg
 from django.db import DatabaseError
+from psycopg.rows import DictRow
 
 from agents.choices import RunStatus
 from agents.errors import JournalAwayError, LeaseLostError, SubAgentUnavailableError
@@ -30,22 +33,13 @@ from agents.journal.events import (
     encode,
 )
 from agents.journal.waits import CHILD, kind_of, question_key
-from agents.loop.ports import Committed, Conflict, PendingChildren, PendingSuspension
-from agents.runs.claims import claim_parameters, decode_claim
+from agents.loop.ports import Committed, Conflict, Pending, PendingChildren, PendingSuspension
+from agents.runs.claims import ClaimedRun, NextClaim, SuspectRun, claim_parameters, decode_claim
 from agents.runs.live_entries import RunEnd
 from agents.runs.pool import Pool, call
 from agents.runs.transactional import CancelledMeanwhileError, in_one_transaction
 from heartbit_site.base.ids import new_id
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from concurrent.futures import Executor
-
-    from psycopg.rows import DictRow
-
-    from agents.loop.ports import Pending
-    from agents.runs.claims import ClaimedRun, NextClaim, SuspectRun
-    from heartbit_site.base.suspensions import Suspension
+from heartbit_site.base.suspensions import Suspension
 
 #: Errors that come again with the same data, however often it is written.
 ABOUT_THE_DATA = (

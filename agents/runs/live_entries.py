@@ -8,12 +8,10 @@ news in Postgres; a reader that misses one finds the news by its next poll.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from uuid import UUID
+from typing import Any, Final, Literal
+from uuid import UUID
 
 DeltaKind = Literal["text", "thinking"]
 #: Of an end that is pushed to those who wait for it; a longer one is read in Postgres.

@@ -5,22 +5,16 @@ The sweepers call these; a process that dies in between leaves the waits for the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 
+from agents.choices import Placement
 from agents.models import ToolCall, Wait
 from agents.runs.run_audit import record_of_call
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.query import fetch_all
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from django.db.models import QuerySet
-
-    from agents.choices import Placement
 
 _EXPIRY = Actor("expiry", "system")
 _ESCALATION = Actor("escalation", "system")

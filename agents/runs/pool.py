@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -10,8 +11,6 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     Parameters = Sequence[Any] | Mapping[str, Any]
 
 Connection = psycopg.AsyncConnection[DictRow]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from agents.models import Run, ToolCall
 from agents.querysets import shown_tool
 from heartbit_site.base import audit
-
-if TYPE_CHECKING:
-    from agents.models import Run, ToolCall
-    from heartbit_site.base.audit import Actor
+from heartbit_site.base.audit import Actor
 
 
 def record_of_run(by: Actor, verb: str, run: Run, /, **details: Any) -> None:

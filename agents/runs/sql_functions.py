@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import psycopg
 from django.db import DatabaseError
 
 from agents.errors import CallClosedError
 from heartbit_site.base.query import fetch_one
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _NO_LONGER_OPEN = "HB005"
 

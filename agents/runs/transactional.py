@@ -8,18 +8,14 @@ too long, refuses the journal's write and so undoes the tool's.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 
-from agents.journal.events import CancelRequested, encode
+from agents.journal.events import CancelRequested, Event, encode
 from heartbit_site.base.query import fetch_one
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from uuid import UUID
-
-    from agents.journal.events import Event
 
 
 class CancelledMeanwhileError(Exception):

@@ -6,14 +6,11 @@ database decides about claims, and the sweeper sends lost wake-ups again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from uuid import UUID
 
 from heartbit_site.base import enqueue
 from heartbit_site.base.queues import ANNOUNCE_CALLS, ANNOUNCE_ESCALATION, EXECUTE_RUN, SYSTEM
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from uuid import UUID
 
 
 def wake_run(run_id: UUID, *, queue: str) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from agents.skills.faults import InvalidSkillError
 from agents.skills.spec import MAX_BYTES, MAX_FILE_BYTES, MAX_FILES
 from heartbit_site.base import archives
 from heartbit_site.base.archives import ArchiveLimits, RefusedFilesError, pack
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 __all__ = ["MAX_ARCHIVE_BYTES", "MAX_ENTRIES", "pack", "read_path", "unpack"]
 

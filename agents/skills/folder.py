@@ -9,18 +9,16 @@ Usage::
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from agents.skills import front_matter, older_format
 from agents.skills.faults import InvalidSkillError
 from agents.skills.spec import MAIN_FILE, MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, MAX_PATH, SkillSpec
 from heartbit_site.base.archives import is_litter
 from tools.sandbox.folder import name_problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _MAIN_FILES: Final = (MAIN_FILE, older_format.MAIN_FILE)
 

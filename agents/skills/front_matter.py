@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import yaml
 
 from agents.definitions import validation_messages
 from agents.skills.faults import InvalidSkillError
 from agents.skills.spec import FRONT_MATTER, MAIN_FILE, SkillSpec
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _MAX_FRONT_MATTER: Final = 20_000
 _DEEPEST: Final = 20

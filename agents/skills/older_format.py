@@ -7,16 +7,13 @@ keys of a ``SKILL.md`` and, as the older format calls them, ``tools`` or ``requi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from agents.skills import front_matter
 from agents.skills.faults import InvalidSkillError
+from agents.skills.spec import SkillSpec
 from heartbit_site.base.untrusted import JSONValue, UntrustedJSONError, parse_untrusted_json
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agents.skills.spec import SkillSpec
 
 MAIN_FILE: Final = "skill.json"
 _PROMPT: Final = "system-prompt.md"

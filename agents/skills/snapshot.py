@@ -7,6 +7,7 @@ the same parts.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import Field
@@ -17,8 +18,6 @@ from agents.skills.spec import FRONT_MATTER, MAX_PATH, SkillSpec
 from heartbit_site.base.view import View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from agents.skills.folder import SkillFolder
 
 FORMAT: Final = 1

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, Field
 
 from agents.definitions import validators
-from agents.definitions.spec import SkillName, ToolName  # noqa: TC001  pydantic reads them
+from agents.definitions.spec import SkillName, ToolName
 from heartbit_site.base.spec import Spec
 
 MEGABYTE: Final = 1024 * 1024

@@ -6,18 +6,15 @@ audit gets an entry too, with the old and new values of the changed fields, but 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from django.db.models import Manager, Model, QuerySet
 from django.forms import PasswordInput
+from django.http import HttpRequest
 
 from heartbit_site.admin.workspace_scoped import WorkspaceScopedAdmin
 from heartbit_site.base import audit
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from django.http import HttpRequest
 
 _SHORT = 120  # characters of a value
 _UNSAID = "not shown"

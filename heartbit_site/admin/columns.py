@@ -13,20 +13,17 @@ heading other than its name.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Callable
+from datetime import datetime
+from typing import Generic, TypeVar
 
 from django.db.models import Model
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from heartbit_site.base.tone import Tone
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
-    from django.utils.safestring import SafeString
 
 M = TypeVar("M", bound=Model)
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from django.contrib.admin import SimpleListFilter
-from django.db.models import Q
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from django.db.models import QuerySet
-    from django.http import HttpRequest
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 
 
 class ConditionFilter(SimpleListFilter):

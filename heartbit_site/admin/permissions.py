@@ -6,19 +6,15 @@ nothing here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from django.db.models import Model
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
 
 from heartbit_site.base.access import ROLE_SCOPES, visible_to
 from heartbit_site.base.models import Membership
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from django.db.models import QuerySet
-    from django.http import HttpRequest
 
 M = TypeVar("M", bound=Model)
 

@@ -7,9 +7,10 @@ implies its workspace and needs no token, because no browser sends it by itself.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from django.contrib.auth import get_user
+from django.http import HttpRequest
 from ninja.security.base import AuthBase
 from ninja.utils import check_csrf
 
@@ -18,15 +19,10 @@ from heartbit_site.api.key_prefix_cache import prefixes
 from heartbit_site.api.rate_limit import bucket_key, rate_limiter
 from heartbit_site.base.access import Access, access_of_key, access_of_user, is_operator
 from heartbit_site.base.actions.create_api_key import authenticate_api_key
-from heartbit_site.base.errors import ForbiddenError
+from heartbit_site.base.errors import ForbiddenError, HeartbitError
 from heartbit_site.base.rights import forbidden
 from heartbit_site.contract import operation
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest
-
-    from heartbit_site.base.errors import HeartbitError
-    from heartbit_site.contract.operation import Needs
+from heartbit_site.contract.operation import Needs
 
 SCHEME = "bearer"
 WORKSPACE_HEADER = "Heartbit-Workspace"

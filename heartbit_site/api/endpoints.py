@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from types import ModuleType
+from typing import Annotated, Any
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Header, Path, Query, Router, Schema
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from heartbit_site.api.auth import NeedsAuth, access_of
 from heartbit_site.api.openapi import answers
 from heartbit_site.contract.model import Word
-from heartbit_site.contract.operation import Answered, PendingAnswer, operations_of
+from heartbit_site.contract.operation import Answered, Operation, PendingAnswer, operations_of
 from heartbit_site.operations.lookup import function_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import ModuleType
-
-    from pydantic import BaseModel
-
-    from heartbit_site.contract.operation import Operation
 
 # Ninja makes models of each route's parameters and answers. They are built when first used, and
 # those of answers never, for the contract's own are sent: 8 MB and 0.1 s of each web process.

@@ -15,10 +15,11 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
-from django.http import Http404, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 from pydantic import ValidationError as PydanticError
 
@@ -33,16 +34,16 @@ from agents.errors import (
 from agents.housekeeping.archive_files import ArchiveError
 from agents.live.valkey import LiveOutputError
 from heartbit_site.base.database_faults import database_fault
-from heartbit_site.base.errors import ConflictError, ForbiddenError, HeartbitError, NotFoundError
+from heartbit_site.base.errors import (
+    ConflictError,
+    ForbiddenError,
+    HeartbitError,
+    NotFoundError,
+    Remedy,
+)
 from heartbit_site.contract.operation import find_operation
 from heartbit_site.contract.validation import fault
 from memory.errors import MemoryProviderError
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
-    from ninja import NinjaAPI
-
-    from heartbit_site.base.errors import Remedy
 
 logger = logging.getLogger("django.request")
 

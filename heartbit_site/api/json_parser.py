@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.http import HttpRequest
 from ninja.parser import Parser
 
 from heartbit_site.api.errors import (
@@ -14,9 +15,6 @@ from heartbit_site.api.errors import (
     describe_limit,
 )
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest
 
 MAX_BODY_BYTES = 1_000_000
 #: Of requests below these paths: a document of 10 MB in base64.

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.urls import URLPattern, include, path, re_path
 
 from heartbit_site.api import errors
@@ -15,6 +18,7 @@ from heartbit_site.api.endpoints import PendingResponse, router_for
 from heartbit_site.api.json_parser import UntrustedParser
 from heartbit_site.api.openapi_schema import DescribedAPI
 from heartbit_site.api.query_parameters import (
+    Parameters,
     UnknownParameterError,
     parameters_by_route,
     refuse_unknown_parameters,
@@ -22,14 +26,6 @@ from heartbit_site.api.query_parameters import (
 from heartbit_site.api.routes import artifact_files, events, health, inbound, workspaces
 from heartbit_site.base import orm
 from heartbit_site.contract.operation import noun_modules
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from django.http import HttpRequest
-    from django.http.response import HttpResponseBase
-
-    from heartbit_site.api.query_parameters import Parameters
 
 NAMESPACE = "api-v1"
 #: The nouns of the contract, and what is no JSON or needs no caller.

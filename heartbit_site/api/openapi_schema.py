@@ -7,21 +7,19 @@ scope.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from ninja import NinjaAPI, Swagger
 from ninja.openapi.schema import REF_TEMPLATE, OpenAPISchema
+from ninja.operation import Operation
 from ninja.schema import NinjaGenerateJsonSchema
 
 from heartbit_site.api.auth import SCHEME, WORKSPACE_HEADER, NeedsAuth
 from heartbit_site.api.errors import PROBLEM
 from heartbit_site.contract.problem import ProblemOut
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
-    from ninja.operation import Operation
 
 KEY, SESSION = "key", "session"
 RETRY_AFTER = {

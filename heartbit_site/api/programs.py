@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from asgiref.sync import ThreadSensitiveContext
 from csp.constants import HEADER as CSP_HEADER
@@ -20,15 +21,10 @@ from csp.utils import build_policy
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
 from django.core.handlers.exception import convert_exception_to_response
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 from django.utils.module_loading import import_string
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-
-    from django.http import HttpRequest
-    from django.http.response import HttpResponseBase
 
 PATH: Final = "/api/"
 #: Those of ``settings.MIDDLEWARE`` that count here, in its order; they neither block nor wait.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from heartbit_site.base.errors import HeartbitError
 from tools.texts.near_names import closest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from django.http import HttpRequest
     from ninja import Router
 

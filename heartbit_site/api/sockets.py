@@ -6,7 +6,8 @@ and counted by the same code. It is never read from the URL, because URLs are lo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from channels.auth import AuthMiddlewareStack
 
@@ -15,11 +16,7 @@ from heartbit_site.api.auth import key_in, opened_by
 from heartbit_site.api.errors import TooManyRequestsError, UnauthorizedError
 from heartbit_site.api.origin import OwnPagesOnly
 from heartbit_site.base import orm
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from heartbit_site.base.access import Access
+from heartbit_site.base.access import Access
 
 
 class Handshake:

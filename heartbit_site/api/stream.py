@@ -14,25 +14,21 @@ import asyncio
 import contextlib
 import json
 import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+from uuid import UUID
 
 from agents.journal.events import Closing, ModelAnswered
 from agents.live.json_lines import to_json_line
 from agents.live.page_lines import Shown, take
 from agents.live.tree_reader import TreeReader
 from agents.live.tree_view import TreeView
-from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate, RunUpdate
+from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate, RunUpdate, Update
 from agents.live.watchers import watch
+from agents.models import Run
 from agents.reads.hidden_memories import texts_hidden_from
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-    from uuid import UUID
-
-    from agents.live.updates import Update
-    from agents.models import Run
-    from heartbit_site.base.access import Access
+from heartbit_site.base.access import Access
 
 _T = TypeVar("_T")
 

@@ -6,22 +6,18 @@ Everything that is read or written for a caller goes through their ``Access`` an
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from django.contrib.auth import get_user_model
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 
 from heartbit_site.base.errors import NotFoundError
 from heartbit_site.base.models.api_key import ApiKey
 from heartbit_site.base.models.membership import Membership, Role
 from heartbit_site.base.models.workspace import Workspace
 from heartbit_site.base.scopes import SCOPES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from django.db.models import QuerySet
 
 M = TypeVar("M", bound=Model)
 

@@ -29,12 +29,9 @@ import dataclasses
 import logging
 import os
 import threading
+from collections.abc import Coroutine, Iterator
 from concurrent import futures
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator
-
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from datetime import timedelta
-    from decimal import Decimal
+from datetime import timedelta
+from decimal import Decimal
 
 
 def counted(count: int, noun: str) -> str:

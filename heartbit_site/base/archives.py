@@ -15,16 +15,14 @@ import os
 import stat
 import zipfile
 import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn
 
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.tar import Entry, TarError, TarReader
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 MEGABYTE: Final = 1024 * 1024
 MAX_RATIO: Final = 100

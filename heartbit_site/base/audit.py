@@ -8,19 +8,15 @@ entries (``sql/audit.sql``).
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from django.contrib.auth.models import User
 
-from heartbit_site.base.models import AuditEntry
+from heartbit_site.base.access import Access
+from heartbit_site.base.models import AuditEntry, Workspace
 from heartbit_site.base.query import execute, fetch_all
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from heartbit_site.base.access import Access
-    from heartbit_site.base.models import Workspace
 
 #: Beginnings of the names of actors that are a schedule or a channel. No person or key has such a
 #: name, so ``started_by`` of a run says what started it, also when that is deleted.

@@ -7,13 +7,11 @@ it only for a value that does not fit, so that it cannot change a correct one.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from heartbit_site.base.schema_references import referenced
 from heartbit_site.base.untrusted import JSONValue, UntrustedJSONError, parse_untrusted_json
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,18})(?:\.\d{1,32})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _BOOLEANS: dict[str, JSONValue] = {"true": True, "false": False}

@@ -16,11 +16,9 @@ Nothing is imported for it, because the drivers would make every short command s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Final
 
 _LIBRARIES: Final = frozenset({"psycopg.Error", "django.db.utils.Error"})
 #: Without a code of the server they tell of the connection: refused, lost, closed, not to be had.

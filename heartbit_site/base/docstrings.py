@@ -9,9 +9,9 @@ Usage::
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from itertools import groupby
 from textwrap import indent
-from typing import TYPE_CHECKING
 
 from docstring_parser import (
     Docstring,
@@ -22,9 +22,6 @@ from docstring_parser import (
     ParseError,
     parse,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def read(docstring: str) -> tuple[str, dict[str, str]]:

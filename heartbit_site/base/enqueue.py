@@ -12,6 +12,7 @@ import functools
 import logging
 import time
 import uuid
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,6 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from celery import Celery
     from kombu import Producer
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from uuid_utils import compat
-
-if TYPE_CHECKING:
-    from uuid import UUID
 
 
 def new_id() -> UUID:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.models import Model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 M = TypeVar("M", bound=Model)
 

@@ -23,10 +23,11 @@ many to explain get one general sentence, too many to judge are refused.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema_rs
 
@@ -39,9 +40,6 @@ from heartbit_site.base.schema_references import (
     referenced,
     subschemas,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MAX_SCHEMA_BYTES = 262_144
 MAX_PROBLEMS = 8

@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from typing import Final
 
 #: Lines of a text that is compared line by line: a tenth of a second.
 MOST_COMPARED: Final = 1_500

@@ -8,10 +8,7 @@ Usage::
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo
 
 
 class NoSuchTimeError(ValueError):

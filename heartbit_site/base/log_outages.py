@@ -11,13 +11,11 @@ import copy
 import logging
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from heartbit_site.base.database_faults import is_away, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 WINDOW_SECONDS: Final = 10.0
 #: By name, because importing the clients would make every short command slow.

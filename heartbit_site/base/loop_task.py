@@ -15,13 +15,11 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent import futures
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from heartbit_site.base import aio
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-    from concurrent import futures
 
 P = ParamSpec("P")
 T = TypeVar("T")

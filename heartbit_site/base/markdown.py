@@ -13,11 +13,10 @@ from __future__ import annotations
 import functools
 import html
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from markdown_it import MarkdownIt
 
 _TAGS = {

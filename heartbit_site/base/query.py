@@ -6,14 +6,13 @@ for what every request asks.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from django.db import connection
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     Values = Sequence[Any] | Mapping[str, Any] | None
 
 

@@ -14,16 +14,14 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from heartbit_site.base.errors import HeartbitError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: Readers of one process at a time, of those that ``read_on_loop`` starts.
 MOST_AT_ONCE: Final = 4

@@ -6,18 +6,14 @@ Programs read an error's code and scope; people read these, in which no scope is
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from django.core.exceptions import PermissionDenied
 
-from heartbit_site.base.access import ADMIN_SCOPE, role_of, roles_with
+from heartbit_site.base.access import ADMIN_SCOPE, Access, role_of, roles_with
 from heartbit_site.base.models.membership import Membership, Role
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from heartbit_site.base.access import Access
-    from heartbit_site.base.models.workspace import Workspace
+from heartbit_site.base.models.workspace import Workspace
 
 MOST_NAMED = 3
 MOST_WORKSPACES = 5

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from heartbit_site.base.access import NoWorkspaceError
+from heartbit_site.base.access import Access, NoWorkspaceError
 from heartbit_site.base.errors import ForbiddenError
 from heartbit_site.base.refusals import describe_refusal
 
 if TYPE_CHECKING:
-    from heartbit_site.base.access import Access
     from heartbit_site.base.audit import Actor
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib.parse import unquote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 #: Keywords of definitions, which apply to nothing where they stand.
 DEFINITIONS = ("$defs", "definitions")

@@ -13,11 +13,9 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Final
 
 #: A folder without a lock may have been made a moment ago, and be about to be locked.
 LEAST_AGE_SECONDS: Final = 60.0

@@ -20,17 +20,16 @@ import json
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from django.conf import settings
+from django.db.models import Model
 
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.keyring import Key, parse_keys
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-    from django.db.models import Model
 
 VERSION = "v1"
 NONCE_BYTES = 12

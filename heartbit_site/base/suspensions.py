@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from uuid import UUID
+from typing import Any, Final
+from uuid import UUID
 
 #: Builds a tool's result from the outcomes of its waits.
 Resume = Callable[["tuple[WaitOutcome, ...]"], Any]

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import inspect
 import types
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import Field
 
 from heartbit_site.base.credentials import CredentialNeed, CredentialType
 from heartbit_site.base.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
 
 
 @dataclass(frozen=True, slots=True)

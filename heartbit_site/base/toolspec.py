@@ -32,23 +32,21 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from heartbit_site.base import docstrings
+from heartbit_site.base.credentials import CredentialNeed
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.suspensions import QuestionReply, Resume
 from heartbit_site.base.tool_parameters import read_parameters
 
 if TYPE_CHECKING:
-    from datetime import datetime
-    from uuid import UUID
-
     import httpx
-
-    from heartbit_site.base.credentials import CredentialNeed
-    from heartbit_site.base.suspensions import QuestionReply, Resume
 
     #: Coroutine function that takes what the tool's function takes.
     Connect = Callable[..., Awaitable[None]]

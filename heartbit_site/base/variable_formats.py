@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable
 from email.utils import parseaddr
 from importlib.util import find_spec
 from ipaddress import ip_network
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-from urllib.parse import parse_qs, urlsplit
+from typing import Final
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from heartbit_site.base.keyring import parse_keys
 from heartbit_site.base.web_url import split_web_url
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from urllib.parse import SplitResult
 
 _ON: Final = ("1", "true", "yes", "on")
 _OFF: Final = ("0", "false", "no", "off")

@@ -14,14 +14,12 @@ A variable that is empty, or holds only white space, counts as unset.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from heartbit_site.base import variable_formats as formats
 from heartbit_site.base.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 T = TypeVar("T")
 

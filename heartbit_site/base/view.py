@@ -5,16 +5,14 @@ A view that an app builds itself is declared in that app; the others are in the 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any, Self
 from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class View(BaseModel):

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
-
-if TYPE_CHECKING:
-    from urllib.parse import SplitResult
+from urllib.parse import SplitResult, urlsplit
 
 
 def split_web_url(url: str) -> SplitResult | None:

@@ -8,8 +8,8 @@ Usage::
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.utils import timezone
@@ -35,13 +35,8 @@ from heartbit_site.config.sections import OrchestratorSection
 from scheduling.actions.set_schedule import change_schedule, create_schedule
 from scheduling.models import Schedule
 from scheduling.querysets import database_now
-from scheduling.spec import SETTINGS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from scheduling.spec import ScheduleSpec
-    from tools.actions.read_mcp_server import Reading
+from scheduling.spec import SETTINGS, ScheduleSpec
+from tools.actions.read_mcp_server import Reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from agents.actions.create_default_team import BLACKBOARD, PROMPT
-from agents.definitions.spec import AgentSpec, ToolGrant
+from agents.definitions.spec import AgentSpec, DefinitionSpec, ToolGrant
 from agents.llm.providers import PROVIDERS
 from heartbit_site.config.definition import Configuration
 from heartbit_site.config.schedule_section import ScheduleSection
@@ -18,11 +19,6 @@ from heartbit_site.config.sections import (
     other_kinds,
 )
 from tools.server_spec import McpServerSpec
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from agents.definitions.spec import DefinitionSpec
 
 #: Settings of `[orchestrator]` that are the defaults of all agents of the file.
 INHERITED: Final = ("max_turns", "max_tokens")

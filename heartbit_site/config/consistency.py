@@ -6,6 +6,7 @@ is reported together; a value of a wrong type is reported elsewhere and skipped 
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
@@ -13,8 +14,10 @@ from django.conf import settings
 
 from agents.definitions import consistency, validation_messages
 from agents.definitions.server_grants import ALL
+from agents.definitions.validation_messages import Complaint
 from agents.definitions.validators import PROVIDER_NAMES, unknown_tool
 from agents.llm.providers import PROVIDERS
+from heartbit_site.base.toolspec import ToolSpec
 from heartbit_site.config.sections import OrchestratorSection, other_kinds
 from scheduling.spec import KINDS
 from tools.calls.call_parsing import misfit
@@ -23,10 +26,6 @@ from tools.server_spec import ADDRESS, address_fault, program_fault, tool_prefix
 from tools.texts.near_names import hint
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from agents.definitions.validation_messages import Complaint
-    from heartbit_site.base.toolspec import ToolSpec
     from heartbit_site.config.positions import Path
 
 Table: TypeAlias = dict[str, Any]

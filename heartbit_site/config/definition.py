@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from agents.definitions.spec import AgentSpec, DefinitionSpec
     from scheduling.spec import ScheduleSpec
     from tools.server_spec import McpServerSpec

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Set
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from agents.actions.create_default_team import BLACKBOARD, ORCHESTRATOR
 from agents.definitions.kinds import AGENT, UnknownKindError, find_kind
-from agents.definitions.spec import SETTINGS
+from agents.definitions.spec import SETTINGS, ToolGrant
 from agents.delivery.targets import target_of
 from agents.models import Agent
 from agents.reads.agent_settings import spec_of
+from heartbit_site.base.models import Workspace
 from heartbit_site.config import toml_text
 from heartbit_site.config.build import INHERITED
 from scheduling.models import Schedule
@@ -19,12 +21,6 @@ from scheduling.spec import SETTINGS as SCHEDULE_SETTINGS
 from scheduling.spec import ScheduleSpec
 from tools.models import McpServer
 from tools.server_spec import McpServerSpec
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Set
-
-    from agents.definitions.spec import ToolGrant
-    from heartbit_site.base.models import Workspace
 
 _HEAD: Final = "# Heartbit. `heartbit config check` and `heartbit config import` read this file.\n"
 _WIDTH: Final = 88

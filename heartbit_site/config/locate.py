@@ -9,14 +9,12 @@ Usage::
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 NAME: Final = "heartbit.toml"
 MAX_BYTES: Final = 1_000_000

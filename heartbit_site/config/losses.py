@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.actions.create_default_team import PROMPT
 from agents.definitions.kinds import kind_of
-from agents.definitions.spec import ToolGrant
+from agents.definitions.spec import DefinitionSpec, ToolGrant
 from agents.models import Agent
 from agents.reads.agent_settings import table_of
+from heartbit_site.base.models import Workspace
+from heartbit_site.base.spec import Spec
+from heartbit_site.config.definition import Configuration
 from scheduling.models import Schedule
 from scheduling.spec import KINDS, ScheduleSpec
 from scheduling.spec import SETTINGS as SCHEDULE_SETTINGS
@@ -17,13 +21,6 @@ from tools.models import McpServer
 from tools.server_spec import McpServerSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from agents.definitions.spec import DefinitionSpec
-    from heartbit_site.base.models import Workspace
-    from heartbit_site.base.spec import Spec
-    from heartbit_site.config.definition import Configuration
-
     Table = Mapping[str, Any]
 
 #: A schedule of another kind loses no time, and one without ``begins_at`` keeps its own.

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
-from tools.actions.read_mcp_server import read_mcp_server
+from heartbit_site.base.models import Workspace
+from tools.actions.read_mcp_server import Reading, read_mcp_server
 from tools.actions.refresh_mcp_server import store_reading
 from tools.actions.save_mcp_server import save_mcp_server, set_mcp_server
 from tools.models import McpServer
-from tools.server_spec import ADDRESS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from heartbit_site.base.audit import Actor
-    from heartbit_site.base.models import Workspace
-    from tools.actions.read_mcp_server import Reading
-    from tools.server_spec import McpServerSpec
+from tools.server_spec import ADDRESS, McpServerSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

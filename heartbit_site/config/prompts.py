@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agents.definitions import validators
+from agents.definitions.validation_messages import Complaint
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.config.consistency import agents_of
 from heartbit_site.config.locate import read_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agents.definitions.validation_messages import Complaint
 
 
 def check(

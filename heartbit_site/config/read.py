@@ -10,16 +10,22 @@ the database.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path as File
+from typing import Any, Final
 
 from agents.definitions import validation_messages
+from agents.definitions.validation_messages import Complaint
 from agents.reads.grantable_tools import grantable
+from heartbit_site.base.models import Workspace
+from heartbit_site.base.spec import Spec
 from heartbit_site.config import consistency, malformed, prompts, toml_text
 from heartbit_site.config.build import build
+from heartbit_site.config.definition import Configuration
 from heartbit_site.config.errors import ConfigFileError, Problem
 from heartbit_site.config.locate import MAX_DOTS, NAME, TooManyDotsError, parse_toml, read_text
-from heartbit_site.config.positions import positions
+from heartbit_site.config.positions import Path, Position, positions
 from heartbit_site.config.rust_original import translate
 from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.sections import (
@@ -32,16 +38,6 @@ from heartbit_site.config.sections import (
 )
 from tools.definitions.catalogue import catalogue
 from tools.server_spec import McpServerSpec
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-    from pathlib import Path as File
-
-    from agents.definitions.validation_messages import Complaint
-    from heartbit_site.base.models import Workspace
-    from heartbit_site.base.spec import Spec
-    from heartbit_site.config.definition import Configuration
-    from heartbit_site.config.positions import Path, Position
 
 MOST_PROBLEMS: Final = 200  # more are never mended at once, and a wrong megabyte has 100,000
 EMPTY: Final = (

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agents.definitions import validation_messages
 from agents.definitions.server_grants import ALL
+from agents.definitions.validation_messages import Complaint
 from heartbit_site.base.web_url import split_web_url
 from tools.server_spec import MOST_CHARACTERS, McpServerSpec
 
 if TYPE_CHECKING:
-    from agents.definitions.validation_messages import Complaint
     from heartbit_site.config.positions import Path
 
 #: Sections without effect, each with the sentence that says so.

@@ -5,17 +5,14 @@ The keys of an agent are the settings of ``agents.definitions.spec``. Nothing he
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
 from agents.definitions import validators
-from agents.definitions.kinds import AGENT, KINDS
+from agents.definitions.kinds import AGENT, KINDS, DefinitionKind
 from agents.definitions.spec import AgentSpec, Count, Description, FullText, Name, Retries
 from heartbit_site.base.spec import Spec
-
-if TYPE_CHECKING:
-    from agents.definitions.kinds import DefinitionKind
 
 Url = Annotated[str, AfterValidator(validators.storable), AfterValidator(validators.url)]
 

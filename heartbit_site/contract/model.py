@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -21,9 +22,6 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.moments import to_utc
 from heartbit_site.base.untrusted import clean_text
 from heartbit_site.base.view import View
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 In = TypeVar("In", bound=BaseModel)
 MAX_TASK_CHARACTERS = 400_000

@@ -11,17 +11,15 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from types import ModuleType
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
 
 from heartbit_site import contract
 from heartbit_site.contract.model import rows_of
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from types import ModuleType
-
-    from pydantic import BaseModel
 
 Out = TypeVar("Out")
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
+from typing import Any
 
 _PLACES = {"body", "query", "path", "header", "cookie"}
 _SHOWN_CHARACTERS = 80

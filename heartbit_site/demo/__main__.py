@@ -14,8 +14,9 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from uuid import uuid4
 
 from heartbit_site.base.errors import HeartbitError
@@ -24,9 +25,6 @@ from heartbit_site.cli.terminal.errors import CommandError, report
 from heartbit_site.cli.terminal.output import note
 from heartbit_site.embedded.errors import EmbeddedError
 from heartbit_site.environment import read
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 QUESTION: Final = "Why are bees important for farming?"
 MODEL: Final = "local:smollm2-135m"

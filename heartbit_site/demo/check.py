@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from datetime import datetime
+from typing import Final
 
 import httpx
 from django.conf import settings
@@ -18,9 +19,6 @@ from heartbit_site.base.amounts import duration
 from heartbit_site.cli.terminal import errors
 from heartbit_site.cli.terminal.output import note
 from heartbit_site.first_start import default_workspace
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 SUB_AGENTS: Final = 3
 COUNTER: Final = "llamacpp:tokens_predicted_total"

@@ -12,16 +12,14 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from heartbit_site.embedded import layout, locks, logs, probes
 from heartbit_site.embedded.errors import EmbeddedError, os_errors
 from heartbit_site.embedded.state import SERVICES, ServiceName, StateDirectory
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 # Longer than the supervisor's own limits, which give the better sentence.
 _TIMEOUT_SECONDS: Final = 120.0

@@ -11,12 +11,10 @@ import shutil
 import stat
 import subprocess
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypedDict
+from pathlib import Path
+from typing import Final, TypedDict
 
 from heartbit_site.embedded.errors import EmbeddedError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SYSTEM_USER: Final = "heartbit"
 

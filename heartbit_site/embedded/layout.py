@@ -7,13 +7,12 @@ exists outside or above it is left as it is.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heartbit_site.embedded.errors import EmbeddedError, os_errors
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from heartbit_site.embedded.identity import ServerUser
     from heartbit_site.embedded.state import StateDirectory
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Final
 
 _LIMIT_BYTES: Final = 8 * 2**20
 _TAIL_BYTES: Final = 16 * 2**10

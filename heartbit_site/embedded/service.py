@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heartbit_site.embedded.identity import SwitchUser
 
 if TYPE_CHECKING:
-    import signal
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from heartbit_site.embedded.state import ServiceName, StateDirectory
 
 

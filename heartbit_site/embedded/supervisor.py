@@ -14,8 +14,9 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from heartbit_site.base import variables
 from heartbit_site.base.log_output import log_to_stderr
@@ -26,9 +27,6 @@ from heartbit_site.embedded.postgres import Postgres
 from heartbit_site.embedded.server import Server
 from heartbit_site.embedded.state import SERVICES, ServiceName, StateDirectory
 from heartbit_site.embedded.valkey import Valkey
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _LONGEST_TICK_SECONDS: Final = 1.0
 _SHORTEST_TICK_SECONDS: Final = 0.05

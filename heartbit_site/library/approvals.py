@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+from uuid import UUID
 
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import Answer
-
-if TYPE_CHECKING:
-    from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,10 @@ import inspect
 import signal
 import socket
 import threading
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
+from uuid import UUID
 
 from pydantic import BaseModel
 
@@ -25,9 +27,6 @@ from heartbit_site.library.team import Member, Team, check_member, check_provide
 from heartbit_site.library.tool_sources import resolve_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
-    from uuid import UUID
-
     from heartbit_site.library.approvals import Ask
     from heartbit_site.library.given_files import GivenFile
     from heartbit_site.library.result import Result

@@ -5,23 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from functools import partial
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from agents.journal.events import ApprovalRequested, ModelAnswered
+from agents.live.timeline import Parts
 from agents.live.tree_view import TreeView
-from agents.live.updates import DeltaUpdate, EventUpdate
+from agents.live.updates import DeltaUpdate, EventUpdate, Update
 from heartbit_site.base import orm
 from heartbit_site.library import deciding
 from heartbit_site.library.approvals import Approval, decision_of
 from heartbit_site.library.callback_set import Callbacks, invoke
 from heartbit_site.library.result import Event
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from agents.live.timeline import Parts
-    from agents.live.updates import Update
-    from heartbit_site.library.shared_host import SharedHost
+from heartbit_site.library.shared_host import SharedHost
 
 logger = logging.getLogger(__name__)
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
-
     from heartbit_site.library.given_files import GivenFile
     from heartbit_site.library.result import Result
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agents.actions.decide_call import Always, decide_call
 from agents.approvals.questions import answer_schema
@@ -15,10 +15,7 @@ from agents.journal.waits import APPROVAL
 from agents.models import ToolCall, Wait
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.toolspec import Answer
-from heartbit_site.library.approvals import Approve, Deny, Edit
-
-if TYPE_CHECKING:
-    from heartbit_site.library.approvals import Approval, Decision
+from heartbit_site.library.approvals import Approval, Approve, Decision, Deny, Edit
 
 PROGRAM = Actor("the program", "inline")
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agents.runtime.files.given_files import read_path
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 GivenFile = str | bytes | Path
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 from uuid import UUID
 
 from pydantic import BaseModel, ValidationError
@@ -14,15 +15,9 @@ from pydantic import BaseModel, ValidationError
 from agents.choices import TERMINAL, RunStatus
 from agents.live.ends import missing
 from agents.live.readable import readable
-from agents.reads.outcome import OUTCOME, outcome_in
+from agents.reads.outcome import OUTCOME, Outcome, outcome_in
 from heartbit_site.base.query import fetch_one
-from heartbit_site.library.result import AnswerError, Event, Result, Usage
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.reads.outcome import Outcome
-    from heartbit_site.library.result import Status
+from heartbit_site.library.result import AnswerError, Event, Result, Status, Usage
 
 # All in one statement: a further one takes longer than what it reads.
 _RESULT: Final = f"""

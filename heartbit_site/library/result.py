@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Literal, Self
+from uuid import UUID
 
 from heartbit_site.base.errors import HeartbitError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-    from decimal import Decimal
-    from uuid import UUID
 
 Status = Literal["succeeded", "failed", "cancelled", "quarantined"]
 

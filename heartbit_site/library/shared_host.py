@@ -10,12 +10,11 @@ import asyncio
 import os
 import sys
 import threading
+from collections.abc import Coroutine
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-    from concurrent.futures import Future
-
     from agents.runtime.execution.host import LocalHost
     from heartbit_site.first_start import Admin
 

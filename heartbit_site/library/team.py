@@ -5,11 +5,12 @@ So one set of rules defines an agent's settings, with one set of error sentences
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.definitions import validation_messages
-from agents.definitions.validation_messages import sentence_of
+from agents.definitions.validation_messages import Complaint, sentence_of
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.config import consistency
 from heartbit_site.config.sections import (
@@ -19,9 +20,6 @@ from heartbit_site.config.sections import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agents.definitions.validation_messages import Complaint
     from heartbit_site.library.ready_team import ReadyTeam
     from heartbit_site.library.tool_sources import ResolvedTool
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 
@@ -23,22 +25,17 @@ from heartbit_site.base import variables
 from heartbit_site.base.access import NoWorkspaceError
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.models import Workspace
 from heartbit_site.config.apply import ephemeral_agent
 from heartbit_site.config.build import build
+from heartbit_site.config.definition import Configuration
 from heartbit_site.library import team as teams
+from heartbit_site.library.conversation import Conversation
 from heartbit_site.library.ready_team import ReadyTeam
+from heartbit_site.library.team import Team
 from heartbit_site.library.tool_sources import ResolvedTool, register
 from heartbit_site.workspaces import find_workspace
 from tools.definitions.registry import definition_hash, registry
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from uuid import UUID
-
-    from heartbit_site.base.models import Workspace
-    from heartbit_site.config.definition import Configuration
-    from heartbit_site.library.conversation import Conversation
-    from heartbit_site.library.team import Team
 
 AUTHOR = "program"  # of the blackboard's first entries
 STARTER = Actor("the program", "system")  # of its runs

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
+from agents.models import BlackboardEntry
 from agents.querysets import blackboard, find_run
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError, Remedy
@@ -14,11 +15,6 @@ from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
 from heartbit_site.contract.blackboard import BlackboardEntryOut, BlackboardOut, BlackboardRowOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.operations.paging import find_row, list_page
-
-if TYPE_CHECKING:
-    from pydantic import JsonValue
-
-    from agents.models import BlackboardEntry
 
 Key = Annotated[Word, Field(description="Key of the entry.")]
 

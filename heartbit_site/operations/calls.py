@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
 
+from django.db.models import QuerySet
+
+from agents.journal.memory_texts import MemoryTexts
 from agents.journal.waits import decision
 from agents.models import Decision, ToolCall
 from agents.querysets import find_run, shown_tool
 from agents.reads.hidden_memories import texts_of_run
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError, Remedy
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.preview import preview
 from heartbit_site.contract.calls import CallDecisionOut, CallOut, CallsOut, CallSummaryOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.operations.paging import find_row, page, with_beginning
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from uuid import UUID
-
-    from django.db.models import QuerySet
-
-    from agents.journal.memory_texts import MemoryTexts
-    from heartbit_site.base.models import Workspace
 
 #: Long columns of a call's run, which no call shows.
 _OF_RUN = ("run__task", "run__payload", "run__output", "run__structured")

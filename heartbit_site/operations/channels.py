@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 from agents.actions.remove_channel import remove_channel as remove
 from agents.actions.rotate_secret import rotate_secret as rotate
@@ -24,9 +25,6 @@ from heartbit_site.contract.channels import (
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.operations.paging import find_row, list_page, page, row_id
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 V = TypeVar("V", bound=ChannelOut)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
+from uuid import UUID
 
 from pydantic import Field
 
@@ -17,9 +18,6 @@ from heartbit_site.base.errors import Remedy
 from heartbit_site.contract.deliveries import ResultDeliveriesOut, ResultDeliveryOut, Status
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.operations.paging import find_row, list_page, row_id
-
-if TYPE_CHECKING:
-    from uuid import UUID
 
 OfRun = Annotated[
     Word | None, Field(description="A run's id, or the beginning of it (at least 8 characters).")

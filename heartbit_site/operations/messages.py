@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import Field
@@ -11,7 +11,7 @@ from agents.actions.reply_to_message import reply_to_message
 from agents.actions.send_message import send_message as put_into_inboxes
 from agents.actions.start_agent import start_agent
 from agents.errors import IdempotencyMismatchError
-from agents.messaging.addresses import normalize_address, plain_address, sender_of_person
+from agents.messaging.addresses import Sender, normalize_address, plain_address, sender_of_person
 from agents.messaging.storage import checked_text, checked_thread
 from agents.models import Message
 from agents.reads.messages import load_message, messages_at, with_inboxes
@@ -27,9 +27,6 @@ from heartbit_site.contract.messages import (
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.operations.paging import list_page, with_beginning
-
-if TYPE_CHECKING:
-    from agents.messaging.addresses import Sender
 
 To = Annotated[
     Word | None, Field(description="Filter by recipient: an agent's name, or a full address.")

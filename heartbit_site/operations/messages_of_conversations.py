@@ -7,6 +7,7 @@ showed them while it streamed.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -15,11 +16,14 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Left
 
 from agents.journal.events import CallWaiting, ModelAnswered, RunSteered, ToolFinished
+from agents.journal.memory_texts import TreeTexts
 from agents.models import Conversation, Run, RunEvent, ToolCall
 from agents.querysets import find_run, waits_for_people
 from agents.reads.hidden_memories import texts_hidden_from
+from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.markdown import to_html
+from heartbit_site.base.models import Workspace
 from heartbit_site.contract.conversations import (
     CallStepOut,
     ChildRunOut,
@@ -28,16 +32,9 @@ from heartbit_site.contract.conversations import (
     TextStepOut,
 )
 from heartbit_site.contract.runs import UsageOut
-from heartbit_site.operations.run_views import costs_of
+from heartbit_site.operations.run_views import Costs, costs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from agents.journal.memory_texts import TreeTexts
-    from heartbit_site.base.access import Access
-    from heartbit_site.base.models import Workspace
-    from heartbit_site.operations.run_views import Costs
-
     Step = TextStepOut | CallStepOut | SteerStepOut
     OfCall = tuple[UUID, str]  # a run, and the name of one of its calls
 

@@ -8,11 +8,12 @@ that place.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db.models import CharField, DateTimeField, Model, UUIDField
+from django.db.models import CharField, DateTimeField, Model, QuerySet, UUIDField
 from django.db.models.functions import Left, Length
 
 from heartbit_site.base.errors import HeartbitError, NotFoundError
@@ -20,11 +21,6 @@ from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.preview import PREVIEW_CHARACTERS
 from heartbit_site.base.view import View
 from heartbit_site.contract.model import Page, rows_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from django.db.models import QuerySet
 
 M = TypeVar("M", bound=Model)
 P = TypeVar("P", int, str)

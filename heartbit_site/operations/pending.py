@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
+from uuid import UUID
 
 from heartbit_site.base import orm
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from uuid import UUID
 
 T = TypeVar("T")
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import JSONArray
 
 from agents.choices import TERMINAL
@@ -20,11 +21,6 @@ from heartbit_site.base.preview import preview
 from heartbit_site.base.query import fetch_all, fetch_named, fetch_together
 from heartbit_site.contract.runs import ForkOut, RunDetailOut, RunSummaryOut, RunTreeOut, RunViewOut
 from heartbit_site.operations.paging import with_beginning
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from django.db.models import QuerySet
 
 #: What the model calls of each run cost; None where a price is unknown.
 Costs = dict[UUID, Decimal | None]

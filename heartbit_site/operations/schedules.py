@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, TypeVar
 
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
@@ -44,10 +46,6 @@ from scheduling.occurrences import build_recurrence, upcoming_occurrences
 from scheduling.outcomes import with_outcomes
 from scheduling.querysets import database_now, find_schedule
 from scheduling.recurrence import format_time, time_zone
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
 
 S = TypeVar("S", bound=ScheduleSummaryOut)
 Named = Annotated[Word, Field(description="Name or number of the schedule.")]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import Field
 
 from agents.actions import remove_skill as removing
 from agents.actions import save_skill as saving
+from agents.actions.save_skill import SavedSkill
 from agents.models import Skill, SkillVersion
 from agents.reads.skills import find_skill, skills_in, users_by_name
 from agents.reads.versions import pair
@@ -36,11 +38,6 @@ from heartbit_site.contract.skills import (
 )
 from heartbit_site.operations.paging import list_page, page
 from heartbit_site.operations.versions import Newer, Number, Older
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agents.actions.save_skill import SavedSkill
 
 Path = Annotated[Word, Field(min_length=1, description="Path of the file in the skill.")]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from agents.actions.admit import admit
 from agents.actions.run_request import RunRequest, call_of
@@ -21,9 +21,6 @@ from heartbit_site.operations.run_views import detail_of_new
 from tools.definitions.catalogue import catalogue
 from tools.definitions.registry import definition_hash, registry, resolve
 from tools.texts.near_names import hint
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def list_tools(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> ToolsOut:

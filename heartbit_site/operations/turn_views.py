@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agents.choices import RunKind
+from agents.definitions.definition import AgentDefinition
 from agents.journal.events import ApprovalRequested, CallWaiting, RunStarted, WaitResolved
 from agents.journal.memory_texts import hidden_memories
 from agents.llm.messages import AssistantMessage, Message, ToolMessage
+from agents.loop.agent_state import AgentState
 from agents.loop.delegation import as_sub_agent
 from agents.loop.extraction import definition_for
 from agents.loop.history import Turn, find_turn, replay_to, turns
 from agents.loop.request import build_request
+from agents.models import Run
 from agents.reads.hidden_memories import history_for, known_block, texts_of_run
 from agents.reads.pinned_tools import pinned_tools
 from agents.reads.versions import definition_of
-from agents.runs.history import load_history
+from agents.runs.history import RunHistory, load_history
 from agents.runtime.execution.conversation_history import to_messages
 from agents.runtime.memories.extraction_source import words_of
 from agents.runtime.toolset.offer import OfferedTools, offered_tools
 from agents.runtime.toolset.unread import with_unread_then
+from heartbit_site.base.access import Access
 from heartbit_site.base.preview import preview
 from heartbit_site.contract.turns import (
     AssistantMessageOut,
@@ -35,15 +40,6 @@ from heartbit_site.contract.turns import (
 )
 from tools.definitions.catalogue import catalogue
 from tools.definitions.registry import definition_hash, resolve
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from agents.definitions.definition import AgentDefinition
-    from agents.loop.agent_state import AgentState
-    from agents.models import Run
-    from agents.runs.history import RunHistory
-    from heartbit_site.base.access import Access
 
 
 def list_turns(run: Run, access: Access | None = None) -> list[TurnRowOut]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from uuid import UUID
 
 from agents.actions import answer_wait as action
 from agents.journal import waits
@@ -17,10 +18,6 @@ from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.contract.waits import AnsweredWaitOut, AnswerIn, WaitOut, WaitsOut
 from heartbit_site.operations.approvals import decider, of_run
 from heartbit_site.operations.paging import find_row, page
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from uuid import UUID
 
 
 class WaitNotFoundError(NotFoundError):

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from agents.llm.adapters.scripted import ScriptedModel
+from agents.llm.adapters.scripted import Scripted, ScriptedModel
+from agents.llm.messages import ChatRequest
 from agents.llm.testing.cassette import Cassette
 from heartbit_site.base.audit import Actor
+from heartbit_site.base.models import Workspace
 from heartbit_site.config.read import load
 from heartbit_site.library import Heartbit, shared_host
 from heartbit_site.library.execution import execute
 from heartbit_site.library.team_request import STARTER, TeamRequest, create_run
-from heartbit_site.testing.played_run import played
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from agents.llm.adapters.scripted import Scripted
-    from agents.llm.messages import ChatRequest
-    from heartbit_site.base.models import Workspace
-    from heartbit_site.testing.played_run import PlayedRun
+from heartbit_site.testing.played_run import PlayedRun, played
 
 
 async def play(

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agents.journal.events import ModelAnswered, ScriptCalled, ToolFinished
+from agents.journal.events import Event, ModelAnswered, ScriptCalled, ToolFinished
+from agents.llm.messages import ChatRequest, ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from agents.journal.events import Event
-    from agents.llm.messages import ChatRequest, ToolCall
     from heartbit_site.library.result import Result
 
 

@@ -14,22 +14,21 @@ import os
 import secrets
 import shutil
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pytest
 
+from agents.llm.adapters.scripted import Scripted
+from agents.llm.messages import ChatRequest
 from heartbit_site.base import variables
+from heartbit_site.testing.played_run import PlayedRun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from agents.llm.adapters.scripted import Scripted
-    from agents.llm.messages import ChatRequest
     from heartbit_site.base.models import Workspace
     from heartbit_site.library import Heartbit
-    from heartbit_site.testing.played_run import PlayedRun
 
 #: Set by this plugin to the process that named the directory of the tests' servers.
 _NAMED_BY: Final = "HEARTBIT_TESTS_PROCESS"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.contrib import messages
 from django.contrib.auth import authenticate, update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.models import User
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
@@ -17,17 +16,11 @@ from django.views.decorators.http import require_http_methods
 
 from agents.actions.revoke_grants import revoke_grants
 from agents.models import Grant
-from heartbit_site.base.access import role_of
+from heartbit_site.base.access import Access, role_of
 from heartbit_site.base.actions.set_password import set_password
 from heartbit_site.base.audit import actor_of
 from heartbit_site.web.login import PAUSE
 from heartbit_site.web.page import page, show
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from django.http import HttpRequest, HttpResponse
-
-    from heartbit_site.base.access import Access
 
 
 @never_cache

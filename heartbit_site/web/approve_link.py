@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
@@ -22,9 +23,6 @@ from heartbit_site.base.untrusted import UntrustedJSONError
 from heartbit_site.base.visible_text import visible
 from tools.calls.answer_form import explained, without_form
 from tools.calls.questions import read_answer
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
 
 _PAGE = "web/approve_link.html"
 _MOST_REASON = 2000

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.workspace_scoped import WorkspaceScopedAdmin
 from heartbit_site.base.refusals import RefusedError, describe_closed_page
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.http import Http404, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
-from heartbit_site.base.access import access_of_user
+from heartbit_site.base.access import Access, access_of_user
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.web.page import page, show
@@ -24,11 +24,6 @@ from tools.actions.start_sign_in import CALLBACK, DOCUMENT, start_sign_in
 from tools.models import McpServer
 from tools.sign_in.client_metadata import client_metadata
 from tools.sign_in.storage import find_sign_in
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
-
-    from heartbit_site.base.access import Access
 
 _MANAGE = "workspace:manage"
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
-from heartbit_site.base.credentials import entered_types
+from heartbit_site.base.access import Access
+from heartbit_site.base.credentials import CredentialType, entered_types
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.contract.credentials import CredentialIn
 from heartbit_site.contract.validation import sentence
@@ -23,12 +25,6 @@ from heartbit_site.web.page import page, show
 from tools.credentials.labels import label_of
 from tools.errors import CredentialNotFoundError
 from tools.models import Credential
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
-
-    from heartbit_site.base.access import Access
-    from heartbit_site.base.credentials import CredentialType
 
 PREFIX: Final = "field_"  # before the names of a type's fields
 

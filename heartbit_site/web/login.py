@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from ipaddress import IPv6Network
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import LoginView
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from heartbit_site.api.rate_limit import customer
 from heartbit_site.base.access import workspaces_of
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
 
 PAUSE = "Too many failed attempts: wait a quarter of an hour, or ask an administrator."
 

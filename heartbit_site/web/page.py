@@ -7,25 +7,19 @@ page can never show more than the API gives.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.http import Http404
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from heartbit_site.base.access import access_of_user, enters_admin, workspaces_of
+from heartbit_site.base.access import Access, access_of_user, enters_admin, workspaces_of
 from heartbit_site.base.errors import NotFoundError
 from heartbit_site.base.refusals import describe_refusal, people_with
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from django.http import HttpRequest, HttpResponse
-
-    from heartbit_site.base.access import Access
 
 
 @dataclass(frozen=True, slots=True)

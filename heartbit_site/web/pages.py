@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from uuid import UUID
 
-from django.http import Http404
+from django.http import Http404, HttpRequest, HttpResponse
 
 from agents.models import Run
 from agents.querysets import find_run
 from agents.reads.hidden_memories import split_known
+from heartbit_site.base.access import Access
 from heartbit_site.operations.messages_of_conversations import find_conversation
 from heartbit_site.web.page import page, show
 from memory.visibility import visible_memories
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from django.http import HttpRequest, HttpResponse
-
-    from heartbit_site.base.access import Access
 
 
 @page("runs:read")

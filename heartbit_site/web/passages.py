@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from django.http import HttpRequest, HttpResponse
 
+from heartbit_site.base.access import Access
 from heartbit_site.base.visible_text import visible
 from heartbit_site.operations.knowledge import show_passage
 from heartbit_site.web.page import page, show
 from memory.errors import PassageNotFoundError
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
-
-    from heartbit_site.base.access import Access
 
 
 @page("runs:read")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.views.defaults import server_error as of_defect
 
 from heartbit_site.base.database_faults import database_fault
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest
 
 _PAGE: Final = (
     "<!doctype html><html lang='en'><head><title>503</title></head><body><p>{sentence}</p></body>"

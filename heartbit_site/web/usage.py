@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from agents.reads.usage import DAYS, usage_of
+from agents.reads.usage_view import (
+    AgentUseOut,
+    BudgetUseOut,
+    CountGaugeOut,
+    DayUseOut,
+    MoneyGaugeOut,
+    WorkspaceUsageOut,
+)
 from heartbit_site.base import amounts
+from heartbit_site.base.access import Access
 from heartbit_site.web.page import page, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
-
-    from django.http import HttpRequest, HttpResponse
-
-    from agents.reads.usage_view import (
-        AgentUseOut,
-        BudgetUseOut,
-        CountGaugeOut,
-        DayUseOut,
-        MoneyGaugeOut,
-        WorkspaceUsageOut,
-    )
-    from heartbit_site.base.access import Access
-
     Gauge = CountGaugeOut | MoneyGaugeOut
 
 #: The gauges of the tier, by the fields of the view.

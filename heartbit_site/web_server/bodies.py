@@ -13,7 +13,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from heartbit_site.api.errors import (
     PROBLEM,
@@ -26,10 +26,8 @@ from heartbit_site.api.errors import (
     status_of,
 )
 from heartbit_site.api.json_parser import LARGER_BODIES, MAX_BODY_BYTES
+from heartbit_site.base.errors import HeartbitError
 from heartbit_site.web_server.clients import CLIENT_SHARE, client_at, is_proxy
-
-if TYPE_CHECKING:
-    from heartbit_site.base.errors import HeartbitError
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

@@ -6,17 +6,15 @@ a request line, or nothing at all on a new connection, keeps it open until the p
 
 from __future__ import annotations
 
+import asyncio
 import time
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import h11
 from django.conf import settings
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from heartbit_site.web_server.clients import CLIENT_SHARE, client_at, is_proxy
-
-if TYPE_CHECKING:
-    import asyncio
 
 #: Read and dropped after an early answer (413), so that the client receives the answer.
 LINGER_BYTES: Final = 16_777_216

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from django.db import transaction
 
@@ -11,13 +11,9 @@ from memory.actions.forget import forget
 from memory.actions.remember import remember
 from memory.choices import Scope
 from memory.errors import InvalidMemoryError
+from memory.history import Author
+from memory.models import MemoryItem
 from memory.place import MemoryPlace
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory.history import Author
-    from memory.models import MemoryItem
 
 
 def consolidate(items: Sequence[MemoryItem], text: str, *, by: Author) -> MemoryItem:

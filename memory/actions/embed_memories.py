@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import functools
 import logging
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from heartbit_site.base import amounts
 from memory.embeddings import table
 from memory.embeddings.choice import make_embedder
 from memory.embeddings.meaning import not_embedded, passages_not_embedded
-from memory.embeddings.protocol import EmbeddingError
+from memory.embeddings.protocol import Embedder, EmbeddingError
+from memory.embeddings.table import VectorTable
 from memory.models import KnowledgeBase, MemoryItem, MemoryPolicy, Passage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from memory.embeddings.protocol import Embedder
-    from memory.embeddings.table import VectorTable
 
 logger = logging.getLogger(__name__)
 

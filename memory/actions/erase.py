@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.module_loading import import_string
 
 from heartbit_site.base import audit
+from heartbit_site.base.audit import Actor
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.rights import require
 from memory.models import MemoryItem
 from memory.providers.calls import call_erase
 from memory.providers.choice import provider_name
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
-    from heartbit_site.base.audit import Actor
-    from heartbit_site.base.models import Workspace
 
 
 @dataclass(frozen=True, slots=True)

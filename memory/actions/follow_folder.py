@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 from django.db.models.functions import Now
 
 from heartbit_site.base import audit, queues
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.enqueue import TaskMessage, send
 from heartbit_site.base.errors import about
 from heartbit_site.base.rights import require
 from memory.errors import InvalidKnowledgeError
 from memory.knowledge.folder_source import folder_source
 from memory.models import KnowledgeBase
-
-if TYPE_CHECKING:
-    from heartbit_site.base.audit import Actor
 
 
 def follow_folder(base: KnowledgeBase, folder: str, *, by: Actor) -> bool:

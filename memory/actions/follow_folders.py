@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from django.db.models import F, Q
 from django.db.models.functions import Now
@@ -14,13 +15,8 @@ from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import HeartbitError
 from memory.actions.remove_document import remove_document
 from memory.actions.save_document import save_document
-from memory.knowledge.folder_source import folder_source
+from memory.knowledge.folder_source import FolderSource, folder_source
 from memory.models import Document, KnowledgeBase
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from memory.knowledge.folder_source import FolderSource
 
 EVERY: Final = timedelta(hours=1)
 #: Time after which another worker takes a base whose worker was lost.

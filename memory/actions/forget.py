@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 from django.db.models.functions import Now
 
 from memory.choices import ChangeKind
-from memory.history import content_of, lock, write_change
-
-if TYPE_CHECKING:
-    from memory.history import Author
-    from memory.models import MemoryItem
+from memory.history import Author, content_of, lock, write_change
+from memory.models import MemoryItem
 
 
 def forget(item: MemoryItem, *, by: Author, reason: str = "") -> MemoryItem:

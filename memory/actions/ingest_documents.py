@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from django.db import transaction
 from django.db.models import F
@@ -16,9 +17,6 @@ from memory.errors import UnreadableDocumentError
 from memory.knowledge.reader import PART_TIMEOUT_SECONDS, read_part
 from memory.knowledge.storing import store_part
 from memory.models import Document, DocumentContent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 logger = logging.getLogger(__name__)
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from django.db import transaction
 
 from memory.choices import Category, ChangeKind
-from memory.history import set_importance, set_text, write_change
+from memory.history import Author, set_importance, set_text, write_change
 from memory.models import MemoryItem
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from memory.history import Author
-    from memory.place import MemoryPlace
+from memory.place import MemoryPlace
 
 
 def remember(

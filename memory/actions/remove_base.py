@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 
 from heartbit_site.base import audit
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.rights import require
 from memory.knowledge.erasure import delete_passages
 from memory.models import Document, DocumentContent, KnowledgeBase
-
-if TYPE_CHECKING:
-    from heartbit_site.base.audit import Actor
 
 
 def remove_base(base: KnowledgeBase, *, by: Actor) -> int:

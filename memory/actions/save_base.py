@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from django.db import transaction
 
 from heartbit_site.base import audit
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import about
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.rights import require
 from heartbit_site.base.untrusted import clean_text
 from memory.errors import InvalidKnowledgeError
 from memory.models import KnowledgeBase
-
-if TYPE_CHECKING:
-    from heartbit_site.base.audit import Actor
-    from heartbit_site.base.models import Workspace
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}\Z")
 _MOST_OF_DESCRIPTION: Final = 300

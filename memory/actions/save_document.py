@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from django.db import transaction
 from django.db.models.functions import Now
 
 from heartbit_site.base import audit, queues
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.enqueue import TaskMessage, send
 from heartbit_site.base.errors import about
 from heartbit_site.base.rights import require
@@ -19,9 +20,6 @@ from memory.errors import InvalidKnowledgeError, UnreadableDocumentError
 from memory.knowledge.erasure import delete_passages
 from memory.knowledge.kinds import detect_kind
 from memory.models import Document, DocumentContent, KnowledgeBase
-
-if TYPE_CHECKING:
-    from heartbit_site.base.audit import Actor
 
 MOST_BYTES: Final = 10_000_000
 MOST_DOCUMENTS: Final = 10_000

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 
 from heartbit_site.base import audit
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import about
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.rights import require
 from memory.choices import KeptDays
 from memory.embeddings import table
@@ -15,10 +15,6 @@ from memory.embeddings.choice import make_embedder
 from memory.embeddings.protocol import MOST_DIMENSIONS, EmbeddingError
 from memory.errors import InvalidMemoryError
 from memory.models import KnowledgeBase, MemoryItem, MemoryPolicy, Passage
-
-if TYPE_CHECKING:
-    from heartbit_site.base.audit import Actor
-    from heartbit_site.base.models import Workspace
 
 
 def save_policy(

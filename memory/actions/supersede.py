@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 from django.db.models.functions import Now
 
 from memory.choices import Category, ChangeKind
 from memory.errors import MemoryStateError
-from memory.history import CONTENT, content_of, lock, set_importance, set_text, write_change
-
-if TYPE_CHECKING:
-    from memory.history import Author
-    from memory.models import MemoryItem
+from memory.history import CONTENT, Author, content_of, lock, set_importance, set_text, write_change
+from memory.models import MemoryItem
 
 
 def supersede(item: MemoryItem, *, by: Author, reason: str = "", **content: Any) -> MemoryItem:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 from django.db.models.functions import Now
 
 from memory.actions.supersede import put_content
 from memory.choices import ChangeKind
 from memory.errors import MemoryStateError
-from memory.history import lock, write_audit
-
-if TYPE_CHECKING:
-    from memory.history import Author
-    from memory.models import MemoryItem
+from memory.history import Author, lock, write_audit
+from memory.models import MemoryItem
 
 
 def undo(item: MemoryItem, *, by: Author) -> MemoryItem:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
+from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from heartbit_site.admin.audit_mixin import actor_of
@@ -20,12 +23,6 @@ from memory.actions.save_document import MOST_BYTES, save_document
 from memory.choices import DocumentState
 from memory.knowledge.kinds import READABLE, detect_kind
 from memory.models import Document, Passage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from django.http import HttpRequest
-    from django.utils.safestring import SafeString
 
 _SENTENCES: Mapping[str, str] = {
     "added": "{} is stored; a worker will read it.",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import Case, CharField, IntegerField, Value, When
+from django.db.models import Case, CharField, IntegerField, QuerySet, Value, When
+from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanSwitchWidget
 
 from heartbit_site.admin.actions import DialogForm, dialog
@@ -25,11 +27,6 @@ from memory.history import CONTENT, Author
 from memory.models import MemoryChange, MemoryItem
 from memory.place import MemoryPlace
 from memory.recall import recall
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from django.http import HttpRequest
-    from django.utils.safestring import SafeString
 
 _MOST_FOUND: Final = 200
 _OWNERS: Final = ("workspace", "scope", "agent", "user")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.safestring import SafeString
 
 from heartbit_site.admin.actions import DialogForm, dialog
 from heartbit_site.admin.audit_mixin import actor_of
@@ -16,11 +19,6 @@ from memory.actions.remove_base import remove_base
 from memory.actions.save_base import save_base
 from memory.knowledge.reads import with_counts
 from memory.models import KnowledgeBase
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from django.http import HttpRequest
-    from django.utils.safestring import SafeString
 
 
 class KnowledgeBaseForm(VerbForm[KnowledgeBase]):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
 
 from heartbit_site.admin.audit_mixin import actor_of
 from heartbit_site.admin.columns import Column, pill
@@ -12,10 +14,6 @@ from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from memory.actions.save_policy import save_policy
 from memory.embeddings.meaning import not_embedded, passages_not_embedded
 from memory.models import KnowledgeBase, MemoryItem, MemoryPolicy, Passage
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest
-    from django.utils.safestring import SafeString
 
 
 class PolicyForm(VerbForm[MemoryPolicy]):

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.conf import settings
 from django.utils.module_loading import import_string
 
 from memory.embeddings.local import LOCAL, local_embedder
-
-if TYPE_CHECKING:
-    from memory.embeddings.protocol import Embedder
+from memory.embeddings.protocol import Embedder
 
 
 def make_embedder(workspace_id: int, model: str) -> Embedder:

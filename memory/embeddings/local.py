@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from heartbit_site.base.installation import extra_command
 from memory.embeddings.protocol import EmbeddingError, Vector
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 LOCAL: Final = "local"
 

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from memory.embeddings import table
 from memory.embeddings.choice import make_embedder
 from memory.embeddings.protocol import EmbeddingError
-from memory.models import MemoryItem, MemoryPolicy, Passage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from django.db.models import QuerySet
-
-    from memory.models import KnowledgeBase
-    from memory.querysets import MemoryQuerySet
+from memory.models import KnowledgeBase, MemoryItem, MemoryPolicy, Passage
+from memory.querysets import MemoryQuerySet
 
 logger = logging.getLogger(__name__)
 

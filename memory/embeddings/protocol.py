@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Sequence
+from typing import Final, Protocol
 
 from heartbit_site.base.errors import HeartbitError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: pgvector's limit of an index over ``halfvec``.
 MOST_DIMENSIONS: Final = 4_000

@@ -8,18 +8,14 @@ and an index has one number: there is an index for each.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from django.db import ProgrammingError, transaction
 
 from heartbit_site.base.query import execute, fetch_all, fetch_one
-from memory.embeddings.protocol import EmbeddingError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory.embeddings.protocol import Vector
+from memory.embeddings.protocol import EmbeddingError, Vector
 
 logger = logging.getLogger(__name__)
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 from django.conf import settings
 from django.utils.module_loading import import_string
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class FolderSource(Protocol):

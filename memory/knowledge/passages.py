@@ -7,11 +7,10 @@ a whole; longer ones are split at lines, else at sentences, else at words.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from memory.knowledge.blocks import Block, Extraction
 
 LONGEST: Final = 1_500

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
 from memory.choices import DocumentState
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
     from memory.models import KnowledgeBase
 
 

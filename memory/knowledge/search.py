@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from memory.embeddings import table
 from memory.embeddings.meaning import find_meaning, passages_not_embedded
@@ -15,12 +14,7 @@ from memory.embeddings.ranking import by_meaning
 from memory.fusion import by_words, fused
 from memory.lexical import are_few, find_lexemes
 from memory.marked import marked_text, marked_words
-from memory.models import Passage
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
-    from memory.models import KnowledgeBase
+from memory.models import KnowledgeBase, Passage
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable, Sequence
 from concurrent import futures
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from django.db import connections
 
 from heartbit_site.base.untrusted import clean_text
 from memory.errors import MemoryProviderError
 from memory.providers.choice import load_provider, provider_name
-from memory.providers.protocol import ProvidedText
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from memory.providers.protocol import MemoryContext, Said
+from memory.providers.protocol import MemoryContext, ProvidedText, Said
 
 T = TypeVar("T")
 

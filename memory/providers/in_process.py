@@ -11,17 +11,13 @@ import math
 import re
 import threading
 from collections import Counter, OrderedDict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
+from uuid import UUID
 
-from memory.providers.protocol import ProvidedText
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from uuid import UUID
-
-    from memory.providers.protocol import MemoryContext, Said
+from memory.providers.protocol import MemoryContext, ProvidedText, Said
 
 #: Texts of one owner, and owners; the longest unused leave first.
 MOST_TEXTS: Final = 1_000

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from uuid import UUID
+from typing import Protocol
+from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
 
 from django.db import transaction
 
@@ -14,9 +13,6 @@ from scheduling.errors import ScheduleConflictError, ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.occurrences import slots_between
 from scheduling.querysets import database_now
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 MOST = 200
 _ASKED = "Backfilled: it starts when the occurrences before it are done."

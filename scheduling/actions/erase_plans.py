@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from uuid import UUID
 
+from django.db.models import QuerySet
+
+from heartbit_site.base.models import Workspace
 from scheduling.beat_sync import remove_from_beat
 from scheduling.models import Firing, Schedule
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from uuid import UUID
-
-    from django.db.models import QuerySet
-
-    from heartbit_site.base.models import Workspace
 
 
 def find_planned_runs(workspace: Workspace, runs: Collection[UUID]) -> set[UUID]:

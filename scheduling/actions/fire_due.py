@@ -8,7 +8,7 @@ and workers that crash half-way fire each occurrence exactly once.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from django.db import transaction
 
@@ -22,10 +22,6 @@ from scheduling.firings import has_running_run, record_firing, start_firing
 from scheduling.models import Schedule
 from scheduling.occurrences import due, fires_at
 from scheduling.querysets import database_now, due_schedules
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
 
 logger = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from django.db import transaction
 
@@ -14,9 +14,6 @@ from scheduling.errors import ScheduleConflictError
 from scheduling.firings import start_firing
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import database_now
-
-if TYPE_CHECKING:
-    from uuid import UUID
 
 
 @transaction.atomic

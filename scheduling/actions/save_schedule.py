@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Callable, Collection, Iterator
+from datetime import datetime, timedelta
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
@@ -33,9 +34,6 @@ from tools.calls.call_parsing import misfit
 from tools.definitions.catalogue import catalogue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from datetime import datetime
-
     from pydantic_core import ErrorDetails
 
 MOST = 1_000  # per workspace

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from django.db import transaction
 
 from agents.reads.versions import find_editable
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Workspace
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import TaskType
@@ -14,11 +16,6 @@ from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
 from scheduling.querysets import find_schedule
 from scheduling.spec import KINDS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from heartbit_site.base.audit import Actor
 
 
 def create_schedule(workspace: Workspace, given: Mapping[str, Any], *, by: Actor) -> Schedule:

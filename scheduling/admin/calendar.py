@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from django.template.loader import render_to_string
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from scheduling.errors import ScheduleError
+from scheduling.models import Schedule
 from scheduling.occurrences import slots_between, upcoming_occurrences
 from scheduling.recurrence import format_time, time_zone
-
-if TYPE_CHECKING:
-    from django.utils.safestring import SafeString
-
-    from scheduling.models import Schedule
 
 SHOWN = 5
 WEEKS = 5

@@ -6,10 +6,8 @@ and settings that the fields do not show, such as a subject, are unchanged.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
 Target = dict[str, Any]
 

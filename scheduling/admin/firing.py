@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from agents.admin import formatting
 from agents.admin.links import run_link
@@ -17,11 +20,6 @@ from heartbit_site.admin.themed import ReadOnlyAdmin, ReadOnlyInline
 from scheduling.choices import FiringStatus
 from scheduling.models import Firing, Schedule
 from scheduling.outcomes import with_outcomes
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from django.http import HttpRequest
-    from django.utils.safestring import SafeString
 
 FIRING_TONES: dict[str, Tone] = {
     FiringStatus.STARTED: "",

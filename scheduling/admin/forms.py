@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 from django import forms
 from django.utils import timezone
@@ -29,9 +30,6 @@ from scheduling.rescheduling import RHYTHM
 from scheduling.spec import KINDS
 
 if TYPE_CHECKING:
-    from datetime import datetime
-    from zoneinfo import ZoneInfo
-
     from scheduling.admin.delivery_fields import Target
 
 #: What the next runs follow from.

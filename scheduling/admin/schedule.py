@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from datetime import datetime
+from typing import Any, ClassVar, cast
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 from agents.admin.links import run_link, run_url
 from agents.delivery.targets import describe_targets
@@ -34,13 +36,6 @@ from scheduling.models import Firing, Schedule
 from scheduling.occurrences import build_recurrence
 from scheduling.outcomes import with_outcomes
 from scheduling.recurrence import time_zone
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from django.db.models import QuerySet
-    from django.urls import URLPattern
-    from django.utils.safestring import SafeString
 
 TABS: dict[str, tuple[Any, ...]] = {
     "Task and times": (

@@ -18,7 +18,7 @@ from django.utils import timezone
 from agents.models import Agent, Run
 from agents.reads.metrics import agents_with_metrics
 from agents.reads.outcome import metrics_of, result_of
-from heartbit_site.base.credentials import BasicCredential, BearerCredential, ImapCredential  # noqa: TC001  a signature names it
+from heartbit_site.base.credentials import BasicCredential, BearerCredential, ImapCredential
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.base.toolspec import spec_of
 from heartbit_site.cli.commands import tools

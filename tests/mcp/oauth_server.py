@@ -29,7 +29,7 @@ from mcp.server.auth.settings import (
 )
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
-from starlette.requests import Request  # noqa: TC002  the SDK reads annotations
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 PORT, LIFE = int(sys.argv[1]), 3600

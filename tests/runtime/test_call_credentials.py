@@ -15,7 +15,7 @@ from agents.live.follow import wait_for_end
 from agents.models import Agent, ToolBinding
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor
-from heartbit_site.base.credentials import BearerCredential  # noqa: TC001  a signature names it
+from heartbit_site.base.credentials import BearerCredential
 from heartbit_site.base.toolspec import Effect, ToolContext, spec_of
 from tests.runtime.deciding import ANNA, waiting
 from tests.starts import start_run

@@ -25,7 +25,7 @@ from agents.runs.history import load_history
 from heartbit_site.base import orm
 from heartbit_site.base.access import ROLE_SCOPES, Access
 from heartbit_site.base.audit import SYSTEM, Actor, starter_of
-from heartbit_site.base.credentials import BearerCredential  # noqa: TC001  a tool reads it
+from heartbit_site.base.credentials import BearerCredential
 from heartbit_site.base.errors import ForbiddenError
 from heartbit_site.base.models.membership import Membership, Role
 from heartbit_site.base.toolspec import Effect, ToolContext, spec_of

@@ -11,7 +11,7 @@ from django.db import DatabaseError, transaction
 
 from agents.definitions.definition import AgentDefinition, BoundTool
 from agents.runtime.toolset.offer import OfferedTools, offered_tools
-from heartbit_site.base.credentials import BearerCredential  # noqa: TC001  a signature names it
+from heartbit_site.base.credentials import BearerCredential
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import Effect, Origin, ToolSpec, spec_of
 from tests.installed import uninstall, without_tools

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 
-from heartbit_site.base.audit import record_on
+from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.rights import require
 from tools.actions.refresh_mcp_server import pending_sentence
 from tools.models import CatalogueTool, McpServer
-
-if TYPE_CHECKING:
-    from heartbit_site.base.audit import Actor
 
 
 @transaction.atomic

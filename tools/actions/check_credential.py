@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.conf import settings
 from django.utils import timezone
 
 from heartbit_site.base import aio
+from heartbit_site.base.credentials import CredentialType
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient
 from tools.connectors.credential_checks import check_credential as ask
 from tools.credentials.values import reveal
 from tools.models import Credential
-
-if TYPE_CHECKING:
-    from heartbit_site.base.credentials import CredentialType
 
 _MAX_BYTES = 1_000_000
 

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 from django.db import transaction
 from django.utils import timezone
 
 from heartbit_site.base import aio, secrets
-from heartbit_site.base.audit import record_on
+from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.credentials import SignInCredential
 from heartbit_site.base.errors import ConflictError
 from tools.actions.start_sign_in import hashed
+from tools.credentials.token_response import TokenAnswer
 from tools.models import Credential, McpServer, PendingSignIn
 from tools.sign_in.errors import SignInError
 from tools.sign_in.http import sign_in_client
 from tools.sign_in.plan import SignInPlan
 from tools.sign_in.storage import renewed, sign_in_name, store
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from heartbit_site.base.audit import Actor
-    from tools.credentials.token_response import TokenAnswer
 
 
 def take_sign_in(state: str, *, user_id: int, session: str) -> tuple[PendingSignIn, SignInPlan]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent import futures
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from django.conf import settings
 
 from heartbit_site.base import aio
-from heartbit_site.base.credentials import SignInCredential
+from heartbit_site.base.credentials import CredentialType, SignInCredential
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient
@@ -19,13 +20,10 @@ from tools.credentials.choice import choose
 from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of
 from tools.mcp.pool import McpPool
 from tools.mcp.signed_in import signed_in
+from tools.models import McpServer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from heartbit_site.base.credentials import CredentialType
     from tools.mcp.listing import Offer
-    from tools.models import McpServer
 
 BEAT_SECONDS: Final = 0.5
 

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from heartbit_site.base import amounts
-from heartbit_site.base.audit import record_on
+from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.rights import require
-from heartbit_site.base.toolspec import Origin
+from heartbit_site.base.toolspec import Origin, ToolSpec
 from heartbit_site.base.visible_text import visible
-from tools.actions.read_mcp_server import read_mcp_server
+from tools.actions.read_mcp_server import Reading, read_mcp_server
 from tools.definitions import stored as definitions
 from tools.definitions.registry import definition_hash, registry
 from tools.mcp.endpoints import needs_of
 from tools.mcp.labels import labels_of
-from tools.mcp.listing import definition, effect_of, local_names
+from tools.mcp.listing import Offer, definition, effect_of, local_names
 from tools.models import CatalogueTool, McpServer
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from heartbit_site.base.audit import Actor
-    from heartbit_site.base.toolspec import ToolSpec
-    from tools.actions.read_mcp_server import Reading
-    from tools.mcp.listing import Offer
 
 _SHOWN_REASONS = 10
 _MOST_CHARACTERS = 400

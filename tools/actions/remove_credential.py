@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 
 from heartbit_site.base import audit
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.credentials import SignInCredential
 from tools.credentials.values import reveal
 from tools.models import Credential
 from tools.sign_in.revocation import revoke_tokens
-
-if TYPE_CHECKING:
-    from heartbit_site.base.audit import Actor
 
 
 def remove_credential(credential: Credential, *, by: Actor) -> str:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 
-from heartbit_site.base.audit import record_on
+from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.rights import require
 from tools.models import McpServer
-
-if TYPE_CHECKING:
-    from heartbit_site.base.audit import Actor
 
 
 @transaction.atomic

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from django.db import transaction
+from django.db.models import QuerySet
 from pydantic import ValidationError
 
 from heartbit_site.base import audit, secrets
+from heartbit_site.base.audit import Actor
+from heartbit_site.base.credentials import CredentialType
 from heartbit_site.base.errors import ConfigurationError, ConflictError, about
 from heartbit_site.base.rights import require
 from tools.credentials.values import split, type_of
 from tools.models import Credential
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from django.db.models import QuerySet
-
-    from heartbit_site.base.audit import Actor
-    from heartbit_site.base.credentials import CredentialType
 
 #: Fields that decide where the secrets are sent.
 _ADDRESS = ("url", "token_url", "issuer", "host", "port", "security")

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
 from django.conf import settings
 from django.db import transaction
 
 from heartbit_site.base import audit
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConfigurationError, ConflictError, about
 from heartbit_site.base.rights import require
 from tools.mcp.labels import labels_of
 from tools.models import CatalogueTool, McpServer
 from tools.server_spec import SETTINGS, first_fault, program_fault
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from heartbit_site.base.audit import Actor
 
 _RECORDED = ("name", "transport", *SETTINGS)
 _LABELS = {field.name: str(field.verbose_name) for field in McpServer._meta.fields}

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from django.db import connections, transaction
 from django.utils import timezone
 
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.rights import require
 from tools.actions.refresh_mcp_server import refresh_mcp_server
 from tools.models import McpServer
-
-if TYPE_CHECKING:
-    from heartbit_site.base.audit import Actor
 
 logger = logging.getLogger(__name__)
 

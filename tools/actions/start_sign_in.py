@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 from datetime import timedelta
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import httpx
 from django.conf import settings
@@ -17,14 +17,11 @@ from heartbit_site.base import aio, secrets
 from heartbit_site.base.credentials import OAuthAppCredential
 from heartbit_site.base.errors import ConfigurationError
 from tools.credentials.values import reveal
-from tools.models import Credential, PendingSignIn
+from tools.models import Credential, McpServer, PendingSignIn
 from tools.sign_in.errors import SignInError
 from tools.sign_in.http import sign_in_client
+from tools.sign_in.plan import SignInPlan
 from tools.sign_in.storage import find_sign_in
-
-if TYPE_CHECKING:
-    from tools.models import McpServer
-    from tools.sign_in.plan import SignInPlan
 
 #: Time that a person has at the authorization server.
 PATIENCE: Final = timedelta(minutes=10)

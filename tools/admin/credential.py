@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
 from heartbit_site.admin.actions import DialogForm, dialog
 from heartbit_site.admin.audit_mixin import actor_of
 from heartbit_site.admin.columns import Column, pill, two_lines
 from heartbit_site.admin.saved_by_verb import VerbAdmin
 from heartbit_site.base import amounts
-from heartbit_site.base.credentials import credential_types, entered_types
+from heartbit_site.base.credentials import CredentialType, credential_types, entered_types
 from tools.actions.check_credential import check_credential
 from tools.actions.remove_credential import remove_credential
 from tools.actions.save_credential import save_credential
 from tools.admin.credential_form import PREFIX, CredentialForm, form_for, given
 from tools.credentials.labels import label_of
 from tools.models import CatalogueTool, Credential
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
-    from django.utils.safestring import SafeString
-
-    from heartbit_site.base.credentials import CredentialType
 
 KIND: Final = "kind"  # the parameter of the address of the form that adds one
 HEALTH: Final = ("health", "finding", "checked")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from django import forms
 from unfold.widgets import (
@@ -13,10 +13,8 @@ from unfold.widgets import (
 )
 
 from heartbit_site.admin.saved_by_verb import VerbForm
+from heartbit_site.base.credentials import CredentialType
 from tools.models import Credential
-
-if TYPE_CHECKING:
-    from heartbit_site.base.credentials import CredentialType
 
 #: Before the names of a type's fields, which may be those of columns.
 PREFIX: Final = "field_"

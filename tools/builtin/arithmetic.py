@@ -11,15 +11,13 @@ import ast
 import math
 import operator
 import re
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from collections.abc import Callable
+from typing import Annotated, TypeAlias
 
 from pydantic import Field
 
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.toolspec import Effect, tool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Number: TypeAlias = int | float
 

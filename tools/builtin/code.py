@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from django.conf import settings
 from pydantic import Field
@@ -13,9 +14,6 @@ from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.sandbox.choice import find_sandbox
 from tools.sandbox.program import Ended, Language, Limits, Program, SandboxError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _SECONDS = 60  # of the call; the program has Limits.seconds of them
 

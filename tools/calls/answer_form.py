@@ -9,13 +9,11 @@ Usage::
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from heartbit_site.base.jsonschema import fits
 from tools.calls.questions import FORM, TEXT, form_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _CHOICE: Final = frozenset({"enum", "type", "title", "description", "default"})
 _ABOUT: Final = ("title", "description")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from uuid import UUID
+from typing import Any
+from uuid import UUID
 
 _FORMAT = "heartbit/approval/1"
 

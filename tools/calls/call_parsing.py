@@ -9,23 +9,19 @@ Usage::
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heartbit_site.base.coercion import coerce
 from heartbit_site.base.jsonschema import validate
-from heartbit_site.base.toolspec import Answer
+from heartbit_site.base.toolspec import Answer, ToolSpec
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from tools.calls import questions
 from tools.calls.result import MAX_OUTPUT_BYTES, ToolResult, answer
 from tools.definitions.isolation import Isolation
 from tools.definitions.registry import resolve
 from tools.texts.near_names import closest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from heartbit_site.base.toolspec import ToolSpec
 
 MAX_ARGUMENT_BYTES = 1_000_000
 

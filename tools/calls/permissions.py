@@ -8,12 +8,9 @@ Usage::
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from django.contrib.auth import get_user_model
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def permitted(user_id: int | None, permissions: Iterable[str]) -> frozenset[str]:

@@ -24,16 +24,18 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Executor
 from concurrent.futures import Future as ThreadFuture
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import httpx
 from pydantic_core import to_jsonable_python
 
+from heartbit_site.base.credentials import CredentialType
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.suspensions import Suspension, WaitOutcome
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec
@@ -41,11 +43,6 @@ from tools.calls import questions
 from tools.calls.call_parsing import ParsedCall, read
 from tools.calls.result import MAX_OUTPUT_BYTES, Status, ToolResult, answer
 from tools.definitions.isolation import Isolation
-
-if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
-    from heartbit_site.base.credentials import CredentialType
 
 logger = logging.getLogger(__name__)
 

@@ -6,14 +6,12 @@ is the JSON Schema of the answer; else the answer is text.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.jsonschema import check_schema, fits, validate
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 FORM: Final = "form"
 TEXT: Final[dict[str, Any]] = {"type": "string", "minLength": 1, "maxLength": 20_000}

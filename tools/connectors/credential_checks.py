@@ -6,8 +6,9 @@ A check changes nothing at the service: it logs in, or reads something.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 
@@ -16,6 +17,7 @@ from heartbit_site.base.credentials import (
     BasicCredential,
     BearerCredential,
     CalDavCredential,
+    CredentialType,
     ImapCredential,
     OAuthClientCredential,
     S3Credential,
@@ -38,11 +40,6 @@ from tools.credentials.http_auth import HttpCredential, auth_headers, bearer
 from tools.credentials.oauth import access_token, forget_token
 from tools.mail.imap import open_mailbox
 from tools.mail.smtp import open_outbox
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from heartbit_site.base.credentials import CredentialType
 
 CHECK_SECONDS = 10.0
 

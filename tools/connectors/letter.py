@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import mimetypes
+from collections.abc import Sequence
 from dataclasses import dataclass
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formatdate
-from typing import TYPE_CHECKING
 
 from heartbit_site.base.errors import HeartbitError
 from tools.mail.addresses import people
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MOST_RECIPIENTS = 50
 MOST_ATTACHED_BYTES = 10_000_000  # of all files of a mail together

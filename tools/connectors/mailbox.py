@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime  # noqa: TC003  the tool's schema is read from it
+import datetime
 import mimetypes
 import re
 import unicodedata
@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from heartbit_site.base.amounts import counted
-from heartbit_site.base.credentials import ImapCredential  # noqa: TC001  read at run time
+from heartbit_site.base.credentials import ImapCredential
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.mail.errors import UnreadableMailError

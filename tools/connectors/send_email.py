@@ -11,7 +11,7 @@ from pydantic import Field
 
 from heartbit_site.base import orm
 from heartbit_site.base.artifact_names import stored_file
-from heartbit_site.base.credentials import SmtpCredential  # noqa: TC001  read at run time
+from heartbit_site.base.credentials import SmtpCredential
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.connectors.letter import (
     MOST_RECIPIENTS,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from heartbit_site.base.credentials import CredentialType
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.json_values import MAX_VALUES, has_too_many
-from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
+from heartbit_site.base.untrusted import JSONValue, UntrustedJSONError, parse_untrusted_json
 from heartbit_site.base.visible_text import visible
 from tools.credentials.hiding import hide_secrets
 from tools.mail.headers import one_line
@@ -14,8 +15,6 @@ from tools.mail.headers import one_line
 if TYPE_CHECKING:
     import httpx
 
-    from heartbit_site.base.credentials import CredentialType
-    from heartbit_site.base.untrusted import JSONValue
 
 _MOST_SAID = 300
 _MOST_JSON = 5_000_000

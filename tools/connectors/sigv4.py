@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _ALGORITHM = "AWS4-HMAC-SHA256"
 

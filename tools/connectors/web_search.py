@@ -8,6 +8,7 @@ from pydantic import Field
 
 from heartbit_site.base.credentials import Key, Url, UrlCredential
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
+from heartbit_site.base.untrusted import JSONValue
 from heartbit_site.base.web_url import split_web_url
 from tools.connectors.service import ServiceError, read_json
 from tools.credentials.hiding import hide_secrets
@@ -18,7 +19,6 @@ from tools.mail.html_text import text_of_html
 if TYPE_CHECKING:
     import httpx
 
-    from heartbit_site.base.untrusted import JSONValue
 
 Period = Literal["day", "week", "month", "year"]
 

@@ -7,20 +7,18 @@ only one of the workspace.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
-from heartbit_site.base.credentials import credential_types
+from heartbit_site.base.credentials import CredentialNeed, CredentialType, credential_types
 from heartbit_site.base.errors import HeartbitError
 from tools.credentials.values import reveal
 from tools.models import Credential
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from heartbit_site.base.credentials import CredentialNeed, CredentialType
     from heartbit_site.base.toolspec import ToolSpec
 
 

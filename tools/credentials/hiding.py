@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus
 
 from pydantic import SecretStr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from heartbit_site.base.credentials import CredentialType
 
 HIDDEN = "[secret]"

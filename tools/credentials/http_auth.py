@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING
 
+from pydantic import SecretStr
+
 from heartbit_site.base.credentials import (
     ApiKeyCredential,
     BasicCredential,
@@ -16,7 +18,6 @@ from tools.credentials.oauth import access_token
 
 if TYPE_CHECKING:
     import httpx
-    from pydantic import SecretStr
 
 HttpCredential = BearerCredential | ApiKeyCredential | BasicCredential | OAuthClientCredential
 

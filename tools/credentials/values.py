@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pydantic import SecretStr, ValidationError
 
 from heartbit_site.base import secrets
-from heartbit_site.base.credentials import credential_types
+from heartbit_site.base.credentials import CredentialType, credential_types
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from heartbit_site.base.credentials import CredentialType
     from tools.models import Credential
 
 

@@ -9,21 +9,18 @@ Usage::
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q
 
 from heartbit_site.base.credentials import CredentialNeed
 from heartbit_site.base.query import execute
-from heartbit_site.base.toolspec import Label, Origin
+from heartbit_site.base.toolspec import Label, Origin, ToolSpec
 from heartbit_site.base.untrusted import clean_text
 from tools.definitions import stored as definitions
 from tools.definitions.registry import definition_hash, registry
 from tools.models import CatalogueTool
-
-if TYPE_CHECKING:
-    from heartbit_site.base.toolspec import ToolSpec
 
 _LOCK = "LOCK TABLE tools_cataloguetool IN SHARE ROW EXCLUSIVE MODE"
 _FACTS = ("definition_id", "origin", "source", "credentials", "labels")

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from types import TracebackType
+from types import TracebackType
 
 _PASSING = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt)
 

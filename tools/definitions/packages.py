@@ -12,21 +12,16 @@ broken package must not stop every process.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.toolspec import Origin
+from heartbit_site.base.toolspec import Origin, ToolSpec
 from tools.definitions.isolation import Isolation
 from tools.definitions.registry import Registry, marked
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from importlib.metadata import EntryPoint
-
-    from heartbit_site.base.toolspec import ToolSpec
 
 GROUP: Final = "heartbit.tools"
 

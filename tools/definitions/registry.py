@@ -16,16 +16,14 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from types import ModuleType
+from typing import TypeVar
 
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.jsonschema import check_schema
 from heartbit_site.base.toolspec import Effect, ToolSpec
 from heartbit_site.base.untrusted import clean_text
 from tools.texts.near_names import normalized
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 Tool = TypeVar("Tool")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")

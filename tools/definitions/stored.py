@@ -6,15 +6,13 @@ Definitions are immutable, so a process reads each row once.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from collections.abc import Iterable
+from typing import Any, Final, NoReturn
 
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.toolspec import Effect, ToolSpec
 from tools.definitions.registry import definition_hash, registry
 from tools.models import ToolDefinition
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _KEEP: Final = 2_000
 _known: dict[str, ToolSpec] = {}

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from tools.mail.headers import one_line
-
-if TYPE_CHECKING:
-    from tools.mail.headers import Headers
+from tools.mail.headers import Headers, one_line
 
 _MOST_SAID = 60
 _LISTS = ("List-Id", "List-Post", "List-Unsubscribe")

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from imaplib import IMAP4
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from tools.mail.connection import Connection
 from tools.mail.errors import MailboxError
@@ -25,9 +25,6 @@ from tools.mail.headers import one_line
 from tools.mail.route import IMAP_PORTS
 from tools.mail.server import MailServer, check_lines, find_server, sentences, server_words
 from tools.mail.stream import VISIT_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 MOST_BYTES = 10 * 1024 * 1024
 _MOST_FOUND = 500_000  # mails of one search

@@ -13,18 +13,13 @@ import hashlib
 import re
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
 
 from heartbit_site.base.untrusted import clean_text
 from tools.mail.addresses import people
 from tools.mail.auto_replies import auto_reply_reason
 from tools.mail.errors import UnreadableMailError
-from tools.mail.headers import content_of, decode_words, one_line, split_header
-from tools.mail.parts import read_body
-
-if TYPE_CHECKING:
-    from tools.mail.headers import Headers
-    from tools.mail.parts import Attachment, Body
+from tools.mail.headers import Headers, content_of, decode_words, one_line, split_header
+from tools.mail.parts import Attachment, Body, read_body
 
 MOST_CHARACTERS = 100_000
 MOST_OF_SUBJECT = 200

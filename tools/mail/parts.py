@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from heartbit_site.base.charsets import decode_text, html_charset
 from tools.mail.encodings import decode_transfer
 from tools.mail.errors import UnreadableMailError
-from tools.mail.headers import content_of, one_line, split_header
+from tools.mail.headers import Content, Headers, content_of, one_line, split_header
 from tools.mail.html_text import text_of_html
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tools.mail.headers import Content, Headers
 
 MOST_ATTACHMENTS = 20
 MOST_DEPTH = 10

@@ -7,8 +7,8 @@ allowed, and the socket is opened to one of those addresses.
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 
@@ -16,9 +16,6 @@ from heartbit_site.base.http.addresses import effective
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.errors import BlockedAddressError
 from heartbit_site.base.http.policy import AddressPolicy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 IMAP_PORTS = frozenset({143, 993})
 SMTP_PORTS = frozenset({25, 465, 587, 2525})

@@ -12,20 +12,16 @@ from __future__ import annotations
 import base64
 import re
 import ssl
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from heartbit_site.base.http.errors import BlockedAddressError
 from heartbit_site.base.visible_text import visible
 from tools.mail.errors import MailServerError
 from tools.mail.headers import one_line
-from tools.mail.route import find_route
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tools.mail.route import MailRoute
+from tools.mail.route import MailRoute, find_route
 
 _MOST_SAID = 300
 _NOT_IN_A_LINE = re.compile("[\r\n\x00\ud800-\udfff]")

@@ -13,21 +13,16 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from django.core.mail.utils import DNS_NAME
 
 from tools.mail.errors import MailServerError
 from tools.mail.route import SMTP_PORTS
-from tools.mail.server import check_lines, find_server, sentences, server_words
+from tools.mail.server import MailServer, check_lines, find_server, sentences, server_words
 from tools.mail.stream import VISIT_SECONDS, MailStream
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tools.mail.server import MailServer
 
 _LEAVE_SECONDS = 2.0
 _MOST_LINES = 100  # of a reply

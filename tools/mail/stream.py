@@ -5,6 +5,7 @@ The standard library's clients read lines of any size, and their timeout restart
 
 from __future__ import annotations
 
+import socket
 import ssl
 import time
 from typing import TYPE_CHECKING
@@ -12,8 +13,6 @@ from typing import TYPE_CHECKING
 from tools.mail.errors import MailServerError
 
 if TYPE_CHECKING:
-    import socket
-
     from tools.mail.route import MailRoute
 
 READ_SECONDS = 20.0

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from tools.mcp.errors import McpError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FAILURES: Final = 5
 PAUSE_SECONDS: Final = 30.0

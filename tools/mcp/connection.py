@@ -5,20 +5,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, Final
 
 import httpx2
 import mcp_types
 from mcp import Client, MCPError
+from mcp.client._transport import Transport
+from mcp.client.context import ClientRequestContext
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from pydantic import TypeAdapter, ValidationError
 
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.jsonschema import check_schema, validate
-from heartbit_site.base.suspensions import Question
+from heartbit_site.base.suspensions import Question, QuestionReply
 from tools.definitions.registry import definition_hash
 from tools.mcp import prompts, questions, resources
+from tools.mcp.endpoint import McpEndpoint, PinnedTool
 from tools.mcp.errors import (
     DifferentOfferError,
     McpConnectionError,
@@ -36,16 +41,6 @@ from tools.mcp.rendering import as_text
 from tools.mcp.resources import resource_tools
 from tools.mcp.stdio import stdio
 from tools.mcp.tool_screen import ToolScreen
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-
-    from mcp.client._transport import Transport
-    from mcp.client.context import ClientRequestContext
-
-    from heartbit_site.base.http.client import GuardedClient
-    from heartbit_site.base.suspensions import QuestionReply
-    from tools.mcp.endpoint import McpEndpoint, PinnedTool
 
 CONNECT_SECONDS: Final = 20.0
 _INFO = mcp_types.Implementation(name="heartbit", version="1")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, get_args
+from typing import Final, get_args
 
 import httpx
 from django.conf import settings
 from pydantic import SecretStr
 
-from heartbit_site.base.credentials import CredentialNeed, SignInCredential
+from heartbit_site.base.credentials import CredentialNeed, CredentialType, SignInCredential
 from tools.credentials.http_auth import HttpCredential, auth_headers, bearer
 from tools.mcp.endpoint import McpEndpoint
 from tools.mcp.errors import McpError
@@ -16,9 +16,6 @@ from tools.models import McpServer
 from tools.sign_in.access import access_token
 from tools.sign_in.errors import SignInLapsedError
 from tools.sign_in.storage import sign_in_name
-
-if TYPE_CHECKING:
-    from heartbit_site.base.credentials import CredentialType
 
 #: The parameter of every tool of a server that has a credential; no JSON property is called so.
 CREDENTIAL: Final = "heartbit:credential"

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
+from heartbit_site.base.http.allow import AllowRule
 from heartbit_site.base.http.client import GuardedClient
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from heartbit_site.base.http.allow import AllowRule
 
 #: A server may be silent this long in a stream of events; calls have deadlines of their own.
 SILENCE_SECONDS: Final = 600.0

@@ -8,22 +8,18 @@ within the server's origin only, and every hop comes through here again.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import AsyncIterator, Mapping
+from typing import Final
 
 import httpx
 import httpx2
 
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.http.errors import BlockedAddressError
 from heartbit_site.base.json_values import MAX_VALUES, ValueCount
 from tools.mcp.guarded_client import SILENCE_SECONDS
 from tools.mcp.message_pace import MessagePace
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-
-    from heartbit_site.base.http.client import GuardedClient
-
 
 #: Code of the error that a request gets if its token is refused; its data is the challenge.
 REFUSED: Final = -32_091

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import anyio
 import mcp_types
-
-if TYPE_CHECKING:
-    from mcp_types import JSONRPCMessage
+from mcp_types import JSONRPCMessage
 
 #: More are not read before some of these are answered.
 MAX_OPEN: Final = 32

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,7 +16,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from heartbit_site.base import orm
+from heartbit_site.base.http.allow import AllowRule
+from heartbit_site.base.suspensions import Question, QuestionReply
 from tools.mcp.breaker import ServerBreaker
+from tools.mcp.endpoint import McpEndpoint, PinnedTool
 from tools.mcp.errors import (
     DifferentOfferError,
     McpConnectionError,
@@ -26,12 +30,7 @@ from tools.mcp.guarded_client import guarded_mcp_client
 from tools.models import McpServer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-
-    from heartbit_site.base.http.allow import AllowRule
-    from heartbit_site.base.suspensions import Question, QuestionReply
     from tools.mcp.connection import McpConnection
-    from tools.mcp.endpoint import McpEndpoint, PinnedTool
     from tools.mcp.listing import Offer
 
 T = TypeVar("T")

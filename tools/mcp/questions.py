@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import mcp_types
 
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.jsonschema import check_schema
-from heartbit_site.base.suspensions import Question
+from heartbit_site.base.suspensions import Question, QuestionReply
 from heartbit_site.base.untrusted import clean_json, clean_text
 from tools.mcp.errors import McpError
-
-if TYPE_CHECKING:
-    from heartbit_site.base.suspensions import QuestionReply
 
 DECLINED: Final = mcp_types.ElicitResult(action="decline")
 #: Limits of what a journal keeps of a question.

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import Any, Final
 
 import mcp_types
 
 from heartbit_site.base.json_values import MAX_VALUES, has_too_many
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 #: More is cut by the pipeline anyhow; a description of the rest would be lost with it.
 MAX_CHARACTERS: Final = 1_000_000

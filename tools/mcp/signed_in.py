@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+import httpx
 
 from heartbit_site.base import orm
+from heartbit_site.base.credentials import SignInCredential
 from tools.credentials.hiding import HIDDEN
+from tools.mcp.endpoint import McpEndpoint
 from tools.mcp.endpoints import connect, endpoint_of
 from tools.mcp.errors import McpError, TokenNotAcceptedError
-from tools.models import Credential
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    import httpx
-
-    from heartbit_site.base.credentials import SignInCredential
-    from tools.mcp.endpoint import McpEndpoint
-    from tools.models import McpServer
+from tools.models import Credential, McpServer
 
 T = TypeVar("T")
 

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from heartbit_site.base.credentials import SignInCredential
+from heartbit_site.base.credentials import CredentialType, SignInCredential
 from heartbit_site.base.suspensions import QUESTION, Question, Suspension
-from heartbit_site.base.toolspec import Origin
+from heartbit_site.base.toolspec import Origin, ToolContext, ToolSpec
 from tools.definitions import stored as definitions
-from tools.mcp.endpoint import PinnedTool
+from tools.mcp.endpoint import McpEndpoint, PinnedTool
 from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of
 from tools.mcp.errors import McpError, changed_error
 from tools.mcp.labels import labels_of
 from tools.mcp.signed_in import signed_in
-from tools.models import CatalogueTool
+from tools.models import CatalogueTool, McpServer
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
-
-    from heartbit_site.base.credentials import CredentialType
-    from heartbit_site.base.toolspec import ToolContext, ToolSpec
-    from tools.mcp.endpoint import McpEndpoint
     from tools.mcp.pool import McpPool
-    from tools.models import McpServer
 
 T = TypeVar("T")
 

@@ -12,13 +12,16 @@ import os
 import re
 import shutil
 import signal
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import anyio
 import mcp_types
+from anyio.abc import ByteReceiveStream, ObjectReceiveStream, ObjectSendStream, Process
 from django.conf import settings
+from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 
 from heartbit_site.base.http.allow import parse_allow
@@ -27,21 +30,13 @@ from heartbit_site.base.scratch import scratch_folder
 from tools.mcp.errors import McpConnectionError
 from tools.mcp.message_pace import MessagePace
 from tools.mcp.open_requests import OpenRequests
-from tools.mcp.program_line import read_line
+from tools.mcp.program_line import ProgramLine, read_line
 from tools.mcp.walls import walled
 from tools.sandbox import seccomp
 from tools.sandbox.bubblewrap import Bubblewrap
 from tools.sandbox.probed import Probed
 from tools.sandbox.program import SandboxError
 from tools.sandbox.proxy import proxy
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
-    from anyio.abc import ByteReceiveStream, ObjectReceiveStream, ObjectSendStream, Process
-    from mcp.client._transport import TransportStreams
-
-    from tools.mcp.program_line import ProgramLine
 
 Pipe = TypeVar("Pipe")
 

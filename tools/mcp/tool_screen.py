@@ -6,21 +6,18 @@ says; so such tools are taken out of the message before the SDK reads it.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import mcp_types
 from anyio.abc import ObjectReceiveStream
+from mcp.client._transport import ReadStream, Transport, TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types.methods import validate_server_result
 from pydantic import ValidationError
 
 from tools.mcp.listing import MAX_NAME_CHARACTERS, MAX_TOOLS
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from mcp.client._transport import ReadStream, Transport, TransportStreams
 
 _LIST: Final = "tools/list"
 #: What some versions of the protocol require beside the tools.

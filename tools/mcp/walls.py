@@ -5,18 +5,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from tools.mcp.program_line import ProgramLine
 from tools.sandbox.binary import bubblewrap
 from tools.sandbox.program import MEGABYTE
 from tools.sandbox.walls import machine, scratch
 from tools.sandbox.way_out import bridge, way_out
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tools.mcp.program_line import ProgramLine
 
 _SCRATCH: Final = 64 * MEGABYTE
 #: Configuration of the machine that programs read, and that says nothing of its people.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from django.conf import settings
 
@@ -12,12 +13,7 @@ from tools.sandbox import remote
 from tools.sandbox.bubblewrap import Bubblewrap
 from tools.sandbox.docker import Docker
 from tools.sandbox.probed import Probed
-from tools.sandbox.program import SandboxError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tools.sandbox.program import Sandbox
+from tools.sandbox.program import Sandbox, SandboxError
 
 #: What ``HEARTBIT_SANDBOX`` may name. Adding one is a class and a line.
 SANDBOXES: Final[dict[str, Callable[[], Sandbox]]] = {

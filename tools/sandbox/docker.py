@@ -10,21 +10,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.base.installation import extra_command
 from tools.sandbox import folder
 from tools.sandbox.probe import has_held, probe, reason
-from tools.sandbox.program import MEGABYTE, Ended, Program, SandboxError
+from tools.sandbox.program import MEGABYTE, Ended, Ending, Limits, Program, SandboxError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from aiodocker import Docker as Engine
     from aiodocker.containers import DockerContainer
 
-    from tools.sandbox.program import Ending, Limits
 
 _USER: Final = "65534:65534"
 _PLACE: Final = "/sandbox"

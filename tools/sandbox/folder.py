@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import io
 import tarfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from heartbit_site.base.tar import BLOCK, Entry, TarError, TarReader
-from tools.sandbox.program import MEGABYTE, SandboxError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tools.sandbox.program import Limits
+from tools.sandbox.program import MEGABYTE, Limits, SandboxError
 
 MAX_NAME: Final = 200
 #: Files and folders that a program may leave, whether they are kept or not.

@@ -10,12 +10,9 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tools.sandbox.program import MEGABYTE, SandboxError
-
-if TYPE_CHECKING:
-    from tools.sandbox.program import Program
+from tools.sandbox.program import MEGABYTE, Program, SandboxError
 
 DIRECTORY: Final = "/code"
 _NODE: Final = f"{DIRECTORY}/node"

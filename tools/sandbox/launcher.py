@@ -16,22 +16,19 @@ import shlex
 import signal
 import socket
 import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import anyio
+from anyio.abc import TaskGroup
 
 from tools.sandbox.control_groups import ControlGroup
-from tools.sandbox.program import SandboxError
+from tools.sandbox.program import Ending, Limits, SandboxError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from anyio.abc import TaskGroup
-
     from tools.sandbox.folder import FolderReader
-    from tools.sandbox.program import Ending, Limits
 
 #: Files that every process inherits, by name; each is filled before the command is given. Beside
 #: them it inherits the ``shell``.

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tools.sandbox.program import Limits, Program
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tools.sandbox.program import Ended
+from tools.sandbox.program import Ended, Limits, Program
 
 
 def probe(hidden: Sequence[str] = (), usual: Sequence[str] = ()) -> Program:

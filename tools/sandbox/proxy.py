@@ -10,21 +10,18 @@ import asyncio
 import contextlib
 import re
 import secrets
-from typing import TYPE_CHECKING, Final
+from collections.abc import AsyncIterator, Collection, Sequence
+from pathlib import Path
+from typing import Final
 
 import httpcore
 
+from heartbit_site.base.http.allow import AllowRule
 from heartbit_site.base.http.backend import GuardedBackend, Resolver, system_resolver
 from heartbit_site.base.http.errors import BlockedAddressError
 from heartbit_site.base.http.policy import AddressPolicy
 from heartbit_site.base.scratch import scratch_folder
 from tools.sandbox.program import MEGABYTE, SandboxError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Collection, Sequence
-    from pathlib import Path
-
-    from heartbit_site.base.http.allow import AllowRule
 
 CONNECTIONS: Final = 32  # at once
 MAX_BYTES: Final = 256 * MEGABYTE  # of one program, both ways

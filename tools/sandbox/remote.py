@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 import httpx
@@ -13,14 +13,11 @@ from django.conf import settings
 from pydantic import BaseModel, ValidationError
 
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.http.allow import parse_allow
+from heartbit_site.base.http.allow import AllowRule, parse_allow
 from heartbit_site.base.http.client import GuardedClient
 from tools.sandbox import wire
 from tools.sandbox.probe import has_held, probe, reason
 from tools.sandbox.program import Ended, Program, SandboxError
-
-if TYPE_CHECKING:
-    from heartbit_site.base.http.allow import AllowRule
 
 #: Beside the program's own time: the way there and back, and the runner's waiting room.
 MORE_SECONDS: Final = 25.0

@@ -16,7 +16,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import uvicorn
 
@@ -27,10 +27,7 @@ from tools.sandbox import wire
 from tools.sandbox.bubblewrap import Bubblewrap
 from tools.sandbox.docker import Docker
 from tools.sandbox.probed import Probed
-from tools.sandbox.program import SandboxError
-
-if TYPE_CHECKING:
-    from tools.sandbox.program import Ended, Program, Sandbox
+from tools.sandbox.program import Ended, Program, Sandbox, SandboxError
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

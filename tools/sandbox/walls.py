@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tools.sandbox.languages import DIRECTORY, python
-from tools.sandbox.program import MEGABYTE
+from tools.sandbox.languages import DIRECTORY, Interpreter, python
+from tools.sandbox.program import MEGABYTE, Limits
 from tools.sandbox.way_out import way_out
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tools.sandbox.languages import Interpreter
-    from tools.sandbox.program import Limits
 
 FOLDER: Final = "/box"
 INPUT: Final = f"{DIRECTORY}/input.tar"

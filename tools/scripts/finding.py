@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from tools.scripts.functions import ScriptFunction
 
 _WORD: Final = re.compile(r"[^\W_]+")

@@ -11,18 +11,14 @@ import builtins
 import json
 import keyword
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from heartbit_site.base.toolspec import Origin
+from heartbit_site.base.toolspec import Origin, ToolSpec
 from tools.scripts.types import python_type, shape
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from heartbit_site.base.toolspec import ToolSpec
 
 _NOT_IN_NAMES: Final = re.compile(r"\W", re.ASCII)
 _RESERVED: Final = frozenset({*keyword.kwlist, *dir(builtins), "asyncio", "typing"})

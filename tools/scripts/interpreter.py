@@ -16,6 +16,7 @@ import json
 import re
 import time
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -25,30 +26,25 @@ from pydantic_monty import (
     AsyncFunctionSnapshot,
     AsyncFutureSnapshot,
     AsyncMonty,
+    AsyncMontySession,
     AsyncNameLookupSnapshot,
+    AsyncSnapshot,
     CollectString,
+    ExcType,
+    ExternalSettledResult,
     MontyComplete,
     MontyError,
     MontyRuntimeError,
     MontySyntaxError,
     MontyTypingError,
+    OSPolicy,
+    ResourceLimits,
     __version__,
 )
 
 from tools.scripts.steps import CallResult, EndedScript, PausedScript, Round, ScriptCall
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pydantic_monty import (
-        AsyncMontySession,
-        AsyncSnapshot,
-        ExcType,
-        ExternalSettledResult,
-        OSPolicy,
-        ResourceLimits,
-    )
-
     from tools.scripts.functions import ScriptFunction
 
 MAX_CALLS: Final = 500  # of one script

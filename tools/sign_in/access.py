@@ -12,7 +12,7 @@ import functools
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import httpx
 from django.db import connection, transaction
@@ -20,16 +20,13 @@ from django.db import connection, transaction
 from heartbit_site.base import aio
 from heartbit_site.base.credentials import SignInCredential
 from heartbit_site.base.errors import HeartbitError
-from tools.credentials.token_response import TokenRefusedError
+from tools.credentials.token_response import TokenAnswer, TokenRefusedError
 from tools.credentials.values import reveal
 from tools.models import Credential
 from tools.sign_in.errors import SignInLapsedError
 from tools.sign_in.http import sign_in_client
 from tools.sign_in.storage import renewed, store
 from tools.sign_in.token_request import request_tokens
-
-if TYPE_CHECKING:
-    from tools.credentials.token_response import TokenAnswer
 
 MARGIN_SECONDS: Final = 30.0
 _THREADS: Final = 2

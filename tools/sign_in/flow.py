@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from mcp.client.auth import PKCEParameters
 from mcp.client.auth.utils import union_scopes
 
+from heartbit_site.base.credentials import OAuthAppCredential
 from heartbit_site.base.visible_text import visible
+from tools.credentials.token_response import TokenAnswer
 from tools.sign_in.client import client_for
 from tools.sign_in.discovery import discover
 from tools.sign_in.errors import SignInError
@@ -18,12 +21,8 @@ from tools.sign_in.plan import SignInPlan
 from tools.sign_in.token_request import request_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import httpx
 
-    from heartbit_site.base.credentials import OAuthAppCredential
-    from tools.credentials.token_response import TokenAnswer
 
 _MOST_WORDS = 300
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import httpx
 
 from heartbit_site.base import aio
+from heartbit_site.base.http.client import GuardedClient
 from tools.sign_in.http import sign_in_client
 from tools.sign_in.token_request import post_as_client
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from heartbit_site.base.credentials import SignInCredential
-    from heartbit_site.base.http.client import GuardedClient
 
 _OK: Final = 200
 _REDIRECT: Final = 300

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heartbit_site.base import secrets
 from heartbit_site.base.credentials import SignInCredential
+from tools.credentials.token_response import TokenAnswer
 from tools.credentials.values import split
-from tools.models import Credential
-
-if TYPE_CHECKING:
-    from tools.credentials.token_response import TokenAnswer
-    from tools.models import McpServer
+from tools.models import Credential, McpServer
 
 
 def sign_in_name(server: str) -> str:

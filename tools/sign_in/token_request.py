@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from tools.credentials.token_response import TokenAnswer, read_token_response
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import httpx
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json as json_text
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
+import httpx
 from pydantic import Field
 
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.transport import FROM_PRIVATE_HOST
-
-if TYPE_CHECKING:
-    import httpx
 
 Url = Annotated[str, Field(description="Complete http or https URL.", max_length=8_000)]
 Headers = Annotated[

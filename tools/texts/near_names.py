@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
 _WORD = re.compile(r"[a-z0-9]+")
 _NEITHER = re.compile(r"[^a-z0-9]")

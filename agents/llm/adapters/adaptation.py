@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from agents.llm.adapters.plain_tools import with_plain_tools
 from agents.llm.errors import RequestRejectedError
-from agents.llm.messages import Completion
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
-
-    from agents.llm.messages import ChatRequest, StreamEvent
-    from agents.llm.profiles import Profile
+from agents.llm.messages import ChatRequest, Completion, StreamEvent
+from agents.llm.profiles import Profile
 
 logger = logging.getLogger(__name__)
 

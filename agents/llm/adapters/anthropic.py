@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agents.llm.adapters.adaptation import stream_adapted
 from agents.llm.adapters.anthropic_request import request_body
 from agents.llm.adapters.anthropic_stream import AnthropicDecoder
+from agents.llm.messages import ChatRequest, StreamEvent
 from agents.llm.profiles import COMPATIBLE, Profile
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator
-
     from agents.llm.adapters.exchange import Exchange
-    from agents.llm.messages import ChatRequest, StreamEvent
 
 API_VERSION = "2023-06-01"
 

@@ -6,14 +6,12 @@ calls and thinking apart, so if they alternated, one more ``Thinking`` value has
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agents.llm.adapters.wire_names import wire_arguments, wire_id, wire_name
 from agents.llm.messages import AssistantMessage, Thinking, ToolCall
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _LAYOUT = "heartbit_layout"
 

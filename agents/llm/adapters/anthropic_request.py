@@ -15,10 +15,10 @@ from agents.llm.messages import (
     UserMessage,
     is_empty_answer,
 )
+from agents.llm.profiles import Profile
 
 if TYPE_CHECKING:
     from agents.llm.adapters.endpoint import Endpoint
-    from agents.llm.profiles import Profile
 
 _CACHE = {"type": "ephemeral"}
 _LEAST_BUDGET = 1024  # the API's minimum

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agents.llm.adapters.anthropic_layout import layout_thinking
 from agents.llm.adapters.failures import ended_early, event_error
 from agents.llm.adapters.shapes import arguments_text, as_count, as_dict, as_str, parse_event
+from agents.llm.adapters.sse import SentEvent
 from agents.llm.adapters.think_tags import ThinkTags
 from agents.llm.errors import StreamTruncatedError
 from agents.llm.messages import (
@@ -25,10 +27,7 @@ from agents.llm.messages import (
 from agents.llm.text import TextCleaner, clean_json, clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from agents.llm.adapters.endpoint import Endpoint
-    from agents.llm.adapters.sse import SentEvent
 
 _FINISH: dict[str, FinishReason] = {
     "end_turn": "stop",

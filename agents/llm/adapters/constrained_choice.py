@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agents.llm.messages import AssistantMessage, ChatRequest, Message, ToolDefinition
-
-if TYPE_CHECKING:
-    from agents.llm.profiles import Constrained
+from agents.llm.profiles import Constrained
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ that sees its own JSON repeats it instead of answering.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from agents.llm.adapters.constrained_choice import Choice, exchange_of
 from agents.llm.adapters.wire_names import wire_arguments
@@ -20,9 +19,7 @@ from agents.llm.messages import (
     ToolMessage,
     UserMessage,
 )
-
-if TYPE_CHECKING:
-    from agents.llm.profiles import Constrained
+from agents.llm.profiles import Constrained
 
 
 def json_conversation(

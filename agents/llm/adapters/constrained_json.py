@@ -6,9 +6,10 @@ model's reply always has the right form.
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from agents.llm.adapters.constrained_choice import choose
 from agents.llm.adapters.constrained_history import json_conversation, text_conversation
@@ -25,9 +26,6 @@ from agents.llm.messages import (
 )
 from agents.llm.profiles import ABLE, Constrained
 from agents.llm.text import read_object
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 
 
 class JsonModel(Protocol):

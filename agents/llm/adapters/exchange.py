@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
+
+import httpx
 
 from agents.llm.adapters.endpoint import DEFAULT_TIMEOUTS, Clock, Endpoint, Timeouts
 from agents.llm.adapters.failures import body_error, broken, status_error
@@ -22,14 +25,8 @@ from agents.llm.errors import (
     ModelTimeoutError,
     StreamTruncatedError,
 )
+from agents.llm.messages import ChatRequest, Completion, StreamEvent
 from heartbit_site.base.json_values import MAX_VALUES, has_too_many
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Mapping
-
-    import httpx
-
-    from agents.llm.messages import ChatRequest, Completion, StreamEvent
 
 MAX_CALLS = 10_000  # tool calls of one answer; a turn serves 64
 _SETTLE_SECONDS = 0.1

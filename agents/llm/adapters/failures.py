@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -24,8 +25,6 @@ from agents.llm.errors import (
 from agents.llm.text import clean_text, read_object
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from agents.llm.adapters.endpoint import Endpoint
 
 _DETAIL_LENGTH = 300

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agents.llm.adapters.adaptation import stream_adapted
 from agents.llm.adapters.openai_request import request_body
 from agents.llm.adapters.openai_stream import OpenAIDecoder
+from agents.llm.messages import ChatRequest, StreamEvent
 from agents.llm.profiles import COMPATIBLE, Profile
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-
     from agents.llm.adapters.exchange import Exchange
-    from agents.llm.messages import ChatRequest, StreamEvent
 
 
 def openai_headers(secret: str) -> dict[str, str]:

@@ -16,10 +16,10 @@ from agents.llm.messages import (
     UserMessage,
     is_empty_answer,
 )
+from agents.llm.profiles import Profile
 
 if TYPE_CHECKING:
     from agents.llm.adapters.endpoint import Endpoint
-    from agents.llm.profiles import Profile
 
 ASK_FOR_A_CALL = "Answer by calling one of the tools."
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from agents.llm.adapters.shapes import (
     as_str,
     parse_event,
 )
+from agents.llm.adapters.sse import SentEvent
 from agents.llm.adapters.think_tags import THINK_TAGS, ThinkTags
 from agents.llm.messages import (
     AssistantMessage,
@@ -29,10 +31,7 @@ from agents.llm.messages import (
 from agents.llm.text import TextCleaner, clean_json, clean_text, read_object
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from agents.llm.adapters.endpoint import Endpoint
-    from agents.llm.adapters.sse import SentEvent
 
 _FINISH: dict[str, FinishReason] = {
     "stop": "stop",

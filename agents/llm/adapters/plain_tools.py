@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from agents.llm.adapters.shapes import as_dict, as_list
-from agents.llm.messages import AssistantMessage
+from agents.llm.messages import AssistantMessage, ChatRequest, Message, ToolCall, ToolDefinition
 from agents.llm.text import read_object
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agents.llm.messages import ChatRequest, Message, ToolCall, ToolDefinition
 
 _COMBINATORS: Final = ("allOf", "anyOf", "oneOf", "not", "enum")
 _PROPERTY: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")

@@ -8,18 +8,15 @@ are in that layer.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import aiohttp
 import httpx
 
 from agents.llm.client import ProviderClient
 from heartbit_site.base.http.errors import InvalidURLError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 #: Errors of the two layers for addresses, connections and transfers.
 BROKEN = (httpx.HTTPError, aiohttp.ClientError, OSError)

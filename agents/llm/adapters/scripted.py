@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agents.llm.errors import ModelError, RequestRejectedError
 from agents.llm.messages import (
@@ -27,9 +28,6 @@ from agents.llm.messages import (
     ToolCallDelta,
     Usage,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agents.llm.bridge.known import KNOWN, BridgedProvider, installed
 from agents.llm.credentials import find_key, is_web_address, no_web_address
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.installation import extra_command
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

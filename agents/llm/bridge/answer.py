@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.messages import (
+    ModelResponse,
     PartDeltaEvent,
     PartStartEvent,
     TextPart,
@@ -34,10 +36,6 @@ from agents.llm.messages import (
 from agents.llm.text import TextCleaner, clean_json, clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pydantic_ai.messages import ModelResponse
-
     from agents.llm.adapters.endpoint import Endpoint
 
 _FINISH: dict[str, FinishReason] = {

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agents.llm.adapters.endpoint import DEFAULT_TIMEOUTS, Timeouts
+from agents.llm.messages import ChatRequest, StreamEvent
 from agents.llm.profiles import COMPATIBLE, Profile
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator
-
     import httpx
 
     from agents.llm.bridge.account import Account
     from agents.llm.bridge.session import Session
-    from agents.llm.messages import ChatRequest, StreamEvent
 
 
 @dataclass(slots=True, kw_only=True)

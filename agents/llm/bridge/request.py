@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic_ai.messages import (
     ModelMessage,
@@ -16,20 +16,21 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
-from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition as BridgedTool
 
 from agents.llm.adapters.openai_request import ASK_FOR_A_CALL
 from agents.llm.adapters.shapes import as_dict
 from agents.llm.adapters.wire_names import wire_arguments_text, wire_id, wire_name
-from agents.llm.messages import AssistantMessage, ToolMessage, UserMessage, is_empty_answer
-
-if TYPE_CHECKING:
-    from pydantic_ai.models import Model
-    from pydantic_ai.settings import ModelSettings
-
-    from agents.llm.messages import ChatRequest
-    from agents.llm.profiles import Profile
+from agents.llm.messages import (
+    AssistantMessage,
+    ChatRequest,
+    ToolMessage,
+    UserMessage,
+    is_empty_answer,
+)
+from agents.llm.profiles import Profile
 
 
 def bridged_request(

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import httpx2
 from pydantic_ai.direct import model_request_stream
-from pydantic_ai.models import infer_model
+from pydantic_ai.messages import ModelResponse
+from pydantic_ai.models import Model, infer_model
 from pydantic_ai.providers import infer_provider_class
 
 from agents.llm.adapters.endpoint import Clock, Endpoint, Timeouts
 from agents.llm.bridge.answer import AnswerReader
 from agents.llm.bridge.failures import bridged_error
-from agents.llm.bridge.known import KNOWN
+from agents.llm.bridge.known import KNOWN, Transport
 from agents.llm.bridge.request import bridged_request
 from agents.llm.errors import ModelError, RequestRejectedError, StreamTruncatedError
+from agents.llm.messages import ChatRequest, StreamEvent
+from agents.llm.profiles import Profile
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    import httpx
-    from pydantic_ai.messages import ModelResponse
-    from pydantic_ai.models import Model
-
     from agents.llm.bridge.account import Account
-    from agents.llm.bridge.known import Transport
-    from agents.llm.messages import ChatRequest, StreamEvent
-    from agents.llm.profiles import Profile
 
 _MAX_EVENTS_CHARACTERS = 8 * 1024 * 1024
 

@@ -7,9 +7,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from agents.llm.testing.directives import Call
+
 if TYPE_CHECKING:
     from agents.llm.testing.conversation import Conversation
-    from agents.llm.testing.directives import Call
 
 _WORDS = "The wire server answers with words that mean nothing and cost nothing at all."
 

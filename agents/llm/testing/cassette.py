@@ -11,19 +11,15 @@ Usage::
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Literal, Self
+from pathlib import Path
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agents.llm.adapters.scripted import Reply, ScriptedModel
 from agents.llm.errors import RequestRejectedError
-from agents.llm.messages import AssistantMessage, ToolCall, UserMessage
+from agents.llm.messages import AssistantMessage, ChatRequest, ToolCall, UserMessage
 from heartbit_site.base.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.llm.messages import ChatRequest
 
 
 class _Part(BaseModel):

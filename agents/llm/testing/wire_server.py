@@ -23,10 +23,11 @@ import json
 import signal
 import sys
 import time
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agents.llm.testing import dialects
 from agents.llm.testing.answers import Answer, make_answer
@@ -40,13 +41,8 @@ from agents.llm.testing.connection import (
     serve_client,
 )
 from agents.llm.testing.conversation import Conversation, read_conversation
-from agents.llm.testing.directives import CLOCK
+from agents.llm.testing.directives import CLOCK, Fault
 from agents.llm.testing.ledger import Ledger, Stats
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from agents.llm.testing.directives import Fault
 
 # In the form of both kinds of provider; any other model name is answered too.
 _MODELS = {"object": "list", "data": [{"id": "wire", "object": "model"}], "has_more": False}

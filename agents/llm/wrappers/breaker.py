@@ -10,8 +10,9 @@ import asyncio
 import random
 import secrets
 import time
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from agents.llm.errors import (
     AnswerTooLargeError,
@@ -26,15 +27,10 @@ from agents.llm.errors import (
     RequestRejectedError,
     StreamTruncatedError,
 )
-from agents.llm.messages import Completion
+from agents.llm.messages import ChatRequest, Completion, StreamEvent
+from agents.llm.protocol import ChatModel
 from agents.llm.wrappers.circuit import FAILURES, Admission, Circuit
 from agents.llm.wrappers.closing import closing
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from agents.llm.messages import ChatRequest, StreamEvent
-    from agents.llm.protocol import ChatModel
 
 PATIENCE_SECONDS = 10.0  # a shorter silence may only mean too short a time limit
 _SPREAD = 1.1  # factor of the wait, so that refused calls do not return all at once

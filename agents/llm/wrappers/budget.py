@@ -7,19 +7,15 @@ The state belongs to an ``Allowance``, one a run; the runtime's is in
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from agents.llm.messages import Completion, Usage
+from agents.llm.messages import ChatRequest, Completion, StreamEvent, Usage
+from agents.llm.protocol import ChatModel
 from agents.llm.wrappers.closing import closing
 from agents.llm.wrappers.estimate import estimate_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from agents.llm.messages import ChatRequest, StreamEvent
-    from agents.llm.protocol import ChatModel
 
 USEFUL_TOKENS = 256  # an answer cut shorter than this is worth nothing
 

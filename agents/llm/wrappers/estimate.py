@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
-from agents.llm.messages import AssistantMessage, ToolMessage, UserMessage
-
-if TYPE_CHECKING:
-    from agents.llm.messages import ChatRequest, Message
+from agents.llm.messages import AssistantMessage, ChatRequest, Message, ToolMessage, UserMessage
 
 _CHARACTERS_PER_TOKEN = 4
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from agents.llm.errors import ModelError, RequestRejectedError, ThrottledError
-from agents.llm.messages import Restarted
+from agents.llm.messages import ChatRequest, Restarted, StreamEvent
+from agents.llm.protocol import ChatModel
 from agents.llm.wrappers.closing import closing
 from heartbit_site.base.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from agents.llm.messages import ChatRequest, StreamEvent
-    from agents.llm.protocol import ChatModel
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from agents.llm.errors import ModelError, RateLimitedError, ThrottledError
-from agents.llm.messages import Completion
+from agents.llm.messages import ChatRequest, Completion, StreamEvent
+from agents.llm.protocol import ChatModel
 from agents.llm.wrappers.bucket import Bucket
 from agents.llm.wrappers.closing import closing
 from agents.llm.wrappers.estimate import estimate_tokens
 from heartbit_site.base.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-
-    from agents.llm.messages import ChatRequest, StreamEvent
-    from agents.llm.protocol import ChatModel
 
 LONGEST_PAUSE_SECONDS = 3600.0  # upper limit of a pause that a provider requests
 _PAUSE_SECONDS = 1.0  # after a 429 without a time

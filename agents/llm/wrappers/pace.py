@@ -10,17 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from agents.llm.messages import ChatRequest, StreamEvent
+from agents.llm.protocol import ChatModel
 from agents.llm.wrappers.closing import closing
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-
-    from agents.llm.messages import ChatRequest, StreamEvent
-    from agents.llm.protocol import ChatModel
 
 BEHIND_SECONDS = 0.005  # of one pass over everything that is ready
 LONGEST_SECONDS = 0.1  # after the call before; a process that is always behind has to go on, too

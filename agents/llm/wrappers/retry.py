@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from agents.llm.errors import ModelError, ThrottledError
-from agents.llm.messages import Restarted
+from agents.llm.messages import ChatRequest, Restarted, StreamEvent
+from agents.llm.protocol import ChatModel
 from agents.llm.wrappers.closing import closing
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-
-    from agents.llm.messages import ChatRequest, StreamEvent
-    from agents.llm.protocol import ChatModel
 
 _LATEST = 1.1  # factor of a server's wait, so that clients do not return at the same time
 

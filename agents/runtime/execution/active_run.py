@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+from uuid import UUID
+
+from agents.live.pubsub import RunPublisher
+from agents.loop.effect_gate import EffectGate
 
 if TYPE_CHECKING:
-    import asyncio
-    from uuid import UUID
-
-    from agents.live.pubsub import RunPublisher
-    from agents.loop.effect_gate import EffectGate
     from agents.loop.journaled import JournaledState
     from agents.runs.claims import ClaimedRun
     from agents.runs.lease import Lease

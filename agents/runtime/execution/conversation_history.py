@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from agents.llm.messages import AssistantMessage, Message, UserMessage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 def to_messages(thread: Sequence[Mapping[str, Any]]) -> list[Message]:

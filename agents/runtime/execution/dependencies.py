@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agents.live.pubsub import LivePublisher
+
 if TYPE_CHECKING:
     import httpx
 
-    from agents.live.pubsub import LivePublisher
     from agents.runtime.execution.wakeups import RunWaker
     from agents.runtime.providers.models import Models
     from agents.runtime.providers.reservations import Reservations

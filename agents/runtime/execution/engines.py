@@ -10,10 +10,12 @@ from collections import ChainMap
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from agents.choices import RunKind
 from agents.definitions import snapshot
+from agents.definitions.definition import AgentDefinition
+from agents.llm.messages import StreamEvent
 from agents.llm.pricing import cost
 from agents.llm.wrappers.budget import BudgetedModel
 from agents.loop import delegation, extraction
@@ -21,8 +23,12 @@ from agents.loop.agent_engine import AgentEngine
 from agents.loop.extraction_engine import ExtractionEngine
 from agents.loop.hand_over_engine import HandOverEngine
 from agents.loop.ports import Ports
+from agents.loop.protocol import Engine
 from agents.loop.tool_call_engine import ToolCallEngine
+from agents.runs.pool import Pool
+from agents.runtime.execution.active_run import ActiveRun
 from agents.runtime.execution.definitions import Definitions
+from agents.runtime.execution.dependencies import RuntimeDependencies
 from agents.runtime.execution.known_memories import known_at_start
 from agents.runtime.memories.extraction_source import load_source
 from agents.runtime.memories.hand_over import hand_over
@@ -43,18 +49,10 @@ from agents.runtime.toolset.stopped_tools import StoppedTools, WorkspaceStoppedT
 from agents.runtime.toolset.toolbox import RunToolbox
 from agents.runtime.toolset.unread import with_unread_count
 from heartbit_site.base import orm
+from heartbit_site.base.toolspec import ToolContext, ToolSpec
 from memory.providers.choice import provider_name
 from tools.definitions.registry import resolve
 from tools.mcp.specs import server_tools
-
-if TYPE_CHECKING:
-    from agents.definitions.definition import AgentDefinition
-    from agents.llm.messages import StreamEvent
-    from agents.loop.protocol import Engine
-    from agents.runs.pool import Pool
-    from agents.runtime.execution.active_run import ActiveRun
-    from agents.runtime.execution.dependencies import RuntimeDependencies
-    from heartbit_site.base.toolspec import ToolContext, ToolSpec
 
 
 class EngineDependencies:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from agents.choices import Placement
 from agents.journal.events import RunStarted
 from agents.models import RunEvent, WorkerHeartbeat
 from agents.runtime.recovery.control_session import LOCK_CLASS
-
-if TYPE_CHECKING:
-    from uuid import UUID
 
 
 def executor_of(root_id: UUID) -> str | None:

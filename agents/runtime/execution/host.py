@@ -9,18 +9,20 @@ from __future__ import annotations
 import asyncio
 import os
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from uuid import UUID
 
 from django.conf import settings
 from django.utils.module_loading import import_string
 
 from agents.choices import Placement
 from agents.live.in_memory_stream import InMemoryLiveStream
+from agents.live.pubsub import LivePublisher
 from agents.live.valkey import ValkeyPublisher, connect
 from agents.llm import defaults
 from agents.llm.client import create_client
-from agents.llm.wrappers.breaker import LocalBreaker
-from agents.llm.wrappers.limit import LocalLimiter
+from agents.llm.wrappers.breaker import Breaker, LocalBreaker
+from agents.llm.wrappers.limit import Limiter, LocalLimiter
 from agents.runs.lease import Child
 from agents.runtime.execution.dependencies import RuntimeDependencies
 from agents.runtime.execution.readiness import check_readiness
@@ -29,7 +31,11 @@ from agents.runtime.execution.wakeups import FleetRunWaker, LocalRunWaker, RunWa
 from agents.runtime.providers.breaker import ValkeyBreaker
 from agents.runtime.providers.limiter import ValkeyLimiter
 from agents.runtime.providers.models import Models
-from agents.runtime.providers.reservations import LocalReservations, ValkeyReservations
+from agents.runtime.providers.reservations import (
+    LocalReservations,
+    Reservations,
+    ValkeyReservations,
+)
 from agents.runtime.recovery.isolated_runs import IsolatedRunner
 from agents.runtime.recovery.loop_watchdog import LoopWatchdog
 from agents.runtime.recovery.sandbox_watch import SandboxWatch
@@ -41,15 +47,6 @@ from heartbit_site.base.orm import OrmExecutor
 from tools.definitions.registry import registry
 from tools.mcp.pool import McpPool
 from tools.scripts.interpreter import ScriptInterpreter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from uuid import UUID
-
-    from agents.live.pubsub import LivePublisher
-    from agents.llm.wrappers.breaker import Breaker
-    from agents.llm.wrappers.limit import Limiter
-    from agents.runtime.providers.reservations import Reservations
 
 TOOL_THREADS = 16
 

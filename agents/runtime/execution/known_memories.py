@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
 from django.db import transaction
 
 from agents.journal.events import MemoriesRecalled
 from agents.loop import known
+from agents.loop.agent_state import AgentState
 from agents.models import RecalledMemory
 from agents.runs.acting_person import acts_for, lock_and_ask
+from agents.runtime.execution.active_run import ActiveRun
 from agents.runtime.memories.provided_memories import provided_at_start
 from heartbit_site.base import orm
 from memory.models import MemoryItem
@@ -19,13 +23,8 @@ from memory.recall import recall, strengthen
 from memory.scoring import Weights
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from uuid import UUID
-
     from agents.definitions.definition import AgentDefinition
-    from agents.loop.agent_state import AgentState
     from agents.runs.claims import ClaimedRun
-    from agents.runtime.execution.active_run import ActiveRun
 
 _MOST: Final = 50
 _MOST_QUERY: Final = 2_000

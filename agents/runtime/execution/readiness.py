@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
+from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
-    from redis.asyncio import Redis
-
     from agents.runtime.execution.run_executor import RunExecutor
 
 #: Timeout of the database and of the broker, each.

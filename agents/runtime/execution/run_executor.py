@@ -9,11 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, LiteralString
+from typing import LiteralString
+from uuid import UUID
 
 import psycopg
+from psycopg.rows import DictRow
 from pydantic import ValidationError
 
 from agents.choices import TERMINAL, Placement
@@ -28,20 +31,13 @@ from agents.runs.lease import Child, Lease
 from agents.runs.pool import Pool, open_pool
 from agents.runtime.execution.active_run import ActiveRun
 from agents.runtime.execution.conversation_history import to_messages
+from agents.runtime.execution.dependencies import RuntimeDependencies
 from agents.runtime.execution.slice_runner import SliceRunner
 from agents.runtime.recovery import run_tasks
 from agents.runtime.recovery.control_session import ControlSession
 from agents.runtime.recovery.isolated_runs import Suspect
 from agents.runtime.toolset.stopped_tools import QUERY as STOPPED_TOOLS
 from agents.runtime.toolset.stopped_tools import StoppedTools
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from uuid import UUID
-
-    from psycopg.rows import DictRow
-
-    from agents.runtime.execution.dependencies import RuntimeDependencies
 
 logger = logging.getLogger(__name__)
 

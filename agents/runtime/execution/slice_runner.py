@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 import psycopg
 from pydantic import ValidationError
@@ -13,19 +13,15 @@ from pydantic import ValidationError
 from agents.errors import JournalAwayError, LeaseLostError, ProgramToolsError
 from agents.journal.events import RunFailed
 from agents.loop import checkpoint
+from agents.loop.protocol import Engine
 from agents.runs.lease import ABOUT_THE_DATA, Child
+from agents.runs.pool import Pool
+from agents.runtime.execution.active_run import ActiveRun
+from agents.runtime.execution.dependencies import RuntimeDependencies
 from agents.runtime.execution.engines import ENGINES, EngineDependencies
+from agents.runtime.toolset.stopped_tools import StoppedTools
 from heartbit_site.base.database_faults import is_away
 from heartbit_site.base.errors import HeartbitError
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from agents.loop.protocol import Engine
-    from agents.runs.pool import Pool
-    from agents.runtime.execution.active_run import ActiveRun
-    from agents.runtime.execution.dependencies import RuntimeDependencies
-    from agents.runtime.toolset.stopped_tools import StoppedTools
 
 logger = logging.getLogger(__name__)
 

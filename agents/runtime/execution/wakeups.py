@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Protocol
+from uuid import UUID
 
 from django.conf import settings
 
 from agents.runs import wake_messages
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-    from uuid import UUID
-
     from agents.runs.lease import Child
 
 logger = logging.getLogger(__name__)

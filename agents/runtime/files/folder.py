@@ -7,7 +7,9 @@ with that of the run before it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Self
+from uuid import UUID
 
 from django.db import connection, transaction
 from django.db.models import Subquery, Sum
@@ -23,9 +25,6 @@ from agents.runtime.files.folder_limits import (
 from tools.sandbox.folder import name_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from uuid import UUID
-
     from heartbit_site.base.toolspec import ToolContext
 
 #: In the place of a call's key: files that a person gave at the run's start.

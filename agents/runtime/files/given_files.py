@@ -10,14 +10,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from agents.runtime.files.folder_limits import LIMITS
 from heartbit_site.base.archives import RefusedFilesError, is_litter, read_folder, unpack
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 
 def decode(files: Mapping[str, str], archive: str) -> dict[str, bytes]:

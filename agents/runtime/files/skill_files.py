@@ -7,22 +7,18 @@ Usage::
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from uuid import UUID
 
 from django.db.models import Q
 
 from agents.definitions import snapshot
+from agents.definitions.definition import PinnedSkill
 from agents.errors import SkillNotFoundError
 from agents.models import Run, SkillFile, SkillVersion
 from agents.skills import front_matter
 from agents.skills.snapshot import spec_of
 from agents.skills.spec import MAIN_FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from uuid import UUID
-
-    from agents.definitions.definition import PinnedSkill
 
 
 def skill_of_run(run_id: UUID, name: str) -> SkillVersion:

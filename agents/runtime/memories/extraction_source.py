@@ -7,9 +7,11 @@ it, so its answers are left out then.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final
+from uuid import UUID
 
 from agents.choices import RunKind
 from agents.journal.events import ModelAnswered, RunSteered
@@ -18,18 +20,12 @@ from agents.models import MemoryExtraction, Message, Run, RunEvent
 from agents.runtime.rights.mixed_data import labels_read
 from heartbit_site.base.audit import BY_CHANNEL
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.toolspec import Label
+from heartbit_site.base.toolspec import Label, ToolSpec
 from memory.choices import Scope
 from memory.models import MemoryItem
 from memory.place import MemoryPlace
+from memory.querysets import MemoryQuerySet
 from memory.recall import recall
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from uuid import UUID
-
-    from heartbit_site.base.toolspec import ToolSpec
-    from memory.querysets import MemoryQuerySet
 
 _MOST_EARLIER: Final = 5
 _MOST_CLOSE: Final = 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,10 @@ from heartbit_site.base import orm
 from memory.errors import MemoryProviderError
 from memory.providers.calls import call_before
 from memory.providers.choice import provider_name
-from memory.providers.protocol import MemoryContext
+from memory.providers.protocol import MemoryContext, ProvidedText
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agents.runs.claims import ClaimedRun
-    from memory.providers.protocol import ProvidedText
 
 logger = logging.getLogger(__name__)
 

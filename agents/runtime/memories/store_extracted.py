@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.journal.events import MemoriesExtracted
-from agents.loop.extraction import read_proposals
+from agents.loop.extraction import Proposal, read_proposals
 from agents.models import LearnedMemory, Run
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.query import fetch_one
@@ -17,9 +18,6 @@ from memory.models import MemoryItem
 from memory.recall import recall
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agents.loop.extraction import Proposal
     from agents.runtime.memories.extraction_source import Source
 
 _MOST_NEIGHBOURS: Final = 10

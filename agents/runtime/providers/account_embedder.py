@@ -10,7 +10,8 @@ import asyncio
 import json
 import logging
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import httpx
 from django.conf import settings
@@ -28,9 +29,6 @@ from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.models import ProviderAccount
 from memory.embeddings.protocol import EmbeddingError, Vector
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 logger = logging.getLogger(__name__)
 

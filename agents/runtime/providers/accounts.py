@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from agents.runs.pool import call
+from agents.runs.pool import Pool, call
 from agents.runtime.providers.ttl_cache import TTLCache
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.secrets import SecretError, SecretLocation, decrypt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agents.runs.pool import Pool
 
 TABLE, COLUMN = "base_provideraccount", "secret"
 _QUERY = f"""

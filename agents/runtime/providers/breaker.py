@@ -16,8 +16,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from redis.asyncio import Redis
+from redis.commands.core import AsyncScript
 
 from agents.llm.wrappers.breaker import LocalBreaker, new_probe
 from agents.llm.wrappers.circuit import (
@@ -37,12 +40,6 @@ from agents.runtime.providers.circuit_scripts import (
     breaker_key,
 )
 from agents.runtime.providers.valkey_guard import CALLS_AT_ONCE, ValkeyGuard
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from redis.asyncio import Redis
-    from redis.commands.core import AsyncScript
 
 logger = logging.getLogger(__name__)
 

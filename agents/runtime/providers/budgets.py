@@ -13,21 +13,19 @@ import asyncio
 import logging
 import random
 import time
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import psycopg
+from psycopg.rows import DictRow
 
 from agents.llm.errors import BudgetSpentError, ThrottledError
 from agents.llm.wrappers.budget import Amount
 from agents.runtime.providers.ttl_cache import TTLCache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    from psycopg.rows import DictRow
-
     from agents.runs.pool import Pool
     from agents.runtime.providers.reservations import Reservations
 

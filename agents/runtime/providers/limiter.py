@@ -16,19 +16,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from redis.asyncio import Redis
+from redis.commands.core import AsyncScript
+
+from agents.llm.wrappers.bucket import Bucket
+from agents.llm.wrappers.limit import Limits
 from agents.runtime.providers.valkey_guard import CALLS_AT_ONCE, ValkeyGuard
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from redis.asyncio import Redis
-    from redis.commands.core import AsyncScript
-
-    from agents.llm.wrappers.bucket import Bucket
-    from agents.llm.wrappers.limit import Limits
 
 logger = logging.getLogger(__name__)
 

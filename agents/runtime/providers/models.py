@@ -6,32 +6,27 @@ import asyncio
 import logging
 import os
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+import httpx
 
 from agents.llm import factory
 from agents.llm.bridge.known import KNOWN
 from agents.llm.pricing import is_priced, load_price_book
+from agents.llm.protocol import ChatModel
 from agents.llm.providers import PROVIDERS
-from agents.llm.wrappers.breaker import BreakerModel
+from agents.llm.wrappers.breaker import Breaker, BreakerModel
 from agents.llm.wrappers.fallback import FallbackModel
-from agents.llm.wrappers.limit import LimitedModel, Limits
+from agents.llm.wrappers.limit import LimitedModel, Limiter, Limits
 from agents.llm.wrappers.pace import Pace, PacedModel
-from agents.llm.wrappers.retry import RetryingModel
+from agents.llm.wrappers.retry import RetryingModel, RetryPolicy
 from agents.runtime.providers.accounts import Account, account_name
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import httpx
-
     from agents.definitions.definition import AgentDefinition
-    from agents.llm.protocol import ChatModel
-    from agents.llm.wrappers.breaker import Breaker
-    from agents.llm.wrappers.limit import Limiter
-    from agents.llm.wrappers.retry import RetryPolicy
 
 logger = logging.getLogger(__name__)
 

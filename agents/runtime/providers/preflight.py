@@ -15,10 +15,10 @@ import math
 import os
 import time
 from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import redis
 from django.conf import settings
@@ -33,9 +33,6 @@ from agents.runtime.providers.open_circuits import open_circuits
 from heartbit_site.base.amounts import duration
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import ProviderAccount
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 logger = logging.getLogger(__name__)
 

@@ -11,16 +11,14 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
+
+from redis.asyncio import Redis
 
 from agents.llm.wrappers.budget import Amount
 from agents.runtime.providers.valkey_guard import ValkeyGuard
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from redis.asyncio import Redis
 
 logger = logging.getLogger(__name__)
 

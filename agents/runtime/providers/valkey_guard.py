@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING
 
 from redis.exceptions import RedisError
-
-if TYPE_CHECKING:
-    import logging
-    from collections.abc import AsyncIterator, Callable, Iterator
 
 CALLS_AT_ONCE = 16  # the client has a limited number of connections
 TIMEOUT_SECONDS = 1.0

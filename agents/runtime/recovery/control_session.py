@@ -15,6 +15,7 @@ import logging
 import os
 import socket
 import time
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -23,8 +24,6 @@ import psycopg
 from heartbit_site.base import aio
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from agents.choices import Placement
 
 logger = logging.getLogger(__name__)

@@ -14,13 +14,10 @@ import contextlib
 import logging
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from uuid import UUID
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MODULE = "heartbit_site.isolated_run"
 #: Processes at once: each needs the memory of a worker.

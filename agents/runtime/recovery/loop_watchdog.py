@@ -21,14 +21,12 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
+from uuid import UUID
 
 from agents.runtime.recovery import run_tasks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from uuid import UUID
 
 logger = logging.getLogger(__name__)
 

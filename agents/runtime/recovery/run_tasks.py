@@ -6,13 +6,11 @@ A task that is started by a run's task works for that run.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine, Generator
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from uuid import UUID
 from weakref import WeakKeyDictionary
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine, Generator
-    from uuid import UUID
 
 _run: ContextVar[UUID | None] = ContextVar("run", default=None)
 _runs: WeakKeyDictionary[asyncio.Task[Any], UUID] = WeakKeyDictionary()

@@ -10,22 +10,18 @@ import logging
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 import psycopg
 from psycopg.rows import dict_row
 
+from agents.choices import Placement
 from agents.live.changes import EVERYWHERE, notify
 from agents.runs.overdue_waits import escalate_approvals, expire_waits
 from agents.runtime.recovery.control_session import LOCK_CLASS
 from heartbit_site.base import orm
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from uuid import UUID
-
-    from agents.choices import Placement
 
 logger = logging.getLogger(__name__)
 

@@ -7,13 +7,11 @@ What is not a tool is listed here. A source that is missing counts as ``UNDECLAR
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from heartbit_site.base.toolspec import UNDECLARED, Label
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class TextSource(enum.StrEnum):

@@ -9,26 +9,21 @@ what lies in them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 from uuid import UUID
 
 from agents.choices import CallStatus, MixedData
 from agents.loop import delegation
 from agents.output import respond
-from agents.runs.pool import call
+from agents.runs.pool import Pool, call
 from agents.runtime.files.folder import GIVEN
 from agents.runtime.rights.data_flow import FOLDER_READERS, TextSource, labels_of
+from agents.runtime.rights.lookups import MixedDataRule
 from heartbit_site.base.audit import BY_CHANNEL, BY_SCHEDULE
 from heartbit_site.base.query import fetch_named
-from heartbit_site.base.toolspec import UNDECLARED, Label, Origin
+from heartbit_site.base.toolspec import UNDECLARED, Label, Origin, ToolSpec
 from tools.texts.http_messages import PRIVATE_HOST
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from agents.runs.pool import Pool
-    from agents.runtime.rights.lookups import MixedDataRule
-    from heartbit_site.base.toolspec import ToolSpec
 
 # Calls that never reached their tool have read nothing.
 _READ = [CallStatus.OK, CallStatus.ERROR, CallStatus.TIMEOUT, CallStatus.UNCERTAIN]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -10,15 +11,12 @@ from agents.runs.pool import Pool, call
 from heartbit_site.base import orm
 from heartbit_site.base.errors import HeartbitError
 from tools.calls.permissions import permitted
-from tools.credentials.choice import NoCredentialError, choose
+from tools.credentials.choice import ChosenCredential, NoCredentialError, choose
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from agents.runs.claims import ClaimedRun
     from agents.runtime.rights.lookups import CredentialLookup, PermissionLookup, PersonLookup
     from heartbit_site.base.toolspec import ToolSpec
-    from tools.credentials.choice import ChosenCredential
 
 SHARED: Final = (
     "Another person has said something to this run, so it works for no person any more: it is "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from heartbit_site.base.jsonschema import fits
@@ -9,8 +10,6 @@ from heartbit_site.base.toolspec import Effect, ToolSpec
 from tools.calls.pipeline import Policy, RequireApproval
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from agents.definitions.definition import AgentDefinition
     from agents.runtime.toolset.offer import OfferedTools
     from tools.credentials.choice import ChosenCredential

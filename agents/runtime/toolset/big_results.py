@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import mimetypes
-from typing import TYPE_CHECKING, Final
+from typing import Final
+from uuid import UUID
 
 from django.db import DatabaseError, transaction
 from django.db.models import Sum
@@ -14,9 +15,6 @@ from agents.models import Artifact
 from agents.querysets import stored_artifacts
 from heartbit_site.base.artifact_names import artifact_name
 from tools.calls.result import ToolResult, truncate
-
-if TYPE_CHECKING:
-    from uuid import UUID
 
 READER: Final = "read_artifact"  # the tool that reads them
 MAX_BYTES: Final = 10_000_000  # of one artifact; the rest of a longer result is dropped

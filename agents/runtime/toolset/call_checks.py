@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from agents.definitions.definition import AgentDefinition
 from agents.journal.events import ApprovalLapsed, ApprovalRequested
-from agents.loop.ports import ReadyCall
+from agents.llm.messages import ToolCall
+from agents.loop.ports import ApprovedCall, ReadyCall
+from agents.runtime.rights.lookups import CallLookups
 from agents.runtime.toolset.approval_policy import name_credentials, require_always
-from agents.runtime.toolset.offer import UNBOUND, permissions_of
+from agents.runtime.toolset.offer import UNBOUND, OfferedTools, permissions_of
+from agents.runtime.toolset.stopped_tools import WorkspaceStoppedTools
 from heartbit_site.base import orm
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.suspensions import QuestionReply
+from heartbit_site.base.toolspec import ToolContext, ToolSpec
 from tools.calls import pipeline
 from tools.calls.approval import digest
 from tools.calls.permissions import refusal
@@ -20,16 +27,6 @@ from tools.calls.result import ToolResult
 from tools.definitions.registry import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from agents.definitions.definition import AgentDefinition
-    from agents.llm.messages import ToolCall
-    from agents.loop.ports import ApprovedCall
-    from agents.runtime.rights.lookups import CallLookups
-    from agents.runtime.toolset.offer import OfferedTools
-    from agents.runtime.toolset.stopped_tools import WorkspaceStoppedTools
-    from heartbit_site.base.suspensions import QuestionReply
-    from heartbit_site.base.toolspec import ToolContext, ToolSpec
     from tools.credentials.choice import ChosenCredential
 
 

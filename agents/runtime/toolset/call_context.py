@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from agents.runtime.files.skill_files import read_skill
 from agents.runtime.toolset.big_results import read_stored, store_file
 from heartbit_site.base.toolspec import ToolContext
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from uuid import UUID
-
     import httpx
 
 

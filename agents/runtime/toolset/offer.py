@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from agents.definitions.definition import BoundTool
+from agents.definitions.definition import AgentDefinition, BoundTool
 from agents.llm.messages import ToolDefinition
 from agents.loop import delegation, script_tools, skills
+from heartbit_site.base.toolspec import ToolSpec
 from tools.definitions.registry import definition_hash
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from agents.definitions.definition import AgentDefinition
-    from heartbit_site.base.toolspec import ToolSpec
 
 logger = logging.getLogger(__name__)
 

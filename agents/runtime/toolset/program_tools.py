@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from django.db.models import F, Q
 
 from agents.errors import ProgramToolsError
-from agents.models import AgentVersion
+from agents.models import AgentVersion, Run
 from tools.definitions.registry import definition_hash, registry
 from tools.models import CatalogueTool
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from agents.models import Run
 
 
 def refuse_without_tools_of_version(version_id: int, run_id: UUID) -> None:

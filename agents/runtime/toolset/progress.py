@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from agents.live.pubsub import RunPublisher
 from heartbit_site.base.untrusted import clean_text
-
-if TYPE_CHECKING:
-    from agents.live.pubsub import RunPublisher
 
 MOST_CHARACTERS: Final = 200
 PAUSE_SECONDS: Final = 0.1  # between two sentences of a call

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from agents.loop import script_tools
 from heartbit_site.base import orm
-from tools.scripts.steps import CallResult, Round, ScriptCall
+from heartbit_site.base.toolspec import ToolContext, ToolSpec
+from tools.scripts.interpreter import ScriptInterpreter
+from tools.scripts.steps import CallResult, EndedScript, PausedScript, Round, ScriptCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from agents.journal.events import ScriptCalled, ToolFinished
-    from heartbit_site.base.toolspec import ToolContext, ToolSpec
-    from tools.scripts.interpreter import ScriptInterpreter
-    from tools.scripts.steps import EndedScript, PausedScript
 
 
 class ScriptRuns:

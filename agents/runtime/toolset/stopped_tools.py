@@ -7,14 +7,10 @@ Disabling a tool notifies the control channel, and every process reads the few r
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from contextlib import AbstractContextManager
-    from typing import Any
+from typing import Any
 
 #: Of the whole installation, and of each workspace; of two for one place the operator's is last.
 QUERY = (

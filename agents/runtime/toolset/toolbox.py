@@ -3,43 +3,40 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from agents.journal.events import ToolFinished
+from agents.definitions.definition import AgentDefinition
+from agents.journal.events import ApprovalLapsed, ApprovalRequested, ScriptCalled, ToolFinished
 from agents.llm.messages import Message, ToolCall, ToolDefinition
 from agents.loop import delegation, script_tools
+from agents.loop.ports import ApprovedCall, ReadyCall
 from agents.runs.acting_person import lock_and_ask
+from agents.runtime.rights.lookups import CallLookups
 from agents.runtime.rights.person import SHARED
 from agents.runtime.toolset.approval_policy import approval_policy
 from agents.runtime.toolset.call_checks import CallChecks
 from agents.runtime.toolset.offer import OfferedTools
 from agents.runtime.toolset.script_runs import ScriptRuns
+from agents.runtime.toolset.stopped_tools import WorkspaceStoppedTools
 from agents.runtime.toolset.transactional import execute_transactional
 from heartbit_site.base import orm
-from heartbit_site.base.toolspec import Effect
+from heartbit_site.base.orm import OrmExecutor
+from heartbit_site.base.suspensions import QuestionReply, WaitOutcome
+from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec
 from tools.calls import pipeline
+from tools.calls.pipeline import CallJournal, PreparedCall, SuspendedCall
 from tools.calls.result import ToolResult
 from tools.definitions.registry import resolve
+from tools.scripts.interpreter import ScriptInterpreter
+from tools.scripts.steps import EndedScript, PausedScript
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from agents.definitions.definition import AgentDefinition
-    from agents.journal.events import ApprovalLapsed, ApprovalRequested, ScriptCalled
-    from agents.loop.ports import ApprovedCall, ReadyCall
-    from agents.runtime.rights.lookups import CallLookups
     from agents.runtime.toolset.big_results import BigResults
-    from agents.runtime.toolset.stopped_tools import WorkspaceStoppedTools
-    from heartbit_site.base.orm import OrmExecutor
-    from heartbit_site.base.suspensions import QuestionReply, WaitOutcome
-    from heartbit_site.base.toolspec import ToolContext, ToolSpec
-    from tools.calls.pipeline import CallJournal, PreparedCall, SuspendedCall
-    from tools.scripts.interpreter import ScriptInterpreter
-    from tools.scripts.steps import EndedScript, PausedScript
 
 
 class RunToolbox:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from tools.calls import pipeline
-from tools.calls.pipeline import SuspendedCall
+from tools.calls.pipeline import PreparedCall, SuspendedCall
 from tools.calls.result import ToolResult
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from tools.calls.pipeline import PreparedCall
 
 
 def execute_transactional(

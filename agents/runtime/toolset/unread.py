@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from datetime import datetime
+from typing import Final
 
 from django.db.models import Q
 
@@ -11,9 +12,6 @@ from agents.messaging.receipts import READ_TOOL
 from agents.models import InboxEntry
 from agents.runs.pool import Pool, call
 from agents.runtime.toolset.offer import OfferedTools
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 _MOST: Final = 1000  # the count stops here
 _QUERY: Final = """

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from heartbit_site.admin.actions import DialogForm, dialog
@@ -19,11 +22,6 @@ from heartbit_site.base.actions.create_api_key import create_api_key, usual_expi
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
 from heartbit_site.base.models import ApiKey
 from heartbit_site.base.scopes import OPERATORS_SCOPE, SCOPES, USUAL_SCOPES
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-    from django.http import HttpRequest
-    from django.utils.safestring import SafeString
 
 
 class ApiKeyForm(VerbForm[ApiKey]):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin import SimpleListFilter
-from django.db.models import Q
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import NoReverseMatch, reverse
+from django.utils.safestring import SafeString
 
 from heartbit_site.admin.actions import page_action
 from heartbit_site.admin.columns import Column, format_datetime, link
@@ -19,11 +21,6 @@ from heartbit_site.admin.themed import LongList, json_block
 from heartbit_site.base import amounts
 from heartbit_site.base.audit import chain_heads, verify
 from heartbit_site.base.models import AuditEntry, Workspace
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from django.http import HttpRequest, HttpResponse
-    from django.utils.safestring import SafeString
 
 VIAS = ("admin", "web", "api", "terminal", "email", "system")
 

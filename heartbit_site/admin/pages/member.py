@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import ChoicesCheckboxFilter
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
@@ -19,11 +22,6 @@ from heartbit_site.admin.themed import ReadOnlyInline, line_widget
 from heartbit_site.base.actions.remove_member import remove_member
 from heartbit_site.base.actions.save_member import save_member
 from heartbit_site.base.models import Membership, Role, Workspace
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from django.http import HttpRequest
-    from django.utils.safestring import SafeString
 
 TONES: dict[str, Tone] = {
     Role.VIEWER: "",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
+from django.http import HttpRequest
 
 from heartbit_site.admin.actions import dialog
 from heartbit_site.admin.audit_mixin import actor_of
@@ -12,9 +13,6 @@ from heartbit_site.admin.pages.member import MemberInline, NewMemberForm
 from heartbit_site.admin.themed import ModelAdmin
 from heartbit_site.base.actions.save_member import save_member
 from heartbit_site.base.models import Workspace
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest
 
 
 @admin.register(Workspace)

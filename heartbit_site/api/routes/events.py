@@ -13,7 +13,7 @@ from heartbit_site.api.openapi import STREAM, answers
 from heartbit_site.api.stream import Selection, events_of, recorded
 from heartbit_site.base import orm, sessions
 from heartbit_site.base.access import Access, refresh_access
-from heartbit_site.contract.model import Word  # noqa: TC001
+from heartbit_site.contract.model import Word
 
 router = Router(tags=["runs"])
 

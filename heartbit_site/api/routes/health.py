@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from django.db import connection
-from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
+from django.http import HttpRequest
 from ninja import Router
 
 from heartbit_site.api.errors import answer

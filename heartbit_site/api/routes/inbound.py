@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import logging
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
-from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
+from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Router
 from ninja.responses import Status as Answer
+from pydantic import JsonValue
 
 from agents.actions.accept_message import accept_message
 from agents.actions.receive_mail import receive_mail
@@ -36,16 +37,11 @@ from heartbit_site.api.errors import MalformedBodyError, TooLargeError, describe
 from heartbit_site.api.json_parser import MAX_BODY_BYTES, UntrustedParser
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.rate_limit import rate_limiter
-from heartbit_site.base.errors import ConflictError, NotFoundError
+from heartbit_site.base.errors import ConflictError, HeartbitError, NotFoundError
 from heartbit_site.base.secrets import SecretError
 from heartbit_site.contract.channels import InboundReceiptOut
-from heartbit_site.contract.model import Word  # noqa: TC001
+from heartbit_site.contract.model import Word
 from tools.mail.errors import UnreadableMailError
-
-if TYPE_CHECKING:
-    from pydantic import JsonValue
-
-    from heartbit_site.base.errors import HeartbitError
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
+from django.http import HttpRequest
 from ninja import Router
 
 from heartbit_site.api.auth import PERSON

@@ -6,10 +6,12 @@ import functools
 import hashlib
 import hmac
 import secrets
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Model, Q
 from django.utils import timezone
@@ -22,13 +24,6 @@ from heartbit_site.base.moments import to_utc
 from heartbit_site.base.query import fetch_one
 from heartbit_site.base.rights import require
 from heartbit_site.base.scopes import SCOPES, USUAL_DAYS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
-
-    from django.contrib.auth.models import User
-
 
 SECRET_BYTES = 32
 PREFIX_BYTES = 5

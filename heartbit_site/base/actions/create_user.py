@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from heartbit_site.base.actions.save_member import save_member
 from heartbit_site.base.actions.set_password import check_password
-from heartbit_site.base.audit import record_on
+from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.errors import ConfigurationError, ConflictError
-
-if TYPE_CHECKING:
-    from heartbit_site.base.audit import Actor
-    from heartbit_site.base.models import Workspace
+from heartbit_site.base.models import Workspace
 
 
 class UserExistsError(ConflictError):

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
 from heartbit_site.base.actions.save_member import keep_an_admin, locked_members
-from heartbit_site.base.audit import record
+from heartbit_site.base.audit import Actor, record
 from heartbit_site.base.errors import NotFoundError, Remedy
-from heartbit_site.base.models import ApiKey
+from heartbit_site.base.models import ApiKey, Workspace
 from heartbit_site.base.rights import require
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
-    from heartbit_site.base.audit import Actor
-    from heartbit_site.base.models import Workspace
 
 
 class MemberNotFoundError(NotFoundError):

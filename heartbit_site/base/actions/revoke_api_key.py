@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from django.db import transaction
 from django.utils import timezone
 
 from heartbit_site.base.audit import SYSTEM, Actor, record_on
 from heartbit_site.base.models import ApiKey
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def revoke_api_keys(ids: Iterable[int], *, by: Actor = SYSTEM) -> int:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.apps import apps
 from django.db import transaction
+from django.db.models import Model
 
 from heartbit_site.base import audit, secrets
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.models.secret_text import SecretTextField
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from django.db.models import Model
 
 BATCH = 200
 

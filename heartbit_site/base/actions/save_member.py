@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from django.contrib.auth.models import User
 from django.db import transaction
 
-from heartbit_site.base.audit import record
+from heartbit_site.base.audit import Actor, record
 from heartbit_site.base.errors import ConfigurationError, ConflictError
 from heartbit_site.base.models import Membership, Role, Workspace
 from heartbit_site.base.rights import require
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
-    from heartbit_site.base.audit import Actor
 
 
 class LastAdminError(ConflictError):

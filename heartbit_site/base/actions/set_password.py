@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from axes.utils import reset
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from heartbit_site.base.audit import record_on
+from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.errors import ConfigurationError, NotFoundError
-
-if TYPE_CHECKING:
-    from heartbit_site.base.audit import Actor
 
 
 class UserNotFoundError(NotFoundError):

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from heartbit_site.base.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from heartbit_site.base.http.addresses import Address
+from heartbit_site.base.http.addresses import Address
 
 _ALLOW_ENTRY = re.compile(
     r"(?P<bracketed>\[[^\]\s]+\])?(?P<plain>[^\[\]:\s]+)?(?::(?P<port>\d{1,5}|\*))?"

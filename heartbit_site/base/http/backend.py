@@ -14,15 +14,12 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import httpcore
 
 from heartbit_site.base.http.addresses import effective
 from heartbit_site.base.http.errors import BlockedAddressError
-
-if TYPE_CHECKING:
-    from heartbit_site.base.http.policy import AddressPolicy
+from heartbit_site.base.http.policy import AddressPolicy
 
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Iterator
 
+import httpcore
 import httpx
 
 from heartbit_site.base.http.conversion import httpx_errors
 from heartbit_site.base.http.errors import too_large, too_late
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
-    import httpcore
 
 _PIECE_BYTES = 65_536
 

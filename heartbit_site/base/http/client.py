@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import ssl
+from collections.abc import Iterable
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpcore
 import httpx
 
+from heartbit_site.base.http.allow import AllowRule
 from heartbit_site.base.http.backend import GuardedBackend, Resolver, system_resolver
 from heartbit_site.base.http.errors import InvalidURLError, OutboundLimitError, too_late
 from heartbit_site.base.http.policy import DEFAULT_PORTS, AddressPolicy
 from heartbit_site.base.http.transport import DEADLINE, GuardedTransport
-
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Iterable
-
-    from heartbit_site.base.http.allow import AllowRule
 
 MAX_REDIRECTS = 5
 MAX_RESPONSE_BYTES = 10_000_000

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import httpcore
 import httpx
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @contextmanager

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from heartbit_site.base.http.addresses import Address, effective, is_public
+from heartbit_site.base.http.allow import AllowRule
 from heartbit_site.base.http.errors import BlockedAddressError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from heartbit_site.base.http.allow import AllowRule
 
 DEFAULT_PORTS = frozenset({80, 443})
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from django.db import models
 from django.db.models import Q
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def one_of(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from agents.errors import InvalidEditError
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
-from heartbit_site.cli.approvals.kinds import QUESTION, kind_of
+from heartbit_site.cli.approvals.kinds import QUESTION, WaitingCall, kind_of
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.terminal.errors import USAGE, CommandError
 from heartbit_site.cli.terminal.escape import visible
@@ -21,10 +23,6 @@ from heartbit_site.contract.approvals import (
 from tools.calls.questions import read_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
-    from heartbit_site.cli.approvals.kinds import WaitingCall
     from heartbit_site.cli.backend.protocol import Backend
 
 PLACES: Final[Mapping[str, str]] = {

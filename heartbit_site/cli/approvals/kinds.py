@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.journal import waits
+from agents.journal.waits import WaitKind
 from heartbit_site.contract.approvals import (
     LIST_APPROVALS,
     LIST_UNCERTAIN_CALLS,
@@ -14,9 +16,6 @@ from heartbit_site.contract.approvals import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agents.journal.waits import WaitKind
     from heartbit_site.cli.backend.protocol import Backend
 
 WaitingCall = ApprovalOut | UncertainCallOut

@@ -7,6 +7,7 @@ import contextlib
 import json
 import re
 import shutil
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,16 +26,13 @@ from heartbit_site.cli.approvals.decisions import (
     closed,
     decide,
 )
-from heartbit_site.cli.approvals.kinds import APPROVAL, OUTCOME, form_of, kind_of
+from heartbit_site.cli.approvals.kinds import APPROVAL, OUTCOME, Kind, WaitingCall, form_of, kind_of
 from heartbit_site.cli.approvals.question import question
 from heartbit_site.cli.terminal import editor, keyboard
 from heartbit_site.cli.terminal.output import note
 from tools.calls import answer_form
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from heartbit_site.cli.approvals.kinds import Kind, WaitingCall
     from heartbit_site.cli.backend.protocol import Backend
 
 _WORD: Final = re.compile(r"\[(\w)\](\w*)")  # of the keys, such as [a]pprove

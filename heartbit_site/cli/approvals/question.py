@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from heartbit_site.base import visible_text
 from heartbit_site.base.effect_text import EFFECT_TEXT, UNCERTAIN_CALL
 from heartbit_site.base.visible_text import readable_json
-from heartbit_site.cli.approvals.kinds import form_of, kind_of
+from heartbit_site.cli.approvals.kinds import WaitingCall, form_of, kind_of
 from heartbit_site.cli.terminal.escape import visible
 from heartbit_site.cli.terminal.margin import margined, wrap
 from heartbit_site.contract.approvals import ApprovalOut
 from tools.calls.answer_form import are_numbered, explained, without_form
-
-if TYPE_CHECKING:
-    from heartbit_site.cli.approvals.kinds import WaitingCall
 
 ASKED: Final = "question"  # the argument that a question's text is in
 

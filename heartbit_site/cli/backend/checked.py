@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from heartbit_site.cli.terminal.errors import UsageError
 from heartbit_site.cli.terminal.invocation import INVOCATION
 from heartbit_site.contract.validation import sentence
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 In = TypeVar("In", bound=BaseModel)
 

@@ -8,17 +8,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.backend.server import server
 from heartbit_site.cli.backend.server_backend import ServerBackend
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.terminal.invocation import INVOCATION
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from heartbit_site.cli.backend.protocol import Backend
 
 
 def backend(file: Path | None = None, *, reads_only: bool = False) -> Backend:

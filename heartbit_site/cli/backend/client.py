@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import httpx
@@ -15,8 +16,6 @@ from heartbit_site.cli.terminal.output import one_line
 from heartbit_site.contract.problem import RemedyOut
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from heartbit_site.cli.backend.server import Server
 
 PREFIX: Final = "/api/v1"

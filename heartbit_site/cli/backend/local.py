@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from django.contrib.auth import get_user_model
 from django.db import connections
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access, workspaces_of
@@ -19,17 +20,10 @@ from heartbit_site.base.scopes import SCOPES
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.terminal.errors import CANNOT_START, USAGE, CommandError, UsageError
 from heartbit_site.cli.terminal.output import one_line
-from heartbit_site.contract.operation import Answered, PendingAnswer
+from heartbit_site.contract.operation import Answered, Operation, PendingAnswer
 from heartbit_site.contract.validation import sentence
 from heartbit_site.first_start import default_workspace
 from heartbit_site.operations.lookup import function_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from pydantic import BaseModel
-
-    from heartbit_site.contract.operation import Operation
 
 Out = TypeVar("Out")
 T = TypeVar("T")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import BaseModel
@@ -13,8 +14,6 @@ from heartbit_site.cli.terminal.errors import UsageError
 from heartbit_site.cli.terminal.output import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from heartbit_site.contract.operation import Operation
 
 Out = TypeVar("Out")

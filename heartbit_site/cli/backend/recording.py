@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from agents.llm.testing.cassette import Cassette, RecordedAnswer, RecordedCall, RecordedRun
 from heartbit_site.base.errors import ConflictError
-from heartbit_site.contract.runs import SHOW_RUN
+from heartbit_site.contract.runs import SHOW_RUN, RunTreeOut
 from heartbit_site.contract.turns import LIST_TURNS, SHOW_TURN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from heartbit_site.cli.backend.protocol import Backend
-    from heartbit_site.contract.runs import RunTreeOut
 
 
 def cassette_of(server: Backend, run_id: str) -> Cassette:

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 from heartbit_site.base import variable_formats, variables
@@ -23,10 +25,6 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli.terminal.invocation import INVOCATION
 from heartbit_site.cli.terminal.output import note
 from heartbit_site.config import locate
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 _HERE: Final = ("localhost", "127.0.0.1", "::1")
 _UNNAMED: Final = f"./{locate.NAME}"

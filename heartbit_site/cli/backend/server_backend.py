@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
 
@@ -12,8 +13,6 @@ from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.terminal.errors import CANNOT_START, CommandError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from heartbit_site.cli.backend.server import Server
     from heartbit_site.contract.operation import Operation
 

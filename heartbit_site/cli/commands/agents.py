@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Final
 
 import typer
 
-from agents.reads.agent_view import AgentStatusOut
+from agents.definitions.snapshot_diff import FieldChangeOut, PartChangeOut
+from agents.reads.agent_view import AgentMetricsOut, AgentStatusOut
 from heartbit_site.base.amounts import duration
 from heartbit_site.base.visible_text import readable_json, visible
 from heartbit_site.cli.backend.chosen import backend
@@ -22,15 +25,7 @@ from heartbit_site.cli.terminal.table import Table, print_done, print_facts, pri
 from heartbit_site.cli.terminal.times import format_relative, local_minute
 from heartbit_site.contract import agent_status, versions
 from heartbit_site.contract.agents import LIST_AGENTS, SHOW_AGENT, AgentOut
-from heartbit_site.contract.versions import VersionOut
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
-    from agents.definitions.snapshot_diff import FieldChangeOut, PartChangeOut
-    from agents.reads.agent_view import AgentMetricsOut
-    from heartbit_site.contract.versions import DiffOut
+from heartbit_site.contract.versions import DiffOut, VersionOut
 
 NAME = typer.Argument(metavar="NAME", help="The agent's name.")
 ANY = typer.Argument(None, metavar="[NAME]", help="The agent's name; none: all.")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
 
 import typer
 
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.backend.checked import checked, checked_change
 from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import Given, body_options
 from heartbit_site.cli.options.groups import group
@@ -29,13 +31,8 @@ from heartbit_site.contract.channels import (
     InboundOut,
     Kind,
     MailboxIn,
+    MailboxOut,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from heartbit_site.cli.backend.protocol import Backend
-    from heartbit_site.contract.channels import MailboxOut
 
 NEW = typer.Argument(metavar="NAME", help="Purpose of the channel, such as 'support mailbox'.")
 NAME = typer.Argument(metavar="NAME", help="The channel's name, or its number.")

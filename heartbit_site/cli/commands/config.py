@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,7 +12,7 @@ import typer
 
 from agents.definitions.advice import advice
 from agents.definitions.server_grants import ALL
-from agents.definitions.spec import GROUPS
+from agents.definitions.spec import GROUPS, DefinitionSpec
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli.installation.startup import ensure_ready, set_up_django
@@ -24,17 +25,14 @@ from heartbit_site.cli.terminal.keyboard import is_interactive
 from heartbit_site.cli.terminal.new_file import write_file
 from heartbit_site.cli.terminal.output import note, write, write_exactly, write_json
 from heartbit_site.cli.terminal.table import print_facts
+from heartbit_site.config.definition import Configuration
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.locate import NAME, find
 from heartbit_site.environment import read
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agents.definitions.spec import DefinitionSpec
     from heartbit_site.base.models import Workspace
     from heartbit_site.config.apply import Changes
-    from heartbit_site.config.definition import Configuration
 
 FILE = typer.Argument(
     None, metavar="FILE", help="The file; none: HEARTBIT_CONFIG, or heartbit.toml here."

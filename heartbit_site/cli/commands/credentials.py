@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import typer
 
 from heartbit_site.cli.backend.checked import checked, checked_change
 from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.json_object import json_object
@@ -26,11 +28,6 @@ from heartbit_site.contract.credentials import (
     CredentialOut,
     CredentialTypeOut,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from heartbit_site.cli.backend.protocol import Backend
 
 NEW = typer.Argument(metavar="NAME", help="Name of the credential, such as 'support mailbox'.")
 NAME = typer.Argument(metavar="NAME", help="The credential's name, or its number.")

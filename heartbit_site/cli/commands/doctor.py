@@ -7,21 +7,19 @@ With --json: `{"ok": true, "checks": [{"name": "postgres", "status": "ok" | "war
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
 from heartbit_site.base.terminal_text import clean
+from heartbit_site.cli.doctor.check import Check
 from heartbit_site.cli.doctor.examine import examine
 from heartbit_site.cli.options.shared import use_config
 from heartbit_site.cli.terminal.errors import FAILED, OK
 from heartbit_site.cli.terminal.invocation import as_json
 from heartbit_site.cli.terminal.output import write_json
-
-if TYPE_CHECKING:
-    from heartbit_site.cli.doctor.check import Check
 
 CONFIG = typer.Option(
     None,

@@ -21,11 +21,9 @@ from heartbit_site.cli.terminal.output import one_line, write, write_json
 from heartbit_site.cli.terminal.table import Table, print_done, print_view
 from heartbit_site.contract import pauses
 from heartbit_site.contract.fleet import SHOW_FLEET
-from heartbit_site.contract.pauses import PauseIn
+from heartbit_site.contract.pauses import Holdable, PauseIn, PauseStateOut
 
 if TYPE_CHECKING:
-    from heartbit_site.contract.pauses import Holdable, PauseStateOut
-
     #: What is meant, and the parameters of its path.
     Named = tuple[Holdable, dict[str, Any]]
 

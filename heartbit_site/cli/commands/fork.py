@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 import typer
 
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend_for
+from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.following.streams import accepted
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.json_object import json_object
@@ -21,11 +22,6 @@ from heartbit_site.cli.terminal.output import note
 from heartbit_site.cli.views.turn_text import effects
 from heartbit_site.contract.calls import SHOW_CALL
 from heartbit_site.contract.turns import FORK_RUN, SHOW_TURN, ForkIn
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from heartbit_site.cli.backend.protocol import Backend
 
 YES = typer.Option(common.OFF, "--yes", "-y", help="Do not ask before effects happen again.")
 LOCAL = typer.Option(common.OFF, "--local", help="Run it in this process instead of on the fleet.")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime  # noqa: TC003  typer reads the annotations
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
 
 import typer
 
@@ -22,9 +23,6 @@ from heartbit_site.cli.terminal.table import Table, print_done, print_list
 from heartbit_site.cli.terminal.times import local_minute
 from heartbit_site.contract import keys as contract
 from heartbit_site.contract.keys import KeyIn, KeyOut
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NAME = typer.Argument(metavar="NAME", help="Purpose of the key, such as nightly-import.")
 PREFIX = typer.Argument(

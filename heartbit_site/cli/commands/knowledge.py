@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -13,6 +14,7 @@ from heartbit_site.base.amounts import counted
 from heartbit_site.base.visible_text import visible
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import Given, body_options
@@ -45,14 +47,10 @@ from heartbit_site.contract.knowledge import (
     DocumentOut,
     KnowledgeBaseIn,
     KnowledgeBaseOut,
+    PassageDetailOut,
     PassageHitOut,
+    SavedDocumentOut,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from heartbit_site.cli.backend.protocol import Backend
-    from heartbit_site.contract.knowledge import PassageDetailOut, SavedDocumentOut
 
 BASE = typer.Argument(metavar="BASE", help="The knowledge base's name.")
 PATHS = typer.Argument(metavar="PATH...", help="Documents, and folders of them.")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -11,6 +12,7 @@ from agents.definitions.advice import publish_again
 from heartbit_site.base.amounts import counted
 from heartbit_site.cli.backend.checked import checked, checked_change
 from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import ENABLED, Given, body_options
 from heartbit_site.cli.options.groups import group
@@ -29,13 +31,8 @@ from heartbit_site.contract.mcp_servers import (
     McpServerDetailOut,
     McpServerIn,
     McpServerOut,
+    McpToolOut,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from heartbit_site.cli.backend.protocol import Backend
-    from heartbit_site.contract.mcp_servers import McpToolOut
 
 NEW = typer.Argument(metavar="NAME", help="Name that its tools' names begin with, such as git.")
 NAME = typer.Argument(metavar="NAME", help="The server's name, or its number.")

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import typer
 
-from heartbit_site.cli.approvals.decisions import Settle
+from heartbit_site.cli.approvals.decisions import Outcome, Settle
 from heartbit_site.cli.approvals.kinds import OUTCOME
 from heartbit_site.cli.following.pending_calls import list_or_decide
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.shared import with_groups
 from heartbit_site.cli.terminal.errors import UsageError
-
-if TYPE_CHECKING:
-    from heartbit_site.cli.approvals.decisions import Outcome
 
 CALL = typer.Argument(None, metavar="CALL", help="Resolve this call of the run, e.g. 1.0.")
 

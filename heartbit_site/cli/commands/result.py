@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import typer
 
 from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.run_names import run_id_of
 from heartbit_site.cli.terminal.errors import CANNOT_START, FAILED, CommandError, explain
 from heartbit_site.cli.views.outcome import LIVE, conclude, warn_without_worker
 from heartbit_site.contract.runs import MAX_WAIT_SECONDS, SHOW_RUN, WAIT_FOR_RESULT
-
-if TYPE_CHECKING:
-    from heartbit_site.cli.backend.protocol import Backend
 
 WAIT = typer.Option(common.OFF, "--wait", "-w", help="Wait until it has ended.")
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from heartbit_site.cli.following.streams import stay
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
 from heartbit_site.cli.terminal.output import note
 from heartbit_site.cli.views.outcome import warn_without_worker
-
-if TYPE_CHECKING:
-    from uuid import UUID
 
 
 def resume(run: str = common.RUN, *, plain: bool = common.PLAIN) -> int:

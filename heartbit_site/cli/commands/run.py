@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003  typer reads the annotations
-from typing import TYPE_CHECKING
+from pathlib import Path
+from uuid import UUID
 
 import typer
 
@@ -11,9 +11,6 @@ from agents.runtime.files.given_files import read_paths
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
 from heartbit_site.config.locate import find
-
-if TYPE_CHECKING:
-    from uuid import UUID
 
 CONFIG = typer.Option(
     None,

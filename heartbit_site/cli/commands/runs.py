@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path  # noqa: TC003  typer reads it
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer

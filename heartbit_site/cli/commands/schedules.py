@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -11,12 +11,13 @@ from agents.delivery.words import DELIVERIES
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import Given, body_options
 from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.json_object import json_option
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
-from heartbit_site.cli.options.targets import TargetOptions  # noqa: TC001  typer reads it
+from heartbit_site.cli.options.targets import TargetOptions
 from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
 from heartbit_site.cli.terminal.errors import UsageError
 from heartbit_site.cli.terminal.output import NAME_WIDTH, listed, one_line, write
@@ -34,14 +35,12 @@ from heartbit_site.contract import schedules as contract
 from heartbit_site.contract.runs import SHOW_RUN
 from heartbit_site.contract.schedules import (
     BackfillIn,
+    FiringOut,
     ScheduleChangeIn,
     ScheduleIn,
+    ScheduleOut,
     ScheduleSummaryOut,
 )
-
-if TYPE_CHECKING:
-    from heartbit_site.cli.backend.protocol import Backend
-    from heartbit_site.contract.schedules import FiringOut, ScheduleOut
 
 NEW = typer.Argument(metavar="NAME", help="Purpose of the schedule, such as 'Monday sales report'.")
 NAME = typer.Argument(metavar="NAME", help="The schedule's name, or its number.")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
-from pathlib import Path  # noqa: TC003  typer reads it
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import typer
 
@@ -23,17 +23,16 @@ from heartbit_site.cli.terminal.output import TEXT_WIDTH, note, one_line, write,
 from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_list, print_view
 from heartbit_site.cli.terminal.times import local_minute
 from heartbit_site.contract import skills as contract
-from heartbit_site.contract.agents import CHANGE_AGENT, SHOW_AGENT, AgentChangeIn
-from heartbit_site.contract.skills import SkillIn, SkillOut, SkillVersionOut
-
-if TYPE_CHECKING:
-    from heartbit_site.contract.agents import AgentDetailOut
-    from heartbit_site.contract.skills import (
-        SavedSkillOut,
-        SkillContentOut,
-        SkillDetailOut,
-        SkillDiffOut,
-    )
+from heartbit_site.contract.agents import CHANGE_AGENT, SHOW_AGENT, AgentChangeIn, AgentDetailOut
+from heartbit_site.contract.skills import (
+    SavedSkillOut,
+    SkillContentOut,
+    SkillDetailOut,
+    SkillDiffOut,
+    SkillIn,
+    SkillOut,
+    SkillVersionOut,
+)
 
 NAME = typer.Argument(metavar="SKILL", help="The skill's name.")
 FILE = typer.Argument(None, metavar="[PATH]", help="Print this file of it, e.g. SKILL.md.")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn
 
 import typer
 
 from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.run_names import run_id_of
 from heartbit_site.cli.terminal.errors import OK, UsageError
@@ -18,9 +19,6 @@ from heartbit_site.cli.views.describe import run_tree
 from heartbit_site.cli.views.outcome import LIVE, answer, reason, warn_without_worker
 from heartbit_site.cli.views.runs_table import NO_RUNS, RUNS, print_runs
 from heartbit_site.contract.runs import LIST_RUNS, SHOW_RUN
-
-if TYPE_CHECKING:
-    from heartbit_site.cli.backend.protocol import Backend
 
 RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: the last.")
 LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="List at most N runs.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from pathlib import Path  # noqa: TC003  typer reads the annotations
+from pathlib import Path
 
 import typer
 

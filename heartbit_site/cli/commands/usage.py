@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from agents.reads.usage_view import AgentUseOut
+from agents.reads.usage_view import (
+    AgentUseOut,
+    BudgetUseOut,
+    CountGaugeOut,
+    MoneyGaugeOut,
+    WorkspaceUsageOut,
+)
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.terminal.output import NAME_WIDTH, one_line, write
 from heartbit_site.cli.terminal.table import Table, print_view
 from heartbit_site.contract.usage import SHOW_USAGE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agents.reads.usage_view import (
-        BudgetUseOut,
-        CountGaugeOut,
-        MoneyGaugeOut,
-        WorkspaceUsageOut,
-    )
 
 
 def usage() -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import getpass
 import secrets
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final
@@ -27,8 +28,6 @@ from heartbit_site.cli.terminal.table import Table
 from heartbit_site.cli.terminal.times import local_minute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from django.contrib.auth.models import User
 
 PASSWORD_BYTES: Final = 12

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from heartbit_site.base import variables
 from heartbit_site.cli.doctor.check import Check
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 LITTLE_BYTES: Final = 1_000_000_000
 LEAST_BYTES: Final = 100_000_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import stat
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from heartbit_site.base import variables
 from heartbit_site.cli.doctor.check import Check
@@ -13,9 +13,7 @@ from heartbit_site.cli.installation.services import wanted
 from heartbit_site.cli.installation.startup import Starting
 from heartbit_site.embedded import layout
 from heartbit_site.embedded.errors import EmbeddedError
-
-if TYPE_CHECKING:
-    from heartbit_site.environment import Environment
+from heartbit_site.environment import Environment
 
 KEY_FILES: Final = ("secret_key", "encryption_keys")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from typing import Final
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -17,9 +18,6 @@ from heartbit_site.base.models import Workspace
 from heartbit_site.cli.doctor.check import Check
 from heartbit_site.cli.terminal.output import listed, one_line
 from scheduling.models import Schedule
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 PATIENCE_SECONDS: Final = 5
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from django.conf import settings
 
@@ -23,9 +24,6 @@ from heartbit_site.base.models import ProviderAccount, Workspace
 from heartbit_site.cli.doctor.check import Check
 from heartbit_site.cli.terminal.output import one_line
 from heartbit_site.embedded import binaries
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LOCAL: Final = "local"
 PATIENCE_SECONDS: Final = 5.0

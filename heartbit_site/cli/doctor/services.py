@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import psycopg
 import redis
@@ -13,6 +14,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.autodetector import MigrationAutodetector
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
 from django.db.models import F, Q
 from kombu.exceptions import KombuError
@@ -24,11 +26,6 @@ from heartbit_site.base.actions.rotate_secrets import secret_columns
 from heartbit_site.cli.doctor.check import Check
 from heartbit_site.cli.terminal.output import one_line
 from heartbit_site.environment import celery_tls
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from django.db.migrations.loader import MigrationLoader
 
 MINIMUM_POSTGRES: Final = 150_000
 PATIENCE_SECONDS: Final = 5

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from django.db import DatabaseError
 
@@ -14,6 +15,7 @@ from heartbit_site.base import variables
 from heartbit_site.base.access import NoWorkspaceError
 from heartbit_site.base.amounts import duration
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.models import Workspace
 from heartbit_site.cli.doctor.check import Check
 from heartbit_site.config.locate import find
 from heartbit_site.config.read import load
@@ -21,11 +23,6 @@ from heartbit_site.first_start import default_workspace
 from tools.definitions.catalogue import catalogue
 from tools.definitions.registry import definition_hash
 from tools.sandbox.choice import describe_sandbox
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from heartbit_site.base.models import Workspace
 
 LONG: Final = timedelta(days=1)
 

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from agents.journal.events import ApprovalRequested, CallWaiting, OutcomeRequested, WaitResolved
 from heartbit_site.base.database_faults import is_away
-from heartbit_site.cli.approvals.kinds import APPROVAL, OUTCOME, kind_of, waiting_calls
+from heartbit_site.cli.approvals.kinds import APPROVAL, OUTCOME, WaitingCall, kind_of, waiting_calls
 from heartbit_site.cli.approvals.prompter import CallPrompter
 from heartbit_site.cli.terminal.errors import CANNOT_START, CommandError
 from heartbit_site.cli.terminal.escape import visible
 from heartbit_site.cli.terminal.keyboard import is_interactive
 from heartbit_site.cli.terminal.output import note
+from heartbit_site.cli.views.display import Display
 from heartbit_site.contract.approvals import UncertainCallOut
 from heartbit_site.contract.waits import LIST_WAITS, WaitOut
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from heartbit_site.cli.approvals.kinds import WaitingCall
     from heartbit_site.cli.backend.protocol import Backend
-    from heartbit_site.cli.views.display import Display
 
 PATIENCE_SECONDS: Final = 5.0
 LOOK_SECONDS: Final = 0.5

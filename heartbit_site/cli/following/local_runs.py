@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 from uuid import UUID
 
 from agents.approvals.uncertain_calls import unasked
@@ -13,19 +14,15 @@ from agents.models import Run, Wait
 from agents.querysets import find_run
 from agents.runtime.execution.executor import executor_of
 from agents.runtime.toolset.program_tools import refuse_without_tools_of_tree
+from heartbit_site.cli.approvals.kinds import WaitingCall
 from heartbit_site.cli.backend.local import LocalBackend
 from heartbit_site.cli.following.approval_watcher import ApprovalWatcher
 from heartbit_site.cli.terminal.output import note
+from heartbit_site.cli.views.display import Display
 from heartbit_site.cli.views.outcome import warn_without_worker
 from heartbit_site.first_start import default_workspace
 from heartbit_site.operations.approvals import doubt_view
 from heartbit_site.operations.run_views import detail
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from heartbit_site.cli.approvals.kinds import WaitingCall
-    from heartbit_site.cli.views.display import Display
 
 PREFIXES: Final = (13, 18)  # characters of an id that people are shown, if they name one run
 CLAIM_SECONDS: Final = 2.0  # within them a process that waited for the word has its run

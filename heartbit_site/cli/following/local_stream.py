@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.conf import settings
@@ -12,14 +11,12 @@ from django.db import connections
 
 from agents.live.follow import follow
 from agents.live.tree_reader import TreeReader
+from agents.live.updates import Update
 from agents.live.valkey import ValkeySubscriber, connect
 from heartbit_site.cli.following.local_runs import attendant_of
+from heartbit_site.cli.following.stream import Ending
 from heartbit_site.cli.following.watch import watch_until_left
 from heartbit_site.cli.views.display import watched
-
-if TYPE_CHECKING:
-    from agents.live.updates import Update
-    from heartbit_site.cli.following.stream import Ending
 
 
 class LocalStream:

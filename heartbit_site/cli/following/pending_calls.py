@@ -6,9 +6,10 @@ No Django by itself.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from heartbit_site.base.amounts import duration
 from heartbit_site.base.effect_text import UNCERTAIN_CALL
@@ -25,9 +26,17 @@ from heartbit_site.cli.approvals.decisions import (
     unfit,
     value_of,
 )
-from heartbit_site.cli.approvals.kinds import APPROVAL, OUTCOME, WaitingCall, kind_of, waiting_calls
+from heartbit_site.cli.approvals.kinds import (
+    APPROVAL,
+    OUTCOME,
+    Kind,
+    WaitingCall,
+    kind_of,
+    waiting_calls,
+)
 from heartbit_site.cli.approvals.prompter import CallPrompter
 from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.backend.server_backend import ServerBackend
 from heartbit_site.cli.options.run_names import SHORT_ID
 from heartbit_site.cli.terminal.errors import FAILED, OK, CommandError, UsageError
@@ -37,12 +46,6 @@ from heartbit_site.cli.terminal.keyboard import is_interactive
 from heartbit_site.cli.terminal.output import note, one_line, write, write_json
 from heartbit_site.cli.terminal.table import Table
 from heartbit_site.contract.approvals import LIST_DECISIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from heartbit_site.cli.approvals.kinds import Kind
-    from heartbit_site.cli.backend.protocol import Backend
 
 ARGUMENTS_WIDTH: Final = 60
 #: What is printed of a call; an answer of the REST API says more.

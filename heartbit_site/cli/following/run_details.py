@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from agents.output.results import MetricsOut
 from heartbit_site.base.amounts import duration
+from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.following.streams import print_tree
 from heartbit_site.cli.terminal.errors import OK
 from heartbit_site.cli.terminal.escape import visible
@@ -14,13 +16,14 @@ from heartbit_site.cli.terminal.output import one_line, write, write_json
 from heartbit_site.cli.terminal.table import Table
 from heartbit_site.cli.views.describe import run_tree
 from heartbit_site.cli.views.outcome import LIVE, answer, reason, warn_without_worker
-from heartbit_site.contract.calls import LIST_CALLS, SHOW_CALL, CallSummaryOut
-
-if TYPE_CHECKING:
-    from agents.output.results import MetricsOut
-    from heartbit_site.cli.backend.protocol import Backend
-    from heartbit_site.contract.calls import CallDecisionOut, CallOut
-    from heartbit_site.contract.runs import RunViewOut
+from heartbit_site.contract.calls import (
+    LIST_CALLS,
+    SHOW_CALL,
+    CallDecisionOut,
+    CallOut,
+    CallSummaryOut,
+)
+from heartbit_site.contract.runs import RunViewOut
 
 DETAIL_WIDTH = 200
 

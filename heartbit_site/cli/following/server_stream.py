@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -18,7 +19,7 @@ from httpx_sse import EventSource, SSEError
 
 from agents.journal.events import Event, RecordedEvent
 from agents.live.readable import readable
-from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate
+from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate, Update
 from agents.runs.live_entries import Delta
 from heartbit_site.cli.backend.client import (
     CONNECT_SECONDS,
@@ -30,16 +31,13 @@ from heartbit_site.cli.backend.client import (
 )
 from heartbit_site.cli.backend.server_backend import ServerBackend
 from heartbit_site.cli.following.approval_watcher import ApprovalWatcher
+from heartbit_site.cli.following.stream import Ending
 from heartbit_site.cli.following.watch import watch_until_left
 from heartbit_site.cli.terminal.errors import CANNOT_START, CommandError, LostError
 from heartbit_site.cli.views.display import watched
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from agents.live.updates import Update
     from heartbit_site.cli.backend.server import Server
-    from heartbit_site.cli.following.stream import Ending
 
 #: The updates that can be decoded; a newer server may send others.
 TYPES: Final = frozenset({"run", "event", "delta"})

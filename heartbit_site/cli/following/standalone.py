@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Final
+import signal
+from collections.abc import Callable
+from typing import Final
+from uuid import UUID
 
 from django.conf import settings
 from django.db import connections
@@ -14,7 +17,9 @@ from agents.live.follow import follow
 from agents.models import Run
 from agents.runtime.execution.host import LocalHost
 from heartbit_site.base import orm
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.os_user import terminal_user
+from heartbit_site.cli.following.approval_watcher import ApprovalWatcher
 from heartbit_site.cli.following.local_runs import attendant_of, short_id
 from heartbit_site.cli.following.watch import exit_code, interrupts, watch
 from heartbit_site.cli.terminal.errors import WAITING
@@ -24,14 +29,6 @@ from heartbit_site.cli.views import describe
 from heartbit_site.cli.views.display import Display, progress
 from heartbit_site.cli.views.outcome import conclude
 from heartbit_site.operations.run_views import detail
-
-if TYPE_CHECKING:
-    import signal
-    from collections.abc import Callable
-    from uuid import UUID
-
-    from heartbit_site.base.models import Workspace
-    from heartbit_site.cli.following.approval_watcher import ApprovalWatcher
 
 SLOTS: Final = 100
 STOP_SECONDS: Final = 5.0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
+from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.backend.server_backend import ServerBackend
+from heartbit_site.cli.following.stream import Stream
 from heartbit_site.cli.terminal.errors import CANCELLED, OK, WAITING
 from heartbit_site.cli.terminal.invocation import as_json
 from heartbit_site.cli.terminal.output import note, one_line, write, write_json
@@ -16,12 +17,7 @@ from heartbit_site.cli.views.describe import run_tree
 from heartbit_site.cli.views.outcome import conclude, warn_without_worker
 from heartbit_site.cli.views.render import Canvas, render
 from heartbit_site.cli.views.tree import Tree
-from heartbit_site.contract.runs import SHOW_RUN
-
-if TYPE_CHECKING:
-    from heartbit_site.cli.backend.protocol import Backend
-    from heartbit_site.cli.following.stream import Stream
-    from heartbit_site.contract.runs import RunDetailOut
+from heartbit_site.contract.runs import SHOW_RUN, RunDetailOut
 
 
 def stream_of(backend: Backend) -> Stream:

@@ -13,21 +13,19 @@ import functools
 import os
 import signal
 import sys
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
-from agents.live.updates import EventUpdate
+from agents.live.updates import EventUpdate, Update
 from heartbit_site.base import aio
 from heartbit_site.base.database_faults import is_away
+from heartbit_site.cli.following.stream import Ending
 from heartbit_site.cli.terminal.errors import CANCELLED, LostError
 from heartbit_site.cli.terminal.output import survive_hangup
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-    from uuid import UUID
-
-    from agents.live.updates import Update
     from heartbit_site.cli.following.approval_watcher import ApprovalWatcher
-    from heartbit_site.cli.following.stream import Ending
     from heartbit_site.cli.views.display import Display
 
 TICK_SECONDS: Final = 0.1

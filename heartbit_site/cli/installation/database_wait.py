@@ -6,7 +6,8 @@ import contextlib
 import signal
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -14,9 +15,6 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from heartbit_site.base.database_faults import database_fault
 from heartbit_site.cli.terminal.errors import OK
 from heartbit_site.cli.terminal.output import note
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LOOK_SECONDS: Final = 0.5
 SAY_SECONDS: Final = 10.0

@@ -5,18 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from heartbit_site.embedded import client, locks
 from heartbit_site.embedded.errors import EmbeddedError
-from heartbit_site.embedded.state import SERVICES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from heartbit_site.embedded.state import ServiceName, StateDirectory
-    from heartbit_site.environment import Environment
+from heartbit_site.embedded.state import SERVICES, ServiceName, StateDirectory
+from heartbit_site.environment import Environment
 
 LOOK_SECONDS: Final = 5.0
 MOMENT_SECONDS: Final = 2.0

@@ -7,18 +7,17 @@ import importlib
 import os
 import sys
 import threading
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
 from heartbit_site.cli.installation.services import wanted
 from heartbit_site.cli.terminal.output import listed, note
 from heartbit_site.embedded import client, layout
 from heartbit_site.embedded.errors import os_errors
+from heartbit_site.embedded.state import ServiceName
 from heartbit_site.environment import Environment, read
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from heartbit_site.embedded.state import ServiceName
     from heartbit_site.first_start import Admin
 
 #: Set in a fork of a process that has made the installation usable: there only the services, which

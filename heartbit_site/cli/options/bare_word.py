@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Container, Sequence
 
 import typer
+from typer.core import TyperCommand
 
 from heartbit_site.cli.terminal import keyboard
 from heartbit_site.cli.terminal.errors import UsageError
 from heartbit_site.cli.terminal.escape import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
-
-    from typer.core import TyperCommand
 
 
 def is_meant(commands: Container[str], run: TyperCommand, arguments: Sequence[str]) -> bool:

@@ -21,9 +21,10 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import Any, Final, get_args
 
 import typer
 import typer.main
@@ -35,9 +36,6 @@ from heartbit_site.cli.options import common
 from heartbit_site.cli.terminal.invocation import INVOCATION
 from heartbit_site.cli.terminal.output import note
 from heartbit_site.config import locate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 #: Commands that concern the whole installation, or the code; all others work in one workspace.
 WHOLE: Final = frozenset(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
@@ -12,8 +13,6 @@ from heartbit_site.cli.terminal.output import NAME_WIDTH, listed, one_line
 from heartbit_site.contract.webhooks import LIST_WEBHOOKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from heartbit_site.cli.backend.protocol import Backend
 
 SHOWN: Final = 10  # names in a sentence

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from agents.actions.run_request import task_text
+from agents.models import Agent
 from agents.output.payload import parse
 from agents.querysets import find_run
 from agents.reads.agents import find_agent
+from heartbit_site.base.access import Access
+from heartbit_site.base.models import Workspace
 from heartbit_site.cli.terminal.escape import visible
 from heartbit_site.cli.terminal.output import note
 from heartbit_site.config.apply import ephemeral_agent
 from heartbit_site.config.read import load
+from heartbit_site.contract.runs import RunDetailOut, RunIn
 from heartbit_site.operations.run_views import detail
 from heartbit_site.operations.runs import accept
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.models import Agent
-    from heartbit_site.base.access import Access
-    from heartbit_site.base.models import Workspace
-    from heartbit_site.contract.runs import RunDetailOut, RunIn
 
 
 def team_of(workspace: Workspace, file: Path, agent: str) -> Agent:

@@ -11,7 +11,7 @@ import contextlib
 import signal
 import socket
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from django.conf import settings
 from django.db import connections
@@ -25,11 +25,8 @@ from heartbit_site.cli.options.address import page_url, reachable_host
 from heartbit_site.cli.serving.processes import Child, Part
 from heartbit_site.cli.terminal.errors import OK
 from heartbit_site.embedded import client
-from heartbit_site.first_start import unused_admin
-
-if TYPE_CHECKING:
-    from heartbit_site.environment import Environment
-    from heartbit_site.first_start import Admin
+from heartbit_site.environment import Environment
+from heartbit_site.first_start import Admin, unused_admin
 
 CONNECT_SECONDS: Final = 0.2
 GRACEFUL_SECONDS: Final = 3

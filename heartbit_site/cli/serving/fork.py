@@ -14,15 +14,13 @@ import multiprocessing
 import os
 import signal
 import sys
+from collections.abc import Collection, Sequence
+from multiprocessing.context import ForkProcess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import Any, Final, TextIO
 
 from heartbit_site.cli import main
 from heartbit_site.cli.installation import startup
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from multiprocessing.context import ForkProcess
 
 PR_SET_PDEATHSIG: Final = 1
 #: Signals that this process may handle, and what a fork does on them until it says otherwise.

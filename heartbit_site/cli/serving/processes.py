@@ -11,19 +11,16 @@ import contextlib
 import os
 import signal
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from multiprocessing.context import ForkProcess
+from typing import ClassVar, Final
 
+from rich.console import Console
 from rich.text import Text
 
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli.serving import fork
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from multiprocessing.context import ForkProcess
-
-    from rich.console import Console
 
 FIRST_DELAY_SECONDS: Final = 0.5
 LONGEST_DELAY_SECONDS: Final = 30.0

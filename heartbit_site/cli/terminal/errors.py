@@ -20,20 +20,18 @@ import logging
 import sys
 import traceback
 from collections import defaultdict
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.base import variables
 from heartbit_site.base.database_faults import is_away
-from heartbit_site.base.errors import ConfigurationError, HeartbitError
+from heartbit_site.base.errors import ConfigurationError, HeartbitError, Remedy
 from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli.terminal.output import one_line
 from heartbit_site.embedded.errors import EmbeddedError
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    from heartbit_site.base.errors import Remedy
     from heartbit_site.contract.operation import Operation
 
 OK: Final = 0

@@ -6,14 +6,13 @@ import errno
 import json
 import os
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.base.visible_text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pydantic import BaseModel
 
 NAME_WIDTH: Final = 40  # characters of a name in a column or a sentence

@@ -9,9 +9,11 @@ Usage::
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
+from pydantic import BaseModel
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
@@ -20,11 +22,6 @@ from heartbit_site.cli.terminal.errors import OK
 from heartbit_site.cli.terminal.invocation import as_json
 from heartbit_site.cli.terminal.output import one_line, write, write_view
 from heartbit_site.contract.model import rows_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from pydantic import BaseModel
 
 Row = TypeVar("Row")
 

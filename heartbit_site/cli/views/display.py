@@ -7,25 +7,21 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from rich.console import Console, Group
 from rich.live import Live
+from rich.text import Text
 
 from agents.live.json_lines import to_json_line
+from agents.live.updates import Update
 from heartbit_site.cli.terminal.invocation import as_json
 from heartbit_site.cli.terminal.output import is_terminal, note, write_json
 from heartbit_site.cli.views import plain
 from heartbit_site.cli.views.render import Canvas, render
 from heartbit_site.cli.views.tree import Tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rich.text import Text
-
-    from agents.live.updates import Update
 
 QUIET_SECONDS: Final = 15.0  # a silence after which plain lines say what is going on
 

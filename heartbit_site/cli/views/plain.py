@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from agents.journal import events
 from agents.live.updates import EventUpdate, Update
+from agents.live.view import RunView
 from agents.live.words import say
 from heartbit_site.base.amounts import duration
 from heartbit_site.cli.terminal.output import one_line
-
-if TYPE_CHECKING:
-    from agents.live.view import RunView
-    from heartbit_site.cli.views.tree import Tree
+from heartbit_site.cli.views.tree import Tree
 
 NAME_WIDTH: Final = 13
 LONGEST: Final = 240

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len, set_cell_size
@@ -14,8 +15,6 @@ from heartbit_site.base.amounts import duration
 from heartbit_site.cli.terminal.output import one_line
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from agents.live.call_view import CallView
     from agents.live.view import RunView
     from heartbit_site.cli.views.tree import Tree

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from heartbit_site.base.amounts import duration
 from heartbit_site.cli.terminal.errors import OK
@@ -13,9 +14,6 @@ from heartbit_site.cli.terminal.table import Table
 from heartbit_site.cli.views.describe import run_summary
 from heartbit_site.cli.views.render import STYLES
 from heartbit_site.contract.runs import RunSummaryOut
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NO_RUNS: Final = 'No runs yet: heartbit "<task>" starts one.'
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from datetime import datetime
+from uuid import UUID
 
 from agents.live import tree_view
 from agents.live.activity import activity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-    from uuid import UUID
-
-    from agents.live.view import RunView
+from agents.live.view import RunView
 
 
 class Tree(tree_view.TreeView):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from heartbit_site.base.amounts import duration
@@ -12,8 +13,6 @@ from heartbit_site.cli.terminal.output import one_line, write
 from heartbit_site.cli.terminal.table import print_view
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from heartbit_site.contract.calls import CallOut
     from heartbit_site.contract.turns import Message, TurnCallOut, TurnOut, TurnRequestOut
 

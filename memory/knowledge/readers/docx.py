@@ -12,17 +12,13 @@ import posixpath
 import re
 import zipfile
 import zlib
-from typing import TYPE_CHECKING
-from xml.etree.ElementTree import ParseError
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 from memory.knowledge.blocks import Block, Extraction, RefusedDocumentError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from xml.etree.ElementTree import Element
 
 _MOST_BYTES = 200_000_000
 _MOST_ENTRIES = 10_000

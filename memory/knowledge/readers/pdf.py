@@ -12,15 +12,13 @@ import logging
 import re
 import signal
 import time
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 from pypdf import PdfReader
 from pypdf.errors import PyPdfError
 
 from memory.knowledge.blocks import Block, Extraction, RefusedDocumentError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 PART_SECONDS: Final = 2.0
 PAGE_SECONDS: Final = 8.0

@@ -9,8 +9,9 @@ from __future__ import annotations
 import base64
 import re
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urljoin, urlsplit
 
@@ -19,8 +20,6 @@ from tools.connectors.calendars.events import MAX_EVENTS, CalendarError, Found, 
 from tools.connectors.xml_text import parse_xml
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
     from xml.etree.ElementTree import Element
 
     import httpx

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
@@ -16,8 +17,6 @@ from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_jso
 from tools.connectors.calendars.events import MAX_EVENTS, CalendarError, Found, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import httpx
 
 _TOKEN = re.compile(r"[\x21-\x7e]{1,4000}")

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
 import recurring_ical_events
@@ -18,9 +19,6 @@ from icalendar import Calendar, Event, Timezone, vRecur
 from icalendar.timezone import tzp
 from icalendar.timezone.zoneinfo import ZONEINFO
 from tzlocal.windows_tz import win_tz
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 EVENT_CPU_SECONDS = 1.0  # of one event's occurrences
 ALL_CPU_SECONDS = 10.0  # of all

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from datetime import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from heartbit_site.base.credentials import CalDavCredential  # noqa: TC001  read by the decorator
+from heartbit_site.base.credentials import CalDavCredential
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.builtin.clock import zone_of
-from tools.connectors.calendars.events import CalendarError, event_times, span_of
+from tools.connectors.calendars.events import Calendar, CalendarError, event_times, span_of
 from tools.connectors.calendars.free_time import free_times
 from tools.connectors.calendars.google import GoogleCalendar, GoogleCalendarCredential
-
-if TYPE_CHECKING:
-    from tools.connectors.calendars.events import Calendar
 
 Start = Annotated[
     str, Field(max_length=40, description="2026-05-31T14:30, or 2026-05-31 for whole days.")

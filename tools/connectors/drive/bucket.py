@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,6 @@ from tools.connectors.sigv4 import query_string, quoted, sign
 from tools.connectors.xml_text import parse_xml
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from xml.etree.ElementTree import Element
 
     import httpx

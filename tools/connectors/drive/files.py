@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from datetime import datetime
+from typing import Final, Protocol
 
 from heartbit_site.base.errors import HeartbitError
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 MAX_FILE_BYTES: Final = 10_000_000
 MAX_FILES: Final = 10_000  # of a workspace's folder; of a bucket, as many are looked at

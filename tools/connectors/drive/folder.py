@@ -12,9 +12,10 @@ import contextlib
 import os
 import secrets
 import stat
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from django.conf import settings
 
@@ -30,9 +31,6 @@ from tools.connectors.drive.files import (
     missing,
     too_large,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_BYTES: Final = 1_000_000_000  # of a workspace's folder
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

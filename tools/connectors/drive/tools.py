@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from heartbit_site.base.charsets import decode_text
-from heartbit_site.base.credentials import S3Credential  # noqa: TC001  read by the decorator
+from heartbit_site.base.credentials import S3Credential
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
-from tools.connectors.drive.files import DriveError, FileEntry, checked_name
+from tools.connectors.drive.files import Drive, DriveError, FileEntry, checked_name
 from tools.texts.text_parts import describe_part
-
-if TYPE_CHECKING:
-    from tools.connectors.drive.files import Drive
 
 Folder = Annotated[str, Field(max_length=500, description="Folder to look below; empty: all.")]
 File = Annotated[

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from argparse import ArgumentParser
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from heartbit_site.base.actions.rotate_secrets import BATCH, rotate_secrets
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.os_user import terminal_user
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
 
 
 class Command(BaseCommand):
