@@ -17,11 +17,9 @@ from typing import Any
 
 from django.db import transaction
 
-from agents.actions.check_agent_settings import check_agreement
-from agents.actions.check_skills import check_credentials_of_skills
-from agents.actions.publish_agent import make_current
-from agents.actions.republish_orchestrators import publish_leaders
-from agents.actions.set_agent_state import set_agent_state
+from agents.actions.check_agent import check_agreement, check_credentials_of_skills
+from agents.actions.fleet import set_agent_state
+from agents.actions.publish_agent import make_current, publish_leaders
 from agents.actions.write_agents import (
     Written,
     assemble,

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from agents.actions.set_agent_state import Switch, set_agent_state
+from agents.actions.fleet import Switch, set_agent_state
 from agents.admin import formatting
 from agents.admin.links import run_url
 from agents.admin.statistics import FAILED

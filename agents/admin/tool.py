@@ -19,8 +19,7 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from agents.actions.admit import admit
-from agents.actions.pause_work import pause_work
-from agents.actions.resume_work import resume_work
+from agents.actions.fleet import pause_work, resume_work
 from agents.actions.run_request import RunRequest, call_of
 from agents.admin.json_fields import JSONObjectText, json_widget
 from agents.admin.links import run_url

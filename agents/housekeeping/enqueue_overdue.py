@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from agents.actions.send_quota_notices import workspaces_with_notices
+from agents.actions.quotas import workspaces_with_notices
 from agents.inbound.mailboxes import mailboxes_are_overdue
 from heartbit_site.base import queues
 from heartbit_site.base.enqueue import TaskMessage, send

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Inbound:
-    """Message for ``actions.accept_message``.
+    """Message for ``actions.receive_message``.
 
     Attributes:
         external_id: A webhook's id, or a mail's key: the same id is accepted once.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from agents.actions.set_agent_state import Switch, set_agent_state
+from agents.actions.fleet import Switch, set_agent_state
 from agents.models import Agent
 from agents.reads.agent_status import status_of, statuses
 from agents.reads.agent_view import AgentStatusOut

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from agents.actions.request_worker_action import request_worker_action
+from agents.actions.fleet import request_worker_action
 from agents.reads.fleet import read_fleet
 from agents.reads.fleet_view import FleetOut
 from heartbit_site.base.access import Access

@@ -251,7 +251,7 @@ HEARTBIT_MEMORY_PROVIDER = variables.MEMORY_PROVIDER.read()
 HEARTBIT_FOLDER_SOURCE = "tools.connectors.drive.knowledge_source.DriveSource"
 #: Dotted paths of functions that delete a person's runs, and the runs that extracted memories.
 HEARTBIT_ERASE_RUNS = "agents.housekeeping.erase_person.erase_runs_everywhere"
-HEARTBIT_ERASE_EXTRACTIONS = "agents.actions.erase_extractions.erase_extractions"
+HEARTBIT_ERASE_EXTRACTIONS = "agents.actions.erase_runs.erase_extractions"
 #: Dotted paths of functions that find the runs of schedules which runs planned, and delete these.
 HEARTBIT_PLANNED_RUNS = "scheduling.actions.erase_plans.find_planned_runs"
 HEARTBIT_ERASE_PLANS = "scheduling.actions.erase_plans.erase_plans"

@@ -11,12 +11,12 @@ from django.contrib.auth.models import Group, Permission, User
 from django.utils import timezone
 from django_celery_beat import models as beat
 
+from agents.actions.channels import save_channel
+from agents.actions.provider_accounts import save_provider_account
+from agents.actions.quotas import save_budget
 from agents.actions.save_agent import change_agent
-from agents.actions.save_budget import save_budget
-from agents.actions.save_channel import save_channel
-from agents.actions.save_provider_account import save_provider_account
-from agents.actions.save_skill import save_skill
-from agents.actions.save_webhook import save_webhook
+from agents.actions.skills import save_skill
+from agents.actions.webhooks import save_webhook
 from agents.definitions.spec import AgentSpec
 from agents.models import Agent, Budget, Channel, WebhookEndpoint
 from heartbit_site.base.audit import SYSTEM

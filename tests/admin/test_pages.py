@@ -20,13 +20,13 @@ from django_celery_beat.models import (
     SolarSchedule,
 )
 
-from agents.actions.accept_message import accept_message
 from agents.actions.decide_call import Always, approve_call
-from agents.actions.redeliver_webhook import ping_webhook
-from agents.actions.save_skill import save_skill
-from agents.actions.save_webhook import save_webhook
+from agents.actions.receive_message import accept_message
+from agents.actions.redeliver import ping_webhook
 from agents.actions.send_message import send_message
+from agents.actions.skills import save_skill
 from agents.actions.start_conversation import start_conversation
+from agents.actions.webhooks import save_webhook
 from agents.admin.decision import TONES
 from agents.admin.formatting import DELIVERY_TONES, RUN_TONES
 from agents.choices import VERDICTS, DeliveryStatus, RunStatus

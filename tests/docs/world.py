@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from django.contrib.auth.models import User
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.save_skill import save_skill
+from agents.actions.skills import save_skill
 from agents.models import Agent
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Membership, Role, Workspace

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from standardwebhooks import Webhook
 
-from agents.actions.accept_message import accept_message
+from agents.actions.receive_message import accept_message
 from agents.errors import InvalidSignatureError
 from agents.inbound.message import Inbound
 from agents.inbound.signature import TOLERANCE, verify

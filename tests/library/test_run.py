@@ -14,7 +14,7 @@ import httpx
 import pytest
 from pydantic import BaseModel, field_validator
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run
 from agents.errors import AgentsChangedError
 from agents.models import Agent, Run, WorkerHeartbeat, WorkFile
 from heartbit_site.base import orm

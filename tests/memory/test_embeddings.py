@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from django.db import connection
 
-from agents.actions.save_provider_account import save_provider_account
+from agents.actions.provider_accounts import save_provider_account
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import ProviderAccount, Workspace

@@ -8,9 +8,8 @@ from uuid import uuid4
 import pytest
 from django.db import DatabaseError, transaction
 
-from agents.actions.reply_to_message import reply_to_message
-from agents.actions.send_message import send_message
-from agents.actions.start_agent import start_agent
+from agents.actions.inbox import reply_to_message
+from agents.actions.send_message import send_message, start_agent
 from agents.choices import Placement
 from agents.dry_runs.rollback_run import rehearse
 from agents.errors import (

@@ -15,9 +15,9 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from agents.actions.accept_message import accept_message
 from agents.actions.fork_run import Edits
 from agents.actions.publish_agent import publish_agent
+from agents.actions.receive_message import accept_message
 from agents.actions.start_conversation import start_conversation
 from agents.housekeeping import archive_files as archive
 from agents.housekeeping import archive_runs

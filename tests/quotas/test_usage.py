@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 from django.urls import reverse
 
-from agents.actions.save_budget import save_budget
+from agents.actions.quotas import save_budget
 from agents.housekeeping.archive_runs import limit_of
 from agents.models import Agent, Budget, Run, WorkerHeartbeat
 from agents.reads.usage import DAYS, usage_of

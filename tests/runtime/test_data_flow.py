@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
-from agents.actions.create_deliveries import create_deliveries
+from agents.actions.admit import create_deliveries
 from agents.actions.deliver_results import deliver_results
-from agents.actions.redeliver_result import redeliver_result
+from agents.actions.redeliver import redeliver_result
 from agents.choices import DeliveryStatus, Placement, RunStatus
 from agents.delivery.targets import Target, ending_of, target_of
 from agents.live.follow import wait_for_end

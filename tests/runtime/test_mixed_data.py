@@ -9,10 +9,10 @@ from uuid import uuid4
 
 import pytest
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Always, approve_call, edit_call
 from agents.actions.fork_run import Edits
 from agents.actions.publish_agent import publish_agent
+from agents.actions.runs import cancel_run
 from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement, RunStatus
 from agents.definitions.advice import advice

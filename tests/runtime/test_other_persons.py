@@ -13,9 +13,8 @@ from django.contrib.auth.models import User
 from agents.actions.decide_call import answer_call, approve_call, deny_call, edit_call
 from agents.actions.fork_run import Edits
 from agents.actions.publish_agent import publish_agent
-from agents.actions.retry_run import retry_run
+from agents.actions.runs import retry_run, steer_run
 from agents.actions.start_conversation import start_conversation
-from agents.actions.steer_run import steer_run
 from agents.choices import BusyPolicy, Placement
 from agents.live.follow import wait_for_end
 from agents.live.words import say

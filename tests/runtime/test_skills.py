@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.record_shipped_skills import record_shipped_skills
-from agents.actions.remove_skill import remove_skill
-from agents.actions.save_skill import save_skill
+from agents.actions.skills import record_shipped_skills, remove_skill, save_skill
 from agents.choices import RunStatus
 from agents.journal.events import RecordedEvent, decode
 from agents.loop.agent_state import AgentState

@@ -11,10 +11,8 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 
-from agents.actions.cancel_run import cancel_run
-from agents.actions.pause_work import pause_work
-from agents.actions.resume_work import resume_work
-from agents.actions.set_agent_state import set_agent_state
+from agents.actions.fleet import pause_work, resume_work, set_agent_state
+from agents.actions.runs import cancel_run
 from agents.limits import pauses
 from agents.models import Delivery, Run
 from heartbit_site.base.models import AuditEntry

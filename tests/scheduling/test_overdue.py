@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.actions.save_budget import save_budget
-from agents.actions.save_channel import save_channel
-from agents.actions.save_webhook import save_webhook
+from agents.actions.channels import save_channel
+from agents.actions.quotas import save_budget
+from agents.actions.webhooks import save_webhook
 from agents.choices import DeliveryStatus
 from agents.delivery.webhooks import new_message_id
 from agents.housekeeping.enqueue_overdue import (

@@ -12,9 +12,8 @@ import pytest
 from django.db import connection
 from django.db.models import F
 
-from agents.actions.cancel_run import cancel_run
-from agents.actions.pause_work import pause_work
-from agents.actions.set_agent_state import set_agent_state
+from agents.actions.fleet import pause_work, set_agent_state
+from agents.actions.runs import cancel_run
 from agents.limits import pauses
 from agents.models import Agent, Run
 from heartbit_site.base.models import Tier, Workspace

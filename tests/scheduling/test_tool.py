@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.create_deliveries import create_deliveries
+from agents.actions.admit import create_deliveries
 from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement, RunStatus
 from agents.delivery.targets import EmailTarget

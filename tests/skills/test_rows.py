@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.db import OperationalError, transaction
 
-from agents.actions.publish_agent import publish_agent
-from agents.actions.record_shipped_skills import record_shipped_skills
-from agents.actions.remove_skill import remove_skill
-from agents.actions.republish_agents import republish_agents
+from agents.actions.publish_agent import publish_agent, republish_agents
 from agents.actions.rollback_agent import RollbackRefusedError, rollback_agent
 from agents.actions.save_agent import change_agent, create_agent
-from agents.actions.save_skill import rollback_skill, save_skill
+from agents.actions.skills import record_shipped_skills, remove_skill, rollback_skill, save_skill
 from agents.definitions.snapshot_diff import compare
 from agents.definitions.spec import AgentSpec
 from agents.definitions.validation_messages import InvalidSettingError
@@ -282,7 +279,7 @@ def test_an_upgrade_brings_new_versions_of_shipped_skills_to_their_agents(
     other = agent(workspace, "other")
     before, untouched = version_of(row), version_of(other)
     newer = (skill_folder("writing", "Writes."),)
-    monkeypatch.setattr("agents.actions.record_shipped_skills.shipped_skills", lambda: newer)
+    monkeypatch.setattr("agents.actions.skills.shipped_skills", lambda: newer)
     record_shipped_skills()
     assert "greeter" in republish_agents()  # beside the agents of other tests
     assert version_of(row).snapshot["skills"][0]["description"] == "Writes."

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from django.db.models import Value
 
+from agents.actions.channels import save_channel
 from agents.actions.publish_agent import publish_agent
-from agents.actions.save_channel import save_channel
-from agents.actions.save_skill import save_skill
-from agents.actions.save_webhook import save_webhook
 from agents.actions.send_message import send_message
+from agents.actions.skills import save_skill
 from agents.actions.start_conversation import start_conversation
+from agents.actions.webhooks import save_webhook
 from agents.delivery.webhooks import new_message_id
 from agents.journal.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage

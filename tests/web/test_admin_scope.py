@@ -14,15 +14,15 @@ from django.db import connection
 from django.test import RequestFactory
 from django.urls import reverse
 
-from agents.actions.accept_message import accept_message
 from agents.actions.create_default_team import create_default_team
 from agents.actions.decide_call import Always, approve_call
-from agents.actions.redeliver_webhook import ping_webhook
-from agents.actions.save_provider_account import save_provider_account
-from agents.actions.save_skill import save_skill
-from agents.actions.save_webhook import save_webhook
+from agents.actions.provider_accounts import save_provider_account
+from agents.actions.receive_message import accept_message
+from agents.actions.redeliver import ping_webhook
 from agents.actions.send_message import send_message
+from agents.actions.skills import save_skill
 from agents.actions.start_conversation import start_conversation
+from agents.actions.webhooks import save_webhook
 from agents.inbound.message import Inbound
 from agents.messaging.addresses import sender_of_person
 from agents.models import Agent, Budget, Delivery, Run, WebhookEndpoint

@@ -14,9 +14,9 @@ from django.db import transaction
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import approve_call
 from agents.actions.publish_agent import publish_agent
+from agents.actions.runs import cancel_run
 from agents.models import Agent, Decision, Run, ToolBinding, ToolCall
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.enqueue import TaskMessage, send

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.actions.save_provider_account import save_provider_account
+from agents.actions.provider_accounts import save_provider_account
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import ProviderAccount, Workspace
 from memory.actions.embed_memories import embed_memories

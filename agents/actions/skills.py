@@ -1,4 +1,4 @@
-"""Store a skill's folder as its current version, and publish the agents that have the skill.
+"""Save, roll back and remove skills, and publish the agents that have them.
 
 Usage::
 
@@ -9,24 +9,23 @@ Usage::
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.db.models import Max
 
-from agents.actions.republish_orchestrators import Led, publish_again
-from agents.errors import ShippedSkillError
+from agents.actions.publish_agent import Led, publish_again
+from agents.errors import ShippedSkillError, SkillInUseError
 from agents.models import Skill, SkillFile, SkillVersion
 from agents.reads.skills import users_of
 from agents.reads.versions import find_version
 from agents.skills import snapshot
+from agents.skills.folder import SkillFolder
+from agents.skills.shipped_skills import shipped_skills
 from heartbit_site.base import audit
-from heartbit_site.base.audit import Actor
+from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.query import execute
 from heartbit_site.base.rights import require
-
-if TYPE_CHECKING:
-    from agents.skills.folder import SkillFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +121,58 @@ def _take(skill: Skill, version: SkillVersion) -> SavedSkill:
         skill.current_version = version
         skill.save(update_fields=["current_version", "updated_at"])
     return SavedSkill(version, None if former is None else former.number)
+
+
+@transaction.atomic
+def remove_skill(skill: Skill, *, by: Actor) -> list[Led]:
+    """Delete a skill with its versions and files.
+
+    Where it replaced a shipped skill, its agents have that one from now on: they are published
+    again, and returned. Runs that are pinned to the deleted one cannot load it any more.
+
+    Raises:
+        ShippedSkillError: It is the installation's.
+        SkillInUseError: Agents have it, and there is no shipped one in its place.
+    """
+    require(by, "agents:write", workspace_id=skill.workspace_id)
+    if skill.workspace is None:
+        raise ShippedSkillError(
+            f"{skill.name} ships with Heartbit and stays: agents without it never see it."
+        )
+    Workspace.objects.select_for_update(no_key=True).get(pk=skill.workspace.pk)
+    users = list(users_of(skill))
+    is_replacement = Skill.objects.filter(workspace=None, name=skill.name).exists()
+    if users and not is_replacement:
+        names = ", ".join(agent.name for agent in users[:5])
+        raise SkillInUseError(f"{skill.name} is a skill of {names}: take it from them first.")
+    number = skill.pk
+    skill.delete()
+    skill.pk = number  # the entry names it
+    led = publish_again(users, by=by)
+    record_on(by, "skill.remove", skill)
+    return led
+
+
+_LOCK = "LOCK TABLE agents_skill IN SHARE ROW EXCLUSIVE MODE"
+
+
+def record_shipped_skills() -> None:
+    """Make the shipped skills' rows what this release ships; one query if they are already.
+
+    ``republish_agents`` publishes the agents that have a changed one.
+    """
+    rows = Skill.objects.filter(workspace=None)
+    before = dict(rows.values_list("name", "current_version__hash"))
+    now = {folder.spec.name: folder for folder in shipped_skills()}
+    hashes = {name: snapshot.digest(snapshot.write(folder)) for name, folder in now.items()}
+    if before == hashes:
+        return
+    with transaction.atomic():
+        execute(_LOCK)  # processes of two releases may start at once
+        for name, folder in now.items():
+            skill, _ = Skill.objects.get_or_create(workspace=None, name=name)
+            version = store_version(skill, folder)
+            if skill.current_version_id != version.pk:
+                skill.current_version = version
+                skill.save(update_fields=["current_version", "updated_at"])
+        rows.exclude(name__in=now).delete()

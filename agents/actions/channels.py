@@ -1,4 +1,4 @@
-"""Save a channel; a new one gets a secret."""
+"""Save and remove channels; a new one gets a secret."""
 
 from __future__ import annotations
 
@@ -105,3 +105,15 @@ def _change(channel: Channel, before: Channel, password: str | None, by: Actor) 
         columns += ["uid_validity", "last_uid", "stuck_polls"]
     channel.save(update_fields=columns)
     record_on(by, "channel.change", channel, details=found)
+
+
+@transaction.atomic
+def remove_channel(channel: Channel, *, by: Actor) -> None:
+    """Delete a channel; its conversations and runs stay."""
+    require(by, "workspace:manage", workspace_id=channel.workspace_id)
+    # Lock the channel first, as accepting a message does.
+    row = Channel.objects.filter(pk=channel.pk)
+    row.select_for_update(no_key=True).first()
+    row.delete()
+    details = {"kind": channel.kind, "agent": channel.agent}
+    record_on(by, "channel.remove", channel, details=details)

@@ -1,20 +1,22 @@
-"""Save a webhook's endpoint; a new one gets a secret."""
+"""Save and remove webhooks, and rotate the secret of a webhook or a channel."""
 
 from __future__ import annotations
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models.functions import Now
+from django.utils import timezone
 
-from agents.delivery.webhooks import EVENTS, new_secret
+from agents.delivery.webhooks import EVENTS, OVERLAP, new_secret
 from agents.errors import TooManyWebhooksError
-from agents.models import WebhookEndpoint
+from agents.models import Channel, WebhookEndpoint
 from agents.models.webhook import check_webhook_url
 from heartbit_site.base import secrets
 from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.rights import require
+from heartbit_site.base.secrets import SecretError
 
 MOST = 100  # webhooks of a workspace
 _CHANGED = ("name", "url", "events", "enabled")
@@ -90,3 +92,37 @@ def _change(endpoint: WebhookEndpoint, by: Actor) -> None:
     endpoint.save(update_fields=[*_CHANGED, "disabled_reason", "events_from"])
     endpoint.refresh_from_db(fields=["events_from"])
     record_on(by, "webhook.change", endpoint, details=changes)
+
+
+@transaction.atomic
+def remove_webhook(endpoint: WebhookEndpoint, *, by: Actor) -> None:
+    """Delete an endpoint; a message in flight may still arrive."""
+    require(by, "workspace:manage", workspace_id=endpoint.workspace_id)
+    WebhookEndpoint.objects.filter(pk=endpoint.pk).delete()
+    record_on(by, "webhook.remove", endpoint, details={"url": endpoint.url})
+
+
+@transaction.atomic
+def rotate_secret(endpoint: Channel | WebhookEndpoint, *, by: Actor) -> str:
+    """Replace the secret, in ``endpoint`` too; the old one is valid for another 24 hours.
+
+    An old secret that cannot be decrypted stops being valid at once.
+
+    Returns:
+        The new secret in plain text, which cannot be read again later.
+    """
+    require(by, "workspace:manage", workspace_id=endpoint.workspace_id)
+    rows = Channel.objects if isinstance(endpoint, Channel) else WebhookEndpoint.objects
+    held = rows.select_for_update(no_key=True).get(pk=endpoint.pk)
+    secret = new_secret()
+    try:
+        former = secrets.reveal(held, "secret")
+        endpoint.previous_secret = secrets.seal(held, "previous_secret", former)
+    except SecretError:
+        endpoint.previous_secret = ""
+    endpoint.previous_secret_expires_at = timezone.now() + OVERLAP
+    endpoint.secret = secrets.seal(held, "secret", secret)
+    endpoint.save(update_fields=["secret", "previous_secret", "previous_secret_expires_at"])
+    noun = "channel" if isinstance(endpoint, Channel) else "webhook"
+    record_on(by, f"{noun}.rotate", endpoint)
+    return secret

@@ -1,7 +1,8 @@
-"""Accept a message from outside: start a run for it, and order the delivery of the answer."""
+"""Receive a message from outside: a run answers it, or the channel refuses it."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -15,10 +16,12 @@ from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy, InboundStatus
 from agents.delivery.targets import read_targets
 from agents.errors import ChannelClosedError, MessageTooLongError, TooManyMessagesError
+from agents.inbound.mail_intake import refusal_reason, to_inbound
 from agents.inbound.message import Inbound
 from agents.inbound.threads import conversation_of
 from agents.models import Channel, InboundMessage
 from heartbit_site.base.audit import BY_CHANNEL, Actor
+from tools.mail.mime import read_mail
 
 HOUR = timedelta(hours=1)
 MOST_CHARACTERS = 120_000  # a mail's words, its header, and what is said of them
@@ -124,3 +127,71 @@ def _refuse_if_full(channel: Channel) -> None:
             f"again in {wait} seconds.",
             wait,
         )
+
+
+_MOST_SAID = 500
+
+
+def refuse_message(
+    channel: Channel, name: str, reason: str, *, sender: str = "", title: str = ""
+) -> Accepted:
+    """Record once that a message is refused, and why.
+
+    Args:
+        channel: The receiving channel.
+        name: A unique id of the message, under which it may still be accepted later. Not a mail's
+            Message-ID, which its sender can choose.
+        reason: One sentence.
+        sender: The sender's address.
+        title: The subject.
+    """
+    row, is_new = InboundMessage.objects.get_or_create(
+        channel=channel,
+        external_id=f"refused:{name}",
+        defaults={
+            "sender": sender,
+            "title": title,
+            "status": InboundStatus.REFUSED,
+            "reason": reason[:_MOST_SAID],
+        },
+    )
+    return Accepted(row.run_id, row.conversation_id, is_duplicate=not is_new)
+
+
+#: One sender gets at most a quarter of the hourly messages, and at least five. This stops loops
+#: between two machines that do not mark their mails as automatic.
+ONES_PART = 4
+ONES_LEAST = 5
+
+
+def receive_mail(channel: Channel, raw: bytes) -> Accepted:
+    """Give a raw mail to the channel's agent, unless it is automatic or its sender is not allowed.
+
+    Raises:
+        UnreadableMailError: The bytes are not a mail.
+        ChannelClosedError, TooManyMessagesError, AgentNotFoundError, HaltedError,
+        QuotaExceededError: As for ``accept_message``.
+    """
+    mail = read_mail(raw)
+    reason = refusal_reason(channel, mail)
+    if not reason:
+        message = to_inbound(channel, mail)
+        taken = InboundMessage.objects.filter(channel=channel, external_id=message.external_id)
+        reason = "" if taken.exists() else _too_many(channel, message.sender)
+        if not reason:
+            return accept_message(channel, message)
+    name = hashlib.sha256(raw).hexdigest()
+    return refuse_message(channel, name, reason, sender=mail.sender, title=mail.subject)
+
+
+def _too_many(channel: Channel, sender: str) -> str:
+    most = max(ONES_LEAST, channel.hourly_limit // ONES_PART)
+    recent = InboundMessage.objects.filter(
+        channel=channel,
+        sender=sender,
+        status=InboundStatus.ACCEPTED,
+        received_at__gt=timezone.now() - HOUR,
+    )
+    if recent.count() < most:
+        return ""
+    return f"Its sender has written {most} mails within an hour, which is the most of one sender."
