@@ -19,8 +19,7 @@ from agents.definitions.server_grants import expand, names_in
 from agents.definitions.spec import GROUPS, ToolGrant
 from agents.definitions.validation_messages import Complaint, InvalidSettingError, Path
 from agents.models import Agent
-from agents.reads.agent_settings import table_of
-from agents.reads.grantable_tools import grantable
+from agents.reads.agents import grantable, table_of
 from agents.reads.skills import current_versions, skills_in
 from heartbit_site.base.toolspec import ToolSpec
 from tools.credentials.choice import unmet_need

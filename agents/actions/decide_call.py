@@ -23,7 +23,7 @@ from agents.errors import CallClosedError, InvalidEditError
 from agents.live.changes import notify_on_commit
 from agents.models import Grant, Run, ToolCall, Vote
 from agents.querysets import approval_of, calls_waiting, shown_tool
-from agents.reads.pinned_tools import in_tool_order
+from agents.reads.tools import in_tool_order
 from agents.reads.versions import definition_of
 from agents.runs.run_audit import record_of_call
 from agents.runs.sql_functions import call_function

@@ -10,7 +10,7 @@ from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from agents.actions.receive_message import receive_mail, refuse_message
-from agents.inbound.mailboxes import due_for_polling
+from agents.inbound.channels import due_for_polling
 from agents.models import Channel
 from heartbit_site.base import secrets
 from heartbit_site.base.errors import HeartbitError

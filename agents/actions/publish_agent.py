@@ -19,7 +19,7 @@ from agents.actions.check_agent import check_agent
 from agents.definitions import snapshot
 from agents.definitions.server_grants import expand
 from agents.models import Agent, AgentVersion
-from agents.reads.agent_settings import spec_of
+from agents.reads.agents import spec_of
 from agents.reads.skills import current_versions, pinned, skills_in
 from heartbit_site.base.audit import SYSTEM, Actor, record_on
 from heartbit_site.base.errors import ConfigurationError

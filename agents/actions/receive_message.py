@@ -16,9 +16,7 @@ from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy, InboundStatus
 from agents.delivery.targets import read_targets
 from agents.errors import ChannelClosedError, MessageTooLongError, TooManyMessagesError
-from agents.inbound.mail_intake import refusal_reason, to_inbound
-from agents.inbound.message import Inbound
-from agents.inbound.threads import conversation_of
+from agents.inbound.messages import Inbound, conversation_of, refusal_reason, to_inbound
 from agents.models import Channel, InboundMessage
 from heartbit_site.base.audit import BY_CHANNEL, Actor
 from tools.mail.mime import read_mail

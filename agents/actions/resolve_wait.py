@@ -13,7 +13,7 @@ from agents.errors import CallClosedError, InvalidEditError
 from agents.journal.waits import kind_of
 from agents.live.changes import notify_on_commit
 from agents.models import ToolCall, Wait
-from agents.reads.tool_questions import question_of
+from agents.reads.tools import question_of
 from agents.runs.run_audit import record_of_call
 from agents.runs.sql_functions import call_function
 from heartbit_site.base import audit

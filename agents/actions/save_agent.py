@@ -34,8 +34,7 @@ from agents.definitions.spec import DefinitionSpec
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.errors import IdempotencyMismatchError
 from agents.models import Agent
-from agents.reads.agent_settings import spec_of
-from agents.reads.grantable_tools import grantable
+from agents.reads.agents import grantable, spec_of
 from agents.reads.versions import find_editable
 from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor

@@ -19,8 +19,7 @@ from agents.models import Skill, SkillFile, SkillVersion
 from agents.reads.skills import users_of
 from agents.reads.versions import find_version
 from agents.skills import snapshot
-from agents.skills.folder import SkillFolder
-from agents.skills.shipped_skills import shipped_skills
+from agents.skills.folder import SkillFolder, shipped_skills
 from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.models import Workspace

@@ -22,7 +22,7 @@ from agents.admin.statistics import FAILED
 from agents.choices import LIVE
 from agents.models import Agent, Run
 from agents.reads.agent_status import statuses
-from agents.reads.agent_view import AgentStatusOut
+from agents.reads.views import AgentStatusOut
 from heartbit_site.admin.actions import DialogForm, dialog
 from heartbit_site.admin.columns import Column, clock, format_datetime, pill, two_lines
 from heartbit_site.admin.themed import ModelAdmin

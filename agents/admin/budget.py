@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from agents.actions.quotas import NO_LIMIT, save_budget
 from agents.models import Budget
 from agents.reads.usage import gauge
-from agents.reads.usage_view import CountGaugeOut, MoneyGaugeOut
+from agents.reads.views import CountGaugeOut, MoneyGaugeOut
 from heartbit_site.admin.columns import Column, pill
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 

@@ -14,8 +14,7 @@ from agents.actions.publish_agent import Led
 from agents.actions.skills import save_skill
 from agents.errors import ShippedSkillError
 from agents.models import Skill
-from agents.skills.archive import MAX_ARCHIVE_BYTES, unpack
-from agents.skills.faults import InvalidSkillError
+from agents.skills.archive import MAX_ARCHIVE_BYTES, InvalidSkillError, unpack
 from agents.skills.folder import read_folder
 from agents.skills.spec import MAIN_FILE
 from heartbit_site.admin.audit_mixin import actor_of

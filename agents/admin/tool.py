@@ -28,7 +28,7 @@ from agents.choices import CallStatus
 from agents.limits.pauses import of_tool
 from agents.models import Agent
 from agents.models.pause import Pause, PauseKind
-from agents.reads.tool_usage import ToolUsage, last_calls, tool_usage
+from agents.reads.tools import ToolUsage, last_calls, tool_usage
 from heartbit_site.admin.actions import DialogForm, dialog
 from heartbit_site.admin.audit_mixin import actor_of
 from heartbit_site.admin.columns import Column, Tone, clock, link, pill, text_block, two_lines

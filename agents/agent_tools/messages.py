@@ -9,9 +9,9 @@ from pydantic import Field
 from agents.actions import inbox
 from agents.actions import send_message as sending
 from agents.loop.delegation import results
-from agents.messaging import receipts
 from agents.messaging.addresses import sender_of_call
 from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_A_THREAD
+from agents.messaging.texts import describe_receipt
 from agents.models import Run
 from heartbit_site.base.suspensions import Suspension
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
@@ -47,7 +47,7 @@ def send_message(
     """Put a message into another agent's inbox. It starts nothing; it is read when they read."""
     sender = sender_of_call(context)
     message = sending.send_message(sender, to, text, thread=thread, key=context.idempotency_key)
-    return receipts.describe_receipt(message)
+    return describe_receipt(message)
 
 
 @tool(effect=Effect.TRANSACTIONAL, tags=("messages",), labels=())
@@ -59,7 +59,7 @@ def reply_to_message(
     """Answer a message that you were sent. A run that sent it and still runs sees it at once."""
     sender = sender_of_call(context)
     reply = inbox.reply_to_message(sender, message, text, key=context.idempotency_key)
-    return receipts.describe_receipt(reply)
+    return describe_receipt(reply)
 
 
 @tool(effect=Effect.IDEMPOTENT, tags=("messages",), resume=results, labels=())

@@ -31,7 +31,7 @@ from heartbit_site.library.callbacks import CallbackDispatcher, warn_of_waiting
 from heartbit_site.library.result import Result
 from heartbit_site.library.shared_host import SharedHost
 from heartbit_site.library.team_request import STARTER
-from memory.providers.choice import is_in_process
+from memory.providers.calls import is_in_process
 
 T = TypeVar("T")
 

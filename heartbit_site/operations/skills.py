@@ -16,8 +16,7 @@ from agents.models import Skill, SkillVersion
 from agents.reads.skills import find_skill, skills_in, users_by_name
 from agents.reads.versions import pair
 from agents.runtime.files.skill_files import content_of, file_of
-from agents.skills.archive import unpack
-from agents.skills.faults import InvalidSkillError
+from agents.skills.archive import InvalidSkillError, unpack
 from agents.skills.folder import read_folder
 from agents.skills.snapshot import compare
 from heartbit_site.base.access import Access

@@ -22,14 +22,13 @@ from agents.models import Agent, Budget, Channel, WebhookEndpoint
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import ProviderAccount, Tier, Workspace
-from memory.actions.remember import remember
-from memory.actions.save_base import save_base
-from memory.actions.save_document import save_document
+from memory.actions.bases import save_base
+from memory.actions.documents import save_document
+from memory.actions.memories import remember
 from memory.choices import Scope
 from memory.history import Author
 from memory.knowledge.passages import PassageText
-from memory.knowledge.reader import DocumentPart
-from memory.knowledge.storing import store_part
+from memory.knowledge.reader import DocumentPart, store_part
 from memory.models import Document, KnowledgeBase, MemoryPolicy
 from memory.place import MemoryPlace
 from scheduling.actions.save_schedule import save_schedule

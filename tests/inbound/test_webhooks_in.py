@@ -13,7 +13,7 @@ from django.utils import timezone
 from agents.actions.fleet import pause_work, resume_work
 from agents.actions.receive_message import HOUR
 from agents.actions.webhooks import rotate_secret
-from agents.housekeeping.prune import MESSAGES_KEPT, prune_inbound_messages
+from agents.housekeeping.run_housekeeping import MESSAGES_KEPT, prune_inbound_messages
 from agents.limits.pauses import of_workspace
 from agents.models import Agent, Channel, Conversation, Delivery, InboundMessage, Run
 from heartbit_site.base.audit import SYSTEM

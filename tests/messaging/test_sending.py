@@ -20,7 +20,7 @@ from agents.errors import (
     UnknownMessageError,
 )
 from agents.messaging.addresses import Sender, sender_of_person
-from agents.messaging.receipts import describe_receipt
+from agents.messaging.texts import describe_receipt
 from agents.models import Agent, Message, Run
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import AuditEntry, Workspace

@@ -29,7 +29,7 @@ from agents.housekeeping.archive_runs import (
 )
 from agents.housekeeping.erase_person import erase_runs_everywhere
 from agents.housekeeping.run_housekeeping import run_housekeeping
-from agents.inbound.message import Inbound
+from agents.inbound.messages import Inbound
 from agents.models import Agent, Conversation, Run
 from agents.runs import archive as rows
 from heartbit_site.base.audit import NOBODY, Actor

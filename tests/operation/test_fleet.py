@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from django.test import Client
 
-    from agents.reads.fleet_view import QueueOut, WorkerOut
+    from agents.reads.views import QueueOut, WorkerOut
     from heartbit_site.base.models import Workspace
     from tests.command import Command
     from tests.fleet import WireServer

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser
 
-    from agents.reads.usage_view import CountGaugeOut, MoneyGaugeOut, WorkspaceUsageOut
+    from agents.reads.views import CountGaugeOut, MoneyGaugeOut, WorkspaceUsageOut
     from heartbit_site.base.models import Workspace
     from tests.web.visitor import Visitor
 

@@ -24,7 +24,7 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.audit import BY_CHANNEL, SYSTEM, Actor, actor_of
 from heartbit_site.base.errors import ForbiddenError
 from heartbit_site.base.toolspec import UNDECLARED, Label, Origin, spec_of
-from memory.actions.remember import remember
+from memory.actions.memories import remember
 from memory.choices import Scope
 from memory.history import Author
 from memory.place import MemoryPlace

@@ -19,7 +19,7 @@ from agents.models import Message, MessageKind, Run
 from agents.runtime.memories.extraction_source import load_source
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor
-from memory.actions.remember import remember
+from memory.actions.memories import remember
 from memory.choices import Scope
 from memory.history import Author
 from memory.place import MemoryPlace

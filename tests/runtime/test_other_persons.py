@@ -28,7 +28,7 @@ from heartbit_site.base.credentials import BearerCredential
 from heartbit_site.base.errors import ForbiddenError
 from heartbit_site.base.models.membership import Membership, Role
 from heartbit_site.base.toolspec import Effect, ToolContext, spec_of
-from memory.actions.remember import remember
+from memory.actions.memories import remember
 from memory.choices import Scope
 from memory.history import Author
 from memory.models import MemoryItem

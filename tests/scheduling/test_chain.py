@@ -17,7 +17,7 @@ from agents.errors import MessageLimitReachedError, SubAgentError
 from agents.models import Message, Run
 from heartbit_site.base.audit import Actor
 from scheduling.actions.fire_due import fire_due
-from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.actions.run_schedule import run_schedule_now
 from scheduling.agent_tools import schedule
 from scheduling.models import Firing, Schedule
 from tests.messaging.conftest import Writes, context_of, sender_of_run, unserved, writes

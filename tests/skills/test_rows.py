@@ -19,7 +19,8 @@ from agents.models import Agent, Skill, SkillFile, SkillVersion, ToolBinding
 from agents.reads.skills import find_skill, skills_in
 from agents.reads.versions import VersionNotFoundError
 from agents.runtime.files.skill_files import content_of, files_of
-from agents.skills import shipped_skills, snapshot
+from agents.skills import snapshot
+from agents.skills.folder import shipped_skills
 from heartbit_site.base import audit
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry
@@ -303,4 +304,4 @@ def test_a_tool_for_skills_can_be_bound_like_any_other(workspace: Workspace) -> 
 
 
 def test_the_folders_of_shipped_skills_are_read_once() -> None:
-    assert shipped_skills.shipped_skills() is shipped_skills.shipped_skills()
+    assert shipped_skills() is shipped_skills()

@@ -22,9 +22,8 @@ from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.enqueue import TaskMessage, send
 from heartbit_site.base.queues import INGEST_DOCUMENTS
 from heartbit_site.base.queues import SYSTEM as SYSTEM_QUEUE
-from memory.actions.remove_base import remove_base
-from memory.actions.save_base import save_base
-from memory.actions.save_document import save_document
+from memory.actions.bases import remove_base, save_base
+from memory.actions.documents import save_document
 from memory.models import Document
 from tests.fleet import Worker, wait_until
 from tests.starts import start_run

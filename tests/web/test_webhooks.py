@@ -26,7 +26,7 @@ from agents.choices import Placement
 from agents.delivery.webhooks import EVENTS, RETRY_AFTER
 from agents.errors import DeliveryStateError
 from agents.housekeeping.beat import BEAT_SCHEDULE
-from agents.housekeeping.prune import DELIVERIES_KEPT, prune_webhook_deliveries
+from agents.housekeeping.run_housekeeping import DELIVERIES_KEPT, prune_webhook_deliveries
 from agents.llm.messages import ToolCall
 from agents.models import Run, WebhookDelivery, WebhookEndpoint
 from agents.runs.webhook_events import MOST_CHARACTERS, create_webhook_deliveries

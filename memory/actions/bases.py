@@ -1,4 +1,4 @@
-"""Create or change a knowledge base."""
+"""Create, change and delete knowledge bases."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from heartbit_site.base.errors import about
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.rights import require
 from heartbit_site.base.untrusted import clean_text
+from memory.actions.documents import delete_passages
 from memory.errors import InvalidKnowledgeError
-from memory.models import KnowledgeBase
+from memory.models import Document, DocumentContent, KnowledgeBase
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}\Z")
 _MOST_OF_DESCRIPTION: Final = 300
@@ -65,3 +66,22 @@ def _description(text: str) -> str:
                 f"{_MOST_OF_DESCRIPTION}: shorten it."
             )
     return text
+
+
+def remove_base(base: KnowledgeBase, *, by: Actor) -> int:
+    """Permanently delete a base with all its documents; return their number.
+
+    Agents that use it find nothing there from then on; journals keep what runs have read.
+    """
+    require(by, "agents:write", workspace_id=base.workspace_id)
+    with transaction.atomic():
+        # It keeps uploads out, and lets those who store passages finish, as in ``save_document``.
+        KnowledgeBase.objects.select_for_update(no_key=True).filter(pk=base.pk).first()
+        rows = Document.objects.filter(base=base)
+        documents = list(rows.select_for_update().values_list("pk", flat=True))
+        delete_passages(documents)
+        DocumentContent.objects.filter(document__base=base).delete()
+        rows.delete()
+        audit.record_on(by, "knowledge.remove", base, details={"documents": len(documents)})
+        KnowledgeBase.objects.filter(pk=base.pk).delete()
+    return len(documents)

@@ -1,7 +1,8 @@
-"""Add a document to a knowledge base, or replace its content."""
+"""Add documents to a knowledge base, replace and delete them."""
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import unicodedata
 from typing import Final, Literal
@@ -13,13 +14,62 @@ from heartbit_site.base import audit, queues
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.enqueue import TaskMessage, send
 from heartbit_site.base.errors import about
+from heartbit_site.base.query import execute
 from heartbit_site.base.rights import require
 from heartbit_site.base.untrusted import clean_text
 from memory.choices import DocumentKind, DocumentState
 from memory.errors import InvalidKnowledgeError, UnreadableDocumentError
-from memory.knowledge.erasure import delete_passages
-from memory.knowledge.kinds import detect_kind
 from memory.models import Document, DocumentContent, KnowledgeBase
+
+_EMBEDDINGS: Final = """
+DELETE FROM memory_passage_embedding e USING memory_passage p
+WHERE p.id = e.passage_id AND p.document_id = ANY(%s)
+"""
+_PASSAGES: Final = "DELETE FROM memory_passage WHERE document_id = ANY(%s)"
+
+
+def delete_passages(documents: list[int]) -> None:
+    """Delete all passages of documents, by their ids, with their vectors."""
+    execute(_EMBEDDINGS, [documents])
+    execute(_PASSAGES, [documents])
+
+
+_HEAD: Final = 1_024
+#: Of UTF-16, with which those of UTF-32 begin in this order of bytes, and of UTF-32 in the other.
+_WIDE_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
+_ENDS: Final = {
+    "md": DocumentKind.MARKDOWN,
+    "markdown": DocumentKind.MARKDOWN,
+    "html": DocumentKind.HTML,
+    "htm": DocumentKind.HTML,
+    "xhtml": DocumentKind.HTML,
+}
+#: What a person is told that can be read.
+READABLE: Final = "text, Markdown, HTML, PDF or DOCX"
+
+
+def detect_kind(name: str, data: bytes) -> DocumentKind:
+    """Return the format of a document.
+
+    Raises:
+        UnreadableDocumentError: The format is not supported.
+    """
+    head = data[:_HEAD]
+    if b"%PDF-" in head:
+        return DocumentKind.PDF
+    if head.startswith(b"PK\x03\x04") and b"word/document" in data:
+        return DocumentKind.DOCX
+    is_wide = head.startswith(_WIDE_MARKS)
+    if (b"\0" in data[:8_192] and not is_wide) or head.startswith(b"PK\x03\x04"):
+        raise UnreadableDocumentError(f"{name} is not a readable document: add {READABLE}.")
+    found = _ENDS.get(name.rpartition(".")[2].lower())
+    if found is not None:
+        return found
+    start = head.lstrip(codecs.BOM_UTF8).lstrip().lower()
+    return (
+        DocumentKind.HTML if start.startswith((b"<!doctype html", b"<html")) else DocumentKind.TEXT
+    )
+
 
 MOST_BYTES: Final = 10_000_000
 MOST_DOCUMENTS: Final = 10_000
@@ -140,3 +190,16 @@ def _checked_kind(name: str, data: bytes, kind: str) -> DocumentKind:
         if kind in binary or detected in binary:
             raise UnreadableDocumentError(f"{name} is {detected.label}, not {kind}.")
         return DocumentKind(kind)
+
+
+def remove_document(document: Document, *, by: Actor) -> None:
+    """Delete a document with its passages and vectors, for good; journals keep what was read."""
+    require(by, "agents:write", workspace_id=document.base.workspace_id)
+    with transaction.atomic():
+        # A worker that stores a part of it waits for this lock, and then finds no row.
+        Document.objects.select_for_update(of=("self",)).filter(pk=document.pk).first()
+        delete_passages([document.pk])
+        DocumentContent.objects.filter(document=document).delete()
+        details = {"base": document.base.name}
+        audit.record_on(by, "document.remove", document, details=details)
+        Document.objects.filter(pk=document.pk).delete()
