@@ -1,4 +1,4 @@
-"""Drive of a workspace as a source of documents (``memory.knowledge.folder_source``)."""
+"""Drive of a workspace as a source of documents (``memory.actions.follow_folders``)."""
 
 from __future__ import annotations
 
