@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from agents.models import ToolCall
 from agents.querysets import shown_tool
-from heartbit_site.base.argument_order import in_schema_order
+from heartbit_site.base.schema_references import in_schema_order
 from heartbit_site.base.toolspec import ToolSpec
-from tools.definitions import stored as definitions
+from tools.definitions import catalogue as definitions
 
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition

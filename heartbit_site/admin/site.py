@@ -19,7 +19,7 @@ from django.contrib.auth.forms import AuthenticationForm as PlainAuthenticationF
 from django.http import HttpRequest, HttpResponse
 
 from heartbit_site.base.access import enters_admin
-from heartbit_site.base.refusals import RefusedError, describe_closed_admin
+from heartbit_site.base.rights import RefusedError, describe_closed_admin
 
 #: Key of ``request.META``: when a page of the admin began to be drawn, in milliseconds since 1970.
 DRAWN_AT: Final = "heartbit_drawn_at"
