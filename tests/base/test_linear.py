@@ -16,7 +16,7 @@ from heartbit_site.base.line_diff import MOST_COMPARED, line_diff
 from heartbit_site.base.markdown import LONGEST, MOST_MARKS, to_html
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.base.visible_text import visible
-from heartbit_site.config.malformed import describe
+from heartbit_site.config.errors import describe
 from memory.knowledge.readers.pdf import _place_of
 from tests.pace import within
 from tools.definitions.registry import resolve
