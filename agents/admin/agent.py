@@ -19,9 +19,8 @@ from agents.actions.write_agents import Written
 from agents.admin import strategy_form
 from agents.admin.agent_list import AgentList
 from agents.admin.bindings import ToolBindingFormSet
-from agents.admin.forms import AgentForm, StartRunForm
-from agents.admin.links import run_url
-from agents.admin.skill_choices import skill_choices
+from agents.admin.formatting import run_url
+from agents.admin.forms import AgentForm, StartRunForm, skill_choices
 from agents.admin.templates import FromTemplates, TemplateBindingInline
 from agents.admin.version import VersionInline
 from agents.definitions.advice import advice

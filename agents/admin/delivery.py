@@ -14,8 +14,7 @@ from django.utils.safestring import SafeString
 
 from agents.actions.redeliver_result import redeliver_result
 from agents.actions.redeliver_webhook import redeliver_webhook
-from agents.admin.formatting import DELIVERY_TONES
-from agents.admin.links import kept_run_link
+from agents.admin.formatting import DELIVERY_TONES, kept_run_link
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.delivery.targets import describe_target, with_webhook_names
 from agents.models import Delivery, WebhookDelivery

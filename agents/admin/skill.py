@@ -16,8 +16,14 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from agents.actions.remove_skill import remove_skill
-from agents.admin.skill_upload import SkillForm, report_republished, store_upload
-from agents.admin.skill_versions import SkillVersionInline, compare_with_asked, roll_back
+from agents.admin.skill_versions import (
+    SkillForm,
+    SkillVersionInline,
+    compare_with_asked,
+    report_republished,
+    roll_back,
+    store_upload,
+)
 from agents.errors import SkillNotFoundError
 from agents.models import Agent, Skill, SkillVersion
 from agents.reads.skills import users_by_skill

@@ -20,7 +20,7 @@ from django.db.models import Count, QuerySet
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
-from agents.admin import queries
+from agents.admin.prompts import waiting_calls
 from agents.choices import LIVE, RunStatus
 from agents.models import Run
 from heartbit_site.base.access import visible_to, workspaces_of
@@ -198,7 +198,7 @@ def read(user: Any) -> Figures:
             .values_list("status")
             .annotate(Count("pk"))
         ),
-        waiting=visible_to(queries.waiting_calls(), user, path="run__workspace").count(),
+        waiting=visible_to(waiting_calls(), user, path="run__workspace").count(),
         quarantined=visible.filter(status=RunStatus.QUARANTINED).count(),
         last=_last(None if user.is_active and user.is_superuser else mine),
         most_runs=[

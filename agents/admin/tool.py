@@ -22,9 +22,8 @@ from agents.actions.admit import admit
 from agents.actions.pause_work import pause_work
 from agents.actions.resume_work import resume_work
 from agents.actions.run_request import RunRequest, call_of
-from agents.admin.json_fields import JSONObjectText, json_widget
-from agents.admin.links import run_url
-from agents.admin.schema_words import argument_rows
+from agents.admin.formatting import run_url
+from agents.admin.json_fields import JSONObjectText, argument_rows, json_widget
 from agents.choices import CallStatus
 from agents.limits.pauses import of_tool
 from agents.models import Agent

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from agents.admin.links import run_link, run_url
+from agents.admin.formatting import run_link, run_url
 from agents.delivery.targets import describe_targets
 from agents.models import Agent
 from heartbit_site.admin.actions import DialogForm, dialog
