@@ -16,8 +16,7 @@ from agents.admin import formatting
 from agents.models import Budget
 from agents.reads.usage import gauge
 from agents.reads.usage_view import CountGaugeOut, MoneyGaugeOut
-from heartbit_site.admin.columns import Column, clock, pill
-from heartbit_site.admin.filters import ConditionFilter
+from heartbit_site.admin.columns import Column, ConditionFilter, clock, pill
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.admin.themed import LongList
 from heartbit_site.base import amounts

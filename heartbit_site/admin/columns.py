@@ -1,4 +1,4 @@
-"""Columns of lists and read-only fields of pages, each declared on a line, and their contents.
+"""Columns of lists and read-only fields of pages, each declared on a line; filters of lists.
 
 Usage::
 
@@ -13,11 +13,13 @@ heading other than its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
-from django.db.models import Model
+from django.contrib.admin import SimpleListFilter
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.html import format_html
@@ -79,3 +81,22 @@ def clock(at: datetime) -> str:
 def format_datetime(at: datetime | None, *, missing: str = "-") -> str:
     """Return a time to the second, with its zone."""
     return missing if at is None else timezone.localtime(at).strftime("%d %b %Y, %H:%M:%S %Z")
+
+
+class ConditionFilter(SimpleListFilter):
+    """A filter whose choices are conditions.
+
+    Attributes:
+        conditions: By the value in the address: the choice's title, and the condition.
+    """
+
+    conditions: ClassVar[Mapping[str, tuple[str, Q]]] = {}
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the choices."""
+        return [(key, title) for key, (title, _) in self.conditions.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows that fit the chosen condition, or all rows."""
+        _, condition = self.conditions.get(self.value() or "", ("", Q()))
+        return queryset.filter(condition)

@@ -8,9 +8,9 @@ from functools import partial
 from uuid import UUID
 
 from agents.journal.events import ApprovalRequested, ModelAnswered
-from agents.live.timeline import Parts
 from agents.live.tree_view import TreeView
 from agents.live.updates import DeltaUpdate, EventUpdate, Update
+from agents.live.view_parts import Parts
 from heartbit_site.base import orm
 from heartbit_site.library import deciding
 from heartbit_site.library.approvals import Approval, decision_of

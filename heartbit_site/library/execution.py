@@ -21,7 +21,8 @@ from pydantic import BaseModel
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.take_follow_up import take_follow_up
-from agents.live.follow import Update, follow
+from agents.live.follow import follow
+from agents.live.updates import Update
 from agents.models import Run
 from agents.querysets import calls_waiting, shown_tool
 from heartbit_site.base import orm

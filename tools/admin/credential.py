@@ -4,24 +4,89 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
+from django import forms
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from unfold.widgets import (
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminPasswordWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+)
 
 from heartbit_site.admin.actions import DialogForm, dialog
 from heartbit_site.admin.audit_mixin import actor_of
 from heartbit_site.admin.columns import Column, pill, two_lines
-from heartbit_site.admin.saved_by_verb import VerbAdmin
+from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base import amounts
 from heartbit_site.base.credentials import CredentialType, credential_types, entered_types
 from tools.actions.check_credential import check_credential
 from tools.actions.remove_credential import remove_credential
 from tools.actions.save_credential import save_credential
-from tools.admin.credential_form import PREFIX, CredentialForm, form_for, given
 from tools.credentials.labels import label_of
 from tools.models import CatalogueTool, Credential
+
+#: Before the names of a type's fields, which may be those of columns.
+PREFIX: Final = "field_"
+_SECRET: Final = "Encrypted when saved, and never shown again."  # noqa: S105
+_KEPT: Final = "Empty: the present one is kept."
+
+
+class CredentialForm(VerbForm[Credential]):
+    """The fields that all types of credentials have."""
+
+    class Meta:
+        model = Credential
+        fields = ("workspace", "name", "enabled")
+
+
+def form_for(kind: type[CredentialType], row: Credential | None) -> type[CredentialForm]:
+    """Return the form of a type, to change a credential; None: to add one."""
+    if not kind.is_entered:
+        return CredentialForm
+    schema = kind.model_json_schema()["properties"]
+    hidden = kind.secret_fields()
+    fields: dict[str, Any] = {}
+    for name, field in kind.model_fields.items():
+        described = schema[name]
+        label = name.replace("_", " ").capitalize()
+        common = {
+            "label": label,
+            "help_text": field.description or "",
+            "required": field.is_required() and not (row is not None and name in hidden),
+            "initial": row.settings.get(name) if row is not None else described.get("default"),
+        }
+        fields[f"{PREFIX}{name}"] = _field(described, common, secret=name in hidden, row=row)
+    names = {name: f"{PREFIX}{name}" for name in kind.model_fields}
+    return type("CredentialForm", (CredentialForm,), {**fields, "renamed": names})
+
+
+def given(form: Any) -> dict[str, object]:
+    """Return the entered fields of the type, without the empty fields of a new row."""
+    return {
+        name.removeprefix(PREFIX): value
+        for name, value in form.cleaned_data.items()
+        if name.startswith(PREFIX) and value not in ("", None)
+    }
+
+
+def _field(
+    described: dict[str, Any], common: dict[str, Any], *, secret: bool, row: Credential | None
+) -> forms.Field:
+    if secret:
+        widget = UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"})
+        common |= {"help_text": _SECRET if row is None else _KEPT, "initial": None}
+        return forms.CharField(widget=widget, max_length=10_000, strip=False, **common)
+    if "enum" in described:
+        choices = [(value, value) for value in described["enum"]]
+        return forms.ChoiceField(choices=choices, widget=UnfoldAdminSelectWidget, **common)
+    if described.get("type") == "integer":
+        return forms.IntegerField(widget=UnfoldAdminIntegerFieldWidget, **common)
+    return forms.CharField(widget=UnfoldAdminTextInputWidget, max_length=1_000, **common)
+
 
 KIND: Final = "kind"  # the parameter of the address of the form that adds one
 HEALTH: Final = ("health", "finding", "checked")
