@@ -27,9 +27,9 @@ from agents.definitions.advice import advice
 from agents.definitions.kinds import AGENT, UnknownKindError, find_kind
 from agents.definitions.spec import SETTINGS, AgentSpec
 from agents.models import Agent
-from heartbit_site.admin.actions import dialog, page_action
-from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.actions import actor_of, dialog, page_action
 from heartbit_site.admin.columns import Column
+from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin
 from heartbit_site.admin.themed import json_block, tabs
 from tools.definitions.catalogue import catalogue
@@ -69,12 +69,10 @@ TABS["Limits"] += tuple(name for name in SETTINGS if name not in _PLACED)
 class AgentAdmin(VerbAdmin[Agent], FromTemplates, AgentList):
     """Agents that people edit. Saving publishes a version; runs are pinned to versions."""
 
-    workspace_path = "workspace"
-    needs: ClassVar = {
-        "view": "agents:read",
-        **dict.fromkeys(("add", "change", "switch"), "agents:write"),
-        "start": "runs:write",
-    }
+    sortable_by = None
+    needs: ClassVar = rights(
+        "agents:read", "agents:write", switch="agents:write", start="runs:write"
+    )
     form = AgentForm
     readonly_fields = ("now",)
     fixed = ("workspace", "name")  # runs, channels and conversations refer to them

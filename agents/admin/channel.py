@@ -20,7 +20,7 @@ from agents.admin.json_fields import JSONListText, JSONObjectText, json_widget
 from agents.admin.webhook import SigningAdmin
 from agents.choices import InboundStatus
 from agents.models import Channel, InboundMessage
-from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.actions import actor_of
 from heartbit_site.admin.columns import Column, Tone, clock, format_datetime, pill, two_lines
 from heartbit_site.admin.saved_by_verb import VerbForm
 from heartbit_site.admin.themed import ReadOnlyAdmin, line_widget, text_widget
@@ -113,7 +113,6 @@ KNOWN = ("state", "url", "both_until", "looked", "created_by", "created_at")
 class ChannelAdmin(SigningAdmin[Channel]):
     """Ways in. Their secrets are shown when they are made, only then."""
 
-    audit_name = "channel"
     remove = staticmethod(remove_channel)
     form = ChannelForm
     warn_unsaved_form = True
@@ -170,7 +169,6 @@ class InboundMessageAdmin(ReadOnlyAdmin[InboundMessage]):
     """Messages of the last 90 days: what answers them, or why nothing does."""
 
     workspace_path = "channel__workspace"
-    audit_name = "channel"
     needs: ClassVar[dict[str, str]] = {"view": "workspace:manage"}
     list_display = ("what", "channel", "state", "reason", "received")
     list_select_related = ("channel",)

@@ -18,8 +18,7 @@ from agents.actions.revoke_grants import revoke_grants
 from agents.admin import formatting
 from agents.choices import TERMINAL, CallResolution, Verdict
 from agents.models import Decision, Grant, ToolCall
-from heartbit_site.admin.actions import DialogForm, dialog
-from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, Tone, clock, format_datetime, link, pill, two_lines
 from heartbit_site.admin.themed import ReadOnlyAdmin
 from heartbit_site.base import amounts

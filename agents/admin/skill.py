@@ -6,9 +6,7 @@ from collections.abc import Collection
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
@@ -29,10 +27,11 @@ from agents.models import Agent, Skill, SkillVersion
 from agents.reads.skills import users_by_skill
 from agents.reads.versions import VersionNotFoundError, find_version
 from agents.runtime.files.skill_files import file_of
-from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.actions import actor_of
 from heartbit_site.admin.columns import Column, format_datetime, link, pill, two_lines
-from heartbit_site.admin.permissions import permissions_for
+from heartbit_site.admin.permissions import permissions_for, rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin
+from heartbit_site.admin.themed import SharedRows
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.visible_text import visible
 
@@ -41,51 +40,28 @@ _SHOWN_AGENTS = 20
 
 
 @admin.register(Skill)
-class SkillAdmin(VerbAdmin[Skill]):
-    """Instructions and files that agents load when a task calls for them."""
+class SkillAdmin(SharedRows[Skill], VerbAdmin[Skill]):
+    """Instructions and files that agents load when a task calls for them.
 
-    workspace_path = "workspace"
-    needs: ClassVar = {
-        "view": "agents:read",
-        **dict.fromkeys(("add", "change", "delete", "rollback"), "agents:write"),
-    }
+    A skill that ships with Heartbit can be looked at, and that is all.
+    """
+
+    needs: ClassVar = rights("agents:read", "agents:write", rollback="agents:write")
     form = SkillForm
     inlines = (SkillVersionInline,)
     list_display = ("what", "origin_of", "current", "files_counted", "used_by", "updated")
     list_select_related = ("workspace", "current_version")
     search_fields = ("name",)
-    sortable_by = ()
     actions = None  # one at a time: the page says which agents have it
     fixed = ("workspace",)
     readonly_fields = (*_FACTS, "instructions", "files_shown")
 
-    # -------------------------------------------------------------------------------------- rights
-
-    def reached(
-        self, request: HttpRequest, rows: QuerySet[Any], what: str = "view"
-    ) -> QuerySet[Any]:
-        """Return the skills of the user's workspaces, and the shipped ones to look at."""
-        own = super().reached(request, rows, what)
-        shared = Q(workspace=None) if what == "view" and self.may(request, what) else Q(pk__in=())
-        return rows.filter(Q(pk__in=own.values("pk")) | shared)
-
-    def may(self, request: HttpRequest, what: str, row: object = None) -> bool:
-        """Return True if the user may do it; a shipped skill can be looked at, and that is all."""
-        if _is_shipped(row):
-            return what == "view" and super().may(request, what)
-        return super().may(request, what, row)
-
-    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """Return the list with the agents that have each skill."""
-        changelist = super().get_changelist_instance(request)
-        _look_at(request, changelist.result_list)
-        return changelist
-
-    def get_object(self, request: HttpRequest, *place: Any) -> Skill | None:
-        """Return the skill with the agents that have it."""
-        row = super().get_object(request, *place)
-        _look_at(request, [] if row is None else [row])
-        return row
+    def look_at(self, request: HttpRequest, rows: Collection[Skill]) -> None:
+        """Set at each skill the names of the agents that have it, of those that the person sees."""
+        seen = permissions_for(request).rows(Agent.objects.all(), "workspace", "agents:read")
+        found = users_by_skill(rows, seen) if rows else {}
+        for row in rows:
+            row.seen_agents = found[row.pk]  # type: ignore[attr-defined]
 
     # ---------------------------------------------------------------------------------------- page
 
@@ -119,9 +95,9 @@ class SkillAdmin(VerbAdmin[Skill]):
         """Store the uploaded folder, and report the agents that were published again."""
         store_upload(request, row, form.cleaned_data["archive"])
 
-    def remove_row(self, request: HttpRequest, row: Skill) -> None:
+    def delete_model(self, request: HttpRequest, obj: Skill) -> None:
         """Delete the skill, unless agents have it."""
-        report_republished(request, remove_skill(row, by=actor_of(request)))
+        report_republished(request, remove_skill(obj, by=actor_of(request)))
 
     # --------------------------------------------------------------------------------------- views
 
@@ -222,14 +198,6 @@ class SkillAdmin(VerbAdmin[Skill]):
         return format_html_join("", '<p>{} <span class="hb-quiet">{}</span></p>', lines) or "none"
 
 
-def _look_at(request: HttpRequest, rows: Collection[Skill]) -> None:
-    """Set at each skill the names of the agents that have it, of those that the person sees."""
-    seen = permissions_for(request).rows(Agent.objects.all(), "workspace", "agents:read")
-    found = users_by_skill(rows, seen) if rows else {}
-    for row in rows:
-        row.seen_agents = found[row.pk]  # type: ignore[attr-defined]
-
-
 def _agents(row: Any) -> str:
     names: list[str] = row.seen_agents
     further = len(names) - _SHOWN_AGENTS
@@ -241,11 +209,3 @@ def _current(row: Skill) -> SkillVersion:
     if version is None:
         raise TypeError("a stored skill has a version")
     return version
-
-
-def _is_shipped(row: object) -> bool:
-    if isinstance(row, Skill):
-        return row.pk is not None and row.shipped
-    if str(row).isdecimal():  # an id, which comes from the address and may be anything
-        return Skill.objects.filter(pk=int(str(row)[:18]), workspace=None).exists()
-    return False

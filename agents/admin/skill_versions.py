@@ -26,7 +26,7 @@ from agents.skills.faults import InvalidSkillError
 from agents.skills.folder import read_folder
 from agents.skills.snapshot import SkillDiff, compare
 from agents.skills.spec import MAIN_FILE
-from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.actions import actor_of
 from heartbit_site.admin.columns import Column, format_datetime, link, pill
 from heartbit_site.admin.saved_by_verb import VerbForm
 from heartbit_site.admin.themed import ReadOnlyInline

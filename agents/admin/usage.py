@@ -17,6 +17,7 @@ from agents.models import Budget
 from agents.reads.usage import gauge
 from agents.reads.usage_view import CountGaugeOut, MoneyGaugeOut
 from heartbit_site.admin.columns import Column, ConditionFilter, clock, pill
+from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.admin.themed import LongList
 from heartbit_site.base import amounts
@@ -88,20 +89,18 @@ class BudgetForm(VerbForm[Budget]):
 class BudgetAdmin(VerbAdmin[Budget]):
     """Limits that calls are checked against before they are made; tiers have theirs elsewhere."""
 
-    workspace_path = "workspace"
-    needs: ClassVar = {
-        "view": "runs:read",
-        **dict.fromkeys(("add", "change", "delete"), "agents:write"),
-    }
+    needs: ClassVar = rights("runs:read", "agents:write")
     verbs_record = frozenset()
     form = BudgetForm
     list_display = ("whose", "workspace", "period", "tokens", "money", "state")
     list_filter = ("workspace", "period")
     search_fields = ("agent__name", "workspace__slug")
-    sortable_by = ()
-    actions = ()
     warn_unsaved_form = True
     readonly_fields = ("tokens", "money", "state")
+    fieldsets = (
+        (None, {"fields": ("workspace", "agent", "period")}),
+        ("Limits", {"fields": (("max_tokens", "max_usd"), "warn_at")}),
+    )
     fixed = ("workspace", "agent", "period")  # what was counted so far was counted for them
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Budget]:
@@ -117,14 +116,11 @@ class BudgetAdmin(VerbAdmin[Budget]):
 
     def get_fieldsets(self, request: HttpRequest, obj: Budget | None = None) -> Any:
         """Return the fields; a new budget has no spending to show."""
-        fieldsets: list[tuple[str | None, dict[str, Any]]] = [
-            (None, {"fields": ("workspace", "agent", "period")}),
-            ("Limits", {"fields": (("max_tokens", "max_usd"), "warn_at")}),
-        ]
-        if obj is not None:
-            name = "This day" if obj.period == "day" else "This month"
-            fieldsets.append((name, {"fields": ("tokens", "money", "state")}))
-        return fieldsets
+        shown = super().get_fieldsets(request, obj)
+        if obj is None:
+            return shown
+        name = "This day" if obj.period == "day" else "This month"
+        return (*shown, (name, {"fields": ("tokens", "money", "state")}))
 
     def save_row(self, request: HttpRequest, row: Budget, form: Any) -> None:
         """Save with ``save_budget``."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 from django import forms
@@ -18,31 +17,20 @@ from agents.actions.rotate_secret import rotate_secret
 from agents.actions.save_webhook import save_webhook
 from agents.delivery.webhooks import EVENTS
 from agents.models import Channel, WebhookEndpoint
-from heartbit_site.admin.actions import DialogForm, dialog
-from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, format_datetime, pill, two_lines
+from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 
 S = TypeVar("S", Channel, WebhookEndpoint)
 
 
 class SigningAdmin(VerbAdmin[S]):
-    """Rows with a secret that is shown once and can be rotated.
+    """Rows with a secret that is shown once and can be rotated."""
 
-    Attributes:
-        remove: The verb that deletes a row.
-    """
-
-    remove: ClassVar[Callable[..., None]]
-
-    workspace_path = "workspace"
-    needs: ClassVar = dict.fromkeys(
-        ("view", "add", "change", "delete", "rotate"), "workspace:manage"
-    )
+    needs: ClassVar = rights("workspace:manage", "workspace:manage", rotate="workspace:manage")
     fixed = ("workspace",)
     list_select_related = ("workspace", "created_by")
-    sortable_by = ()
-    actions = ()
     actions_detail: tuple[str, ...] = ("rotate",)
 
     both_until = Column[Any](
@@ -60,10 +48,6 @@ class SigningAdmin(VerbAdmin[S]):
         secret = self.save_secret(request, row, form)
         if secret is not None:
             self.show_secret(request, secret)
-
-    def remove_row(self, request: HttpRequest, row: S) -> None:
-        """Delete the row with its verb."""
-        type(self).remove(row, by=actor_of(request))
 
     @dialog(
         "Rotate secret",
@@ -100,7 +84,6 @@ class WebhookForm(VerbForm[WebhookEndpoint]):
 class WebhookAdmin(SigningAdmin[WebhookEndpoint]):
     """Addresses that events of runs are posted to. A secret is shown once, when it is created."""
 
-    audit_name = "webhook"
     remove = staticmethod(remove_webhook)
     form = WebhookForm
     list_display = ("what", "workspace", "subscribed_events", "state", "created_by")

@@ -25,11 +25,10 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from heartbit_site.base.amounts import duration
 from heartbit_site.base.tone import Tone
 
 M = TypeVar("M", bound=Model)
-
-__all__ = ["Column", "Tone", "clock", "format_datetime", "link", "pill", "text_block", "two_lines"]
 
 
 class Column(Generic[M]):
@@ -53,6 +52,13 @@ class Column(Generic[M]):
 def pill(text: str, *, tone: Tone = "") -> SafeString:
     """Return a small coloured label."""
     return render_to_string("unfold/helpers/label.html", {"text": text, "variant": tone})
+
+
+def health_pill(row: Any) -> SafeString:
+    """Return the result of a row's last check as a label."""
+    if row.healthy is None:
+        return pill("Not checked")
+    return pill("Healthy", tone="success") if row.healthy else pill("Unhealthy", tone="danger")
 
 
 def two_lines(title: object, below: object) -> SafeString:
@@ -81,6 +87,11 @@ def clock(at: datetime) -> str:
 def format_datetime(at: datetime | None, *, missing: str = "-") -> str:
     """Return a time to the second, with its zone."""
     return missing if at is None else timezone.localtime(at).strftime("%d %b %Y, %H:%M:%S %Z")
+
+
+def ago(at: datetime | None) -> str:
+    """Return the time since a moment."""
+    return "never" if at is None else f"{duration(timezone.now() - at)} ago"
 
 
 class ConditionFilter(SimpleListFilter):

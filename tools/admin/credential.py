@@ -8,8 +8,6 @@ from django import forms
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
-from django.utils.safestring import SafeString
 from unfold.widgets import (
     UnfoldAdminIntegerFieldWidget,
     UnfoldAdminPasswordWidget,
@@ -17,11 +15,10 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
-from heartbit_site.admin.actions import DialogForm, dialog
-from heartbit_site.admin.audit_mixin import actor_of
-from heartbit_site.admin.columns import Column, pill, two_lines
+from heartbit_site.admin.actions import DialogForm, actor_of, dialog
+from heartbit_site.admin.columns import Column, ago, health_pill, two_lines
+from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
-from heartbit_site.base import amounts
 from heartbit_site.base.credentials import CredentialType, credential_types, entered_types
 from tools.actions.check_credential import check_credential
 from tools.actions.remove_credential import remove_credential
@@ -96,19 +93,12 @@ HEALTH: Final = ("health", "finding", "checked")
 class CredentialAdmin(VerbAdmin[Credential]):
     """Credentials of a workspace, or of one person in it."""
 
-    workspace_path = "workspace"
-    needs: ClassVar = {
-        "view": "workspace:manage",
-        **dict.fromkeys(("add", "change", "delete", "check"), "workspace:manage"),
-    }
-    audit_name = "credential"
+    needs: ClassVar = rights("workspace:manage", "workspace:manage", check="workspace:manage")
     form = CredentialForm
     list_display = ("what", "workspace", "person", "place", "health", "checked", "enabled")
     list_select_related = ("workspace", "user")
     list_filter = ("workspace", "kind", "enabled")
     search_fields = ("name", "kind")
-    sortable_by = ()
-    actions = ()
     actions_row = ("check_now",)
     actions_detail = ("check_now",)
     warn_unsaved_form = True
@@ -151,26 +141,19 @@ class CredentialAdmin(VerbAdmin[Credential]):
         kind = _kind(request, obj)
         is_entered = kind is not None and kind.is_entered
         own = tuple(f"{PREFIX}{name}" for name in kind.model_fields) if kind and is_entered else ()
-        first = (
-            ("workspace", "name", "enabled")
-            if obj is None
-            else ("workspace", "person", "type", "name", "enabled")
-        )
         label = kind.label if kind is not None else "Settings"
-        fieldsets: list[tuple[str | None, dict[str, Any]]] = [
-            (None, {"fields": first}),
-            (label, {"fields": own}),
-        ]
-        return fieldsets if obj is None else [*fieldsets, ("Health", {"fields": HEALTH})]
+        first = ("workspace", *(("person", "type") if obj else ()), "name", "enabled")
+        shown = [(None, {"fields": first}), (label, {"fields": own})]
+        return shown if obj is None else [*shown, ("Health", {"fields": HEALTH})]
 
     def save_row(self, request: HttpRequest, row: Credential, form: Any) -> None:
         """Save the credential; an empty secret keeps the present one."""
         row.kind = row.kind or request.GET.get(KIND, "")
         save_credential(row, given(form), by=actor_of(request))
 
-    def remove_row(self, request: HttpRequest, row: Credential) -> None:
+    def delete_model(self, request: HttpRequest, obj: Credential) -> None:
         """Delete the credential."""
-        if said := remove_credential(row, by=actor_of(request)):
+        if said := remove_credential(obj, by=actor_of(request)):
             messages.info(request, said)
 
     what = Column[Credential]("credential", lambda row: two_lines(row.name, label_of(row.kind)))
@@ -184,20 +167,8 @@ class CredentialAdmin(VerbAdmin[Credential]):
     finding = Column[Credential](
         "result", lambda row: row.health_message or "The button *Check now* checks it."
     )
-
-    def health(self, row: Credential) -> SafeString:
-        """Return the result of the last check as a label."""
-        if row.healthy is None:
-            return pill("Not checked")
-        if row.healthy:
-            return pill("Healthy", tone="success")
-        return pill("Unhealthy", tone="danger")
-
-    def checked(self, row: Credential) -> str:
-        """Return the time since the last check."""
-        if row.checked_at is None:
-            return "never"
-        return f"{amounts.duration(timezone.now() - row.checked_at)} ago"
+    health = Column[Credential]("health", health_pill)
+    checked = Column[Credential]("checked", lambda row: ago(row.checked_at))
 
     @dialog(
         "Check now",

@@ -14,9 +14,9 @@ from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import ChoicesCheckboxFilter
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from heartbit_site.admin.actions import DialogForm, dialog
-from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, Tone, link, pill
+from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.admin.themed import ModelAdmin, ReadOnlyInline, line_widget
 from heartbit_site.base.actions.remove_member import remove_member
@@ -96,12 +96,7 @@ class MemberInline(ReadOnlyInline[Membership, Workspace]):
 class MemberAdmin(VerbAdmin[Membership]):
     """Members and their roles. Superusers belong to every workspace without being listed."""
 
-    workspace_path = "workspace"
-    needs: ClassVar = {
-        "view": "runs:read",
-        **dict.fromkeys(("add", "change", "delete"), "workspace:manage"),
-    }
-    audit_name = "member"
+    needs: ClassVar = rights("runs:read", "workspace:manage")
     form = MemberForm
     list_display = ("person", "workspace", "may_do", "created_at")
     list_select_related = ("workspace", "user")
@@ -109,7 +104,7 @@ class MemberAdmin(VerbAdmin[Membership]):
     list_filter_submit = True
     search_fields = ("user__username", "user__email", "workspace__slug")
     search_help_text = "A name, an address, or a workspace's short name."
-    actions = ()
+    sortable_by = None
     fixed = ("workspace", "user")  # another person or workspace is another membership
 
     person = Column[Membership](
@@ -121,9 +116,9 @@ class MemberAdmin(VerbAdmin[Membership]):
         """Save with ``save_member``."""
         row.pk = save_member(row.workspace, row.user, row.role, by=actor_of(request)).pk
 
-    def remove_row(self, request: HttpRequest, row: Membership) -> None:
+    def delete_model(self, request: HttpRequest, obj: Membership) -> None:
         """Delete with ``remove_member``."""
-        remove_member(row.workspace, row.user, by=actor_of(request))
+        remove_member(obj.workspace, obj.user, by=actor_of(request))
 
 
 @admin.register(Workspace)
