@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -17,22 +17,21 @@ from agents.actions.remove_skill import remove_skill
 from agents.admin.skill_versions import (
     SkillForm,
     SkillVersionInline,
-    compare_with_asked,
+    describe_changes,
     report_republished,
     roll_back,
     store_upload,
 )
+from agents.admin.version import compared
 from agents.errors import SkillNotFoundError
 from agents.models import Agent, Skill, SkillVersion
 from agents.reads.skills import users_by_skill
-from agents.reads.versions import VersionNotFoundError, find_version
 from agents.runtime.files.skill_files import file_of
 from heartbit_site.admin.actions import actor_of
 from heartbit_site.admin.columns import Column, format_datetime, link, pill, two_lines
 from heartbit_site.admin.permissions import permissions_for, rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin
 from heartbit_site.admin.themed import SharedRows
-from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.visible_text import visible
 
 _FACTS = ("description", "needs_tools", "used_by", "state", "further")
@@ -125,26 +124,12 @@ class SkillAdmin(SharedRows[Skill], VerbAdmin[Skill]):
     def compare(self, request: HttpRequest, skill_pk: int, number: int) -> HttpResponse:
         """Show the differences between a version and another; a POST rolls back to it."""
         skill = self._seen(request, skill_pk)
-        try:
-            version = find_version(skill, number)
-        except VersionNotFoundError as error:
-            raise Http404(str(error)) from error
-        problem = ""
-        if request.method == "POST":
-            if not self.may(request, "rollback", skill):
-                raise PermissionDenied
-            try:
-                return roll_back(request, skill, number)
-            except HeartbitError as error:
-                problem = str(error)
-        context = {
-            **self.admin_site.each_context(request),
-            **compare_with_asked(request, skill, version),
-            "may_roll_back": self.may(request, "rollback", skill)
-            and version.pk != skill.current_version_id,
-            "problem": problem,
-        }
-        return render(request, "admin/agents/skill/compare.html", context)
+        version = get_object_or_404(SkillVersion, skill=skill, number=number)
+        return compared(
+            *(self, request, skill, skill, version),
+            describe=lambda other: describe_changes(other, version),
+            roll_back=lambda: roll_back(request, skill, number),
+        )
 
     def _seen(self, request: HttpRequest, skill_pk: int) -> Skill:
         skill: Skill | None = self.get_object(request, str(skill_pk))

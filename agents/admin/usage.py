@@ -1,4 +1,4 @@
-"""What model calls cost in the admin: their ledger, and budgets."""
+"""Costs of model calls in the admin: their ledger, and budgets."""
 
 from __future__ import annotations
 

@@ -25,10 +25,11 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from heartbit_site.base import tone as tones
 from heartbit_site.base.amounts import duration
-from heartbit_site.base.tone import Tone
 
 M = TypeVar("M", bound=Model)
+Tone = tones.Tone
 
 
 class Column(Generic[M]):

@@ -64,7 +64,7 @@ class VerbAdmin(ModelAdmin[M]):
 
     workspace_path = "workspace"
     verbs_record = frozenset({"add", "change", "delete"})
-    sortable_by: Any = ()
+    sortable_by: ClassVar[Any] = ()
     remove: ClassVar[Callable[..., object] | None] = None
 
     def save_row(self, request: HttpRequest, row: M, form: Any) -> None:

@@ -178,7 +178,7 @@ class SharedRows(ModelAdmin[M]):
 
     def _is_installations(self, row: Any) -> bool:
         if isinstance(row, self.model):
-            return row.pk is not None and self.workspace_of(row) is None
+            return bool(row.pk and self.workspace_of(row) is None)
         if not str(row).isdecimal():  # an id, which comes from the address and may be anything
             return False
         found = self.model._default_manager.filter(pk=int(str(row)[:18]), workspace=None)
