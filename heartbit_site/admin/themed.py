@@ -182,7 +182,7 @@ class SharedRows(ModelAdmin[M]):
         if not str(row).isdecimal():  # an id, which comes from the address and may be anything
             return False
         found = self.model._default_manager.filter(pk=int(str(row)[:18]), workspace=None)
-        return found.exists()
+        return bool(found.exists())
 
 
 class LongList(ReadOnlyAdmin[M]):
