@@ -21,7 +21,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from heartbit_site.base.garbage import collect_seldom
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.groups import command
 from heartbit_site.cli.options.shared import (
     ChangeHereCommand,
     PrintingCommand,
@@ -103,7 +102,7 @@ def load(name: str) -> Any:
     module = importlib.import_module(f"heartbit_site.cli.commands.{name}")
     app: typer.Typer | None = getattr(module, "app", None)
     if app is None:
-        app = command()
+        app = common.command()
         app.command(cls=CLASSES.get(name))(getattr(module, name))
     found: Any = typer.main.get_command(app)
     if isinstance(found, TyperGroup):

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from heartbit_site.cli.terminal.errors import UsageError
-from heartbit_site.cli.terminal.invocation import INVOCATION
+from heartbit_site.cli.terminal.output import INVOCATION
 from heartbit_site.contract.validation import sentence
 
 In = TypeVar("In", bound=BaseModel)

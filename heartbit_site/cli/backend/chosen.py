@@ -11,10 +11,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from heartbit_site.cli.backend.protocol import Backend
-from heartbit_site.cli.backend.server import server
-from heartbit_site.cli.backend.server_backend import ServerBackend
+from heartbit_site.cli.backend.server import ServerBackend, server
 from heartbit_site.cli.installation.startup import ensure_ready
-from heartbit_site.cli.terminal.invocation import INVOCATION
+from heartbit_site.cli.terminal.output import INVOCATION
 
 
 def backend(file: Path | None = None, *, reads_only: bool = False) -> Backend:

@@ -14,13 +14,10 @@ from heartbit_site.base.amounts import duration
 from heartbit_site.base.visible_text import readable_json, visible
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.groups import group
-from heartbit_site.cli.options.run_names import SHORT_ID
 from heartbit_site.cli.options.shared import RemoteCommand
 from heartbit_site.cli.terminal.errors import OK
-from heartbit_site.cli.terminal.invocation import as_json
 from heartbit_site.cli.terminal.margin import margined, text_width
-from heartbit_site.cli.terminal.output import NAME_WIDTH, note, one_line, write
+from heartbit_site.cli.terminal.output import NAME_WIDTH, as_json, note, one_line, write
 from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_list, print_view
 from heartbit_site.cli.terminal.times import format_relative, local_minute
 from heartbit_site.contract import agent_status, versions
@@ -44,7 +41,7 @@ STYLES: Final = {"idle": "green", "busy": "cyan", "error": "red", "stopped": "di
 TITLES: Final = 13  # characters of the longest title of a fact
 HASH: Final = 12  # characters of a hash
 
-app = group()
+app = common.group()
 
 
 @app.command(name="list", cls=RemoteCommand)
@@ -230,7 +227,7 @@ def _ago(moment: datetime | None) -> str:
 
 
 def _now(agent: AgentOut) -> str:
-    busy = f"run {agent.current_run_id[:SHORT_ID]}  " if agent.current_run_id else ""
+    busy = f"run {agent.current_run_id[: common.SHORT_ID]}  " if agent.current_run_id else ""
     return busy + ", ".join(agent.tools)
 
 

@@ -9,7 +9,7 @@ import typer
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options.run_names import SHORT_ID
+from heartbit_site.cli.options import common
 from heartbit_site.cli.terminal.errors import CommandError, UsageError
 from heartbit_site.cli.terminal.output import TEXT_WIDTH, one_line
 from heartbit_site.cli.terminal.table import Table, print_done, print_list
@@ -50,7 +50,7 @@ def answer(run: str | None = RUN, text: str | None = ANSWER, *, wait: str = WAIT
 
 WAITS: Final = Table[WaitOut](
     {
-        "RUN": lambda wait: wait.run_id[:SHORT_ID],
+        "RUN": lambda wait: wait.run_id[: common.SHORT_ID],
         "WAIT": lambda wait: wait.key,
         "FOR": lambda wait: wait.label,
         "AGENT": lambda wait: wait.agent,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options.groups import group_without_default
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.shared import RemoteCommand
 from heartbit_site.cli.terminal.errors import FAILED, OK
 from heartbit_site.cli.terminal.output import note
 from heartbit_site.cli.terminal.table import Table, print_list
 from heartbit_site.contract.audit import VERIFY_ALL_AUDITS, ChainOut, ChainsOut
 
-app = group_without_default()
+app = common.group_without_default()
 
 
 @app.command(cls=RemoteCommand)

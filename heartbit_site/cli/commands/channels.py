@@ -13,9 +13,7 @@ from heartbit_site.cli.backend.checked import checked, checked_change
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.body import Given, body_options
-from heartbit_site.cli.options.groups import group
-from heartbit_site.cli.options.json_object import json_option
+from heartbit_site.cli.options.body import Given, body_options, json_option
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import TargetOptions, named
 from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
@@ -74,7 +72,7 @@ LONGEST_PASSWORD: Final = 1000
 PLACE: Final = ("host", "port", "security")
 PARTS: Final = {*PLACE, "user", "folder"}
 
-app = group()
+app = common.group()
 
 
 @app.command(name="list", cls=RemoteCommand)

@@ -17,13 +17,11 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli.installation.startup import ensure_ready, set_up_django
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.groups import group_without_default
 from heartbit_site.cli.options.shared import ChangeHereCommand, PrintingCommand
 from heartbit_site.cli.terminal.errors import CANNOT_START, OK, CommandError, UsageError
-from heartbit_site.cli.terminal.invocation import as_json
 from heartbit_site.cli.terminal.keyboard import is_interactive
 from heartbit_site.cli.terminal.new_file import write_file
-from heartbit_site.cli.terminal.output import note, write, write_exactly, write_json
+from heartbit_site.cli.terminal.output import as_json, note, write, write_exactly, write_json
 from heartbit_site.cli.terminal.table import print_facts
 from heartbit_site.config.definition import Configuration
 from heartbit_site.config.errors import ConfigFileError
@@ -52,7 +50,7 @@ FORCE = typer.Option(common.OFF, "--force", help="Replace a file that is there."
 EXPORT: Final = "heartbit_site.config.export"
 STANDARD_OUTPUT: Final = Path("-")
 
-app = group_without_default()
+app = common.group_without_default()
 
 
 @app.command(cls=PrintingCommand)

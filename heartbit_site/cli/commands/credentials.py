@@ -12,8 +12,7 @@ from heartbit_site.cli.backend.checked import checked, checked_change
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.groups import group
-from heartbit_site.cli.options.json_object import json_object
+from heartbit_site.cli.options.body import json_object
 from heartbit_site.cli.options.shared import RemoteCommand
 from heartbit_site.cli.options.targets import named, no_such
 from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
@@ -46,7 +45,7 @@ ASK = typer.Option(common.OFF, "--ask-secrets", help="Ask for the secrets again.
 EXAMPLE: Final = '{"password": "..."}'
 LONGEST: Final = 100_000
 
-app = group()
+app = common.group()
 
 
 @app.command(name="list", cls=RemoteCommand)

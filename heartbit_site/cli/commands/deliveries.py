@@ -8,7 +8,6 @@ import typer
 
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.run_names import SHORT_ID
 from heartbit_site.cli.terminal.output import TEXT_WIDTH, one_line
 from heartbit_site.cli.terminal.table import Table, print_list
 from heartbit_site.contract.deliveries import LIST_DELIVERIES, ResultDeliveryOut, Status
@@ -29,7 +28,7 @@ def deliveries(*, run: str = RUN, status: Status | None = STATUS, last: int = co
 DELIVERIES: Final = Table[ResultDeliveryOut](
     {
         "DELIVERY": lambda row: row.id,
-        "RUN": lambda row: row.run_id[:SHORT_ID],
+        "RUN": lambda row: row.run_id[: common.SHORT_ID],
         "STATUS": lambda row: row.status,
         "ATTEMPTS": lambda row: row.attempts,
         "WHERE": lambda row: one_line(row.recipient, TEXT_WIDTH),

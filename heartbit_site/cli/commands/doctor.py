@@ -14,12 +14,10 @@ from rich.console import Console
 from rich.text import Text
 
 from heartbit_site.base.terminal_text import clean
-from heartbit_site.cli.doctor.check import Check
-from heartbit_site.cli.doctor.examine import examine
+from heartbit_site.cli.doctor.examine import Check, examine
 from heartbit_site.cli.options.shared import use_config
 from heartbit_site.cli.terminal.errors import FAILED, OK
-from heartbit_site.cli.terminal.invocation import as_json
-from heartbit_site.cli.terminal.output import write_json
+from heartbit_site.cli.terminal.output import as_json, write_json
 
 CONFIG = typer.Option(
     None,

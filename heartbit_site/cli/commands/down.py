@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from heartbit_site.cli.installation.services import in_use
+from heartbit_site.cli.installation.startup import in_use
 from heartbit_site.cli.options import common
 from heartbit_site.cli.terminal.errors import OK, CommandError
 from heartbit_site.cli.terminal.output import write

@@ -12,12 +12,11 @@ from agents.reads.fleet_view import FleetOut, QueueOut, WorkerOut
 from heartbit_site.base.amounts import counted, duration
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options.groups import group
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.shared import RemoteCommand
 from heartbit_site.cli.serving import rolling_restart
 from heartbit_site.cli.terminal.errors import OK, UsageError
-from heartbit_site.cli.terminal.invocation import as_json
-from heartbit_site.cli.terminal.output import one_line, write, write_json
+from heartbit_site.cli.terminal.output import as_json, one_line, write, write_json
 from heartbit_site.cli.terminal.table import Table, print_done, print_view
 from heartbit_site.contract import pauses
 from heartbit_site.contract.fleet import SHOW_FLEET
@@ -55,7 +54,7 @@ STYLES: Final = {
     "no worker": "red",
 }
 
-app = group()
+app = common.group()
 
 
 @app.command(cls=RemoteCommand)

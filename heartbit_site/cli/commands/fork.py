@@ -12,13 +12,11 @@ from heartbit_site.cli.backend.chosen import backend_for
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.following.streams import accepted
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.json_object import json_object
-from heartbit_site.cli.options.run_names import run_id_of
+from heartbit_site.cli.options.body import json_object
 from heartbit_site.cli.options.shared import with_groups
 from heartbit_site.cli.terminal.errors import CommandError, UsageError
-from heartbit_site.cli.terminal.invocation import INVOCATION
 from heartbit_site.cli.terminal.keyboard import is_interactive
-from heartbit_site.cli.terminal.output import note
+from heartbit_site.cli.terminal.output import INVOCATION, note
 from heartbit_site.cli.views.turn_text import effects
 from heartbit_site.contract.calls import SHOW_CALL
 from heartbit_site.contract.turns import FORK_RUN, SHOW_TURN, ForkIn
@@ -85,9 +83,9 @@ def fork(
         raise UsageError("--local is this process, --url another machine: choose one.")
     body = changes.body()
     server = backend_for("" if local else INVOCATION.url)
-    confirm(server, run_id_of(run), body, yes=yes)
+    confirm(server, common.run_id_of(run), body, yes=yes)
     if not local:
-        forked = server.call(FORK_RUN, body, run_id=run_id_of(run))
+        forked = server.call(FORK_RUN, body, run_id=common.run_id_of(run))
         return accepted(server, forked, watch=watch, plain=plain)
     from agents.choices import Placement
     from heartbit_site.cli.backend.local import LocalBackend

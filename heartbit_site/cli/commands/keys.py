@@ -14,11 +14,9 @@ from heartbit_site.base.untrusted import clean_text
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend_for
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.groups import group_without_default
 from heartbit_site.cli.options.shared import ChangeHereCommand, PrintingCommand
 from heartbit_site.cli.terminal.errors import OK, UsageError
-from heartbit_site.cli.terminal.invocation import as_json
-from heartbit_site.cli.terminal.output import NAME_WIDTH, note, one_line, write, write_view
+from heartbit_site.cli.terminal.output import NAME_WIDTH, as_json, note, one_line, write, write_view
 from heartbit_site.cli.terminal.table import Table, print_done, print_list
 from heartbit_site.cli.terminal.times import local_minute
 from heartbit_site.contract import keys as contract
@@ -43,7 +41,7 @@ NAME_CHARACTERS: Final = 100
 #: The option --url of no server: the command line of a server makes its keys.
 HERE: Final = ""
 
-app = group_without_default()
+app = common.group_without_default()
 
 
 @app.command(cls=ChangeHereCommand)

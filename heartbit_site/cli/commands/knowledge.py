@@ -18,7 +18,6 @@ from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import Given, body_options
-from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import ChangeHereCommand, RemoteCommand, with_groups
 from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
 from heartbit_site.cli.terminal.errors import (
@@ -29,10 +28,10 @@ from heartbit_site.cli.terminal.errors import (
     for_terminal,
     say,
 )
-from heartbit_site.cli.terminal.invocation import as_json
 from heartbit_site.cli.terminal.output import (
     NAME_WIDTH,
     TEXT_WIDTH,
+    as_json,
     listed,
     note,
     one_line,
@@ -76,7 +75,7 @@ NUMBER = typer.Option(10, "--limit", metavar="N", help="Number of passages at mo
 
 SHOWN: Final = 5  # hidden files in a sentence
 
-app = group()
+app = common.group()
 
 
 @app.command(name="list", cls=RemoteCommand)

@@ -15,7 +15,6 @@ from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import ENABLED, Given, body_options
-from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import no_such
 from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
@@ -64,7 +63,7 @@ SETTINGS: Final = body_options(
     timeout_seconds=typer.Option(None, "--timeout", metavar="SECONDS"),
 )
 
-app = group()
+app = common.group()
 
 
 @app.command(name="list", cls=RemoteCommand)

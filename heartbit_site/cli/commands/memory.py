@@ -11,7 +11,6 @@ from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import Given, body_options
-from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.terminal.confirmation import confirm_removal
 from heartbit_site.cli.terminal.output import NAME_WIDTH, TEXT_WIDTH, one_line, write
@@ -54,7 +53,7 @@ RUNS = typer.Option(
 FOUND = body_options(MemorySettingsIn)
 NUMBER = typer.Option(10, "--limit", metavar="N", help="Number of memories at most.")
 
-app = group()
+app = common.group()
 
 
 @app.command(name="list", cls=RemoteCommand)

@@ -10,7 +10,6 @@ import typer
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.run_names import run_id_of
 from heartbit_site.cli.terminal.errors import CANNOT_START, FAILED, CommandError, explain
 from heartbit_site.cli.views.outcome import LIVE, conclude, warn_without_worker
 from heartbit_site.contract.runs import MAX_WAIT_SECONDS, SHOW_RUN, WAIT_FOR_RESULT
@@ -27,7 +26,7 @@ def result(run: str = common.RUN, *, wait: bool = WAIT) -> int:
     The exit code says how the run ended; 1 also when it has not ended and --wait is not given.
     """
     server = backend(reads_only=True)
-    found = server.call(SHOW_RUN, run_id=run_id_of(run))
+    found = server.call(SHOW_RUN, run_id=common.run_id_of(run))
     if found.status in LIVE:
         if not wait:
             raise CommandError(

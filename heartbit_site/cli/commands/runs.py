@@ -14,15 +14,12 @@ from heartbit_site.cli.commands.fork import fork
 from heartbit_site.cli.following.run_details import print_run
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.groups import group
-from heartbit_site.cli.options.run_names import run_id_of
 from heartbit_site.cli.options.shared import ChangeHereCommand, RemoteCommand
 from heartbit_site.cli.terminal.errors import OK
-from heartbit_site.cli.terminal.invocation import as_json
 from heartbit_site.cli.terminal.new_file import write_file
-from heartbit_site.cli.terminal.output import note, write, write_exactly, write_json
+from heartbit_site.cli.terminal.output import as_json, note, write, write_exactly, write_json
 from heartbit_site.cli.terminal.table import print_done
-from heartbit_site.cli.views.runs_table import NO_RUNS, print_runs
+from heartbit_site.cli.views.outcome import NO_RUNS, print_runs
 from heartbit_site.cli.views.turn_text import print_turn
 from heartbit_site.contract.runs import (
     DISCARD_RUN,
@@ -55,7 +52,7 @@ CASSETTE = typer.Option(
 )
 FORCE = typer.Option(common.OFF, "--force", help="Replace a file that is there.")
 
-app = group()
+app = common.group()
 
 
 @app.command(name="list", cls=RemoteCommand)
@@ -76,7 +73,7 @@ app.command(cls=RemoteCommand)(fork)
 @app.command(cls=RemoteCommand)
 def show(run: str = common.RUN, *, turn: int | None = TURN) -> int:
     """Show a run: its tree, calls, decisions, cost and result; or one turn of it."""
-    server, run_id = backend(), run_id_of(run)
+    server, run_id = backend(), common.run_id_of(run)
     if turn is not None:
         return print_turn(server.call(SHOW_TURN, run_id=run_id, number=turn))
     return print_run(server, server.call(SHOW_RUN, run_id=run_id))
@@ -88,21 +85,21 @@ def retry(run: str = common.RUN) -> int:
 
     A quarantined run is discarded with it.
     """
-    found = backend().call(RETRY_RUN, run_id=run_id_of(run))
+    found = backend().call(RETRY_RUN, run_id=common.run_id_of(run))
     return _print_live(found, found.id)
 
 
 @app.command(cls=RemoteCommand)
 def unquarantine(run: str = common.RUN) -> int:
     """Resume a quarantined run where it was, in a process of its own."""
-    found = backend().call(UNQUARANTINE_RUN, run_id=run_id_of(run))
+    found = backend().call(UNQUARANTINE_RUN, run_id=common.run_id_of(run))
     return _print_live(found, f"Run {found.id} continues where it was, alone in a process.")
 
 
 @app.command(cls=RemoteCommand)
 def discard(run: str = common.RUN) -> int:
     """Give a quarantined run up: it is cancelled, and its journal stays."""
-    found = backend().call(DISCARD_RUN, run_id=run_id_of(run))
+    found = backend().call(DISCARD_RUN, run_id=common.run_id_of(run))
     return print_done(found, f"Run {found.id} is discarded.")
 
 
@@ -157,7 +154,7 @@ def export(run: str = common.RUN, *, cassette: Path | None = CASSETTE, force: bo
         from heartbit_site.cli.backend.chosen import backend_for
         from heartbit_site.cli.backend.recording import cassette_of
 
-        text = cassette_of(backend_for(""), run_id_of(run)).model_dump_json(indent=1)
+        text = cassette_of(backend_for(""), common.run_id_of(run)).model_dump_json(indent=1)
         write_file(cassette, f"{text}\n".encode(), force=force)
         note(f"Wrote {cassette}.")
         return OK

@@ -13,9 +13,7 @@ from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.body import Given, body_options
-from heartbit_site.cli.options.groups import group
-from heartbit_site.cli.options.json_object import json_option
+from heartbit_site.cli.options.body import Given, body_options, json_option
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import TargetOptions
 from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
@@ -126,7 +124,7 @@ class RecurrenceOptions:
         return {"at": after(self.after, "--in").isoformat(timespec="seconds")}
 
 
-app = group()
+app = common.group()
 
 
 @app.command(name="list", cls=RemoteCommand)

@@ -15,7 +15,6 @@ from heartbit_site.base.visible_text import visible
 from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import RemoteCommand
 from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
 from heartbit_site.cli.terminal.errors import CommandError
@@ -45,7 +44,7 @@ FROM = typer.Argument(
 TO = typer.Argument(None, metavar="[TO]", min=1, help="Another; none: the current one.")
 HASH: Final = 12  # characters of a hash
 
-app = group()
+app = common.group()
 
 
 @app.command(name="list", cls=RemoteCommand)

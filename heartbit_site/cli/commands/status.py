@@ -11,13 +11,18 @@ import typer
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.run_names import run_id_of
 from heartbit_site.cli.terminal.errors import OK, UsageError
-from heartbit_site.cli.terminal.invocation import as_json
-from heartbit_site.cli.terminal.output import write, write_json
-from heartbit_site.cli.views.describe import run_tree
-from heartbit_site.cli.views.outcome import LIVE, answer, reason, warn_without_worker
-from heartbit_site.cli.views.runs_table import NO_RUNS, RUNS, print_runs
+from heartbit_site.cli.terminal.output import as_json, write, write_json
+from heartbit_site.cli.views.outcome import (
+    LIVE,
+    NO_RUNS,
+    RUNS,
+    answer,
+    print_runs,
+    reason,
+    run_tree,
+    warn_without_worker,
+)
 from heartbit_site.contract.runs import LIST_RUNS, SHOW_RUN
 
 RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: the last.")
@@ -42,7 +47,7 @@ def status(
         return print_runs(server.call(LIST_RUNS, limit=last).runs)
     from heartbit_site.cli.following.streams import print_tree, stay
 
-    found = server.call(SHOW_RUN, run_id=run_id_of(run))
+    found = server.call(SHOW_RUN, run_id=common.run_id_of(run))
     if watch:
         warn_without_worker(found)
         return stay(server, found, plain=plain)

@@ -14,8 +14,7 @@ from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.commands.result import result
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.groups import group
-from heartbit_site.cli.options.json_object import json_object
+from heartbit_site.cli.options.body import json_object
 from heartbit_site.cli.options.shared import RemoteCommand
 from heartbit_site.cli.terminal.escape import visible
 from heartbit_site.cli.terminal.output import one_line, write
@@ -48,7 +47,7 @@ NO_WAIT = typer.Option(common.OFF, "--no-wait", help="Print the run's id and lea
 DESCRIPTION_WIDTH: Final = 200
 EXAMPLE: Final = '{"city": "Bergen"}'
 
-app = group()
+app = common.group()
 
 
 @app.command(name="list", cls=RemoteCommand)

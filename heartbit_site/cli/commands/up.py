@@ -11,7 +11,6 @@ from heartbit_site.base import variables
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.address import check_port, page_url
-from heartbit_site.cli.options.queues import parse_queues
 
 #: What the three processes import, here once for all of them: they are forks (`cli.fork`).
 IMPORTED: Final = (
@@ -49,7 +48,7 @@ def up(
     in order.
     """
     check_port(bind, port)
-    parse_queues(queues)  # before three processes start
+    common.parse_queues(queues)  # before three processes start
     if not os.environ.get(variables.PUBLIC_URL.name, "").strip():
         os.environ[variables.PUBLIC_URL.name] = page_url(bind, port)  # of all its children as well
     admin = ensure_ready(*IMPORTED, waits=True)

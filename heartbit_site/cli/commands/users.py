@@ -18,12 +18,18 @@ import typer
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.groups import group_without_default
 from heartbit_site.cli.options.shared import ChangeHereCommand, PrintingCommand
 from heartbit_site.cli.terminal.errors import OK, UsageError
-from heartbit_site.cli.terminal.invocation import INVOCATION, as_json
 from heartbit_site.cli.terminal.keyboard import is_interactive
-from heartbit_site.cli.terminal.output import NAME_WIDTH, note, one_line, write, write_json
+from heartbit_site.cli.terminal.output import (
+    INVOCATION,
+    NAME_WIDTH,
+    as_json,
+    note,
+    one_line,
+    write,
+    write_json,
+)
 from heartbit_site.cli.terminal.table import Table
 from heartbit_site.cli.terminal.times import local_minute
 
@@ -48,7 +54,7 @@ GENERATE = typer.Option(
     common.OFF, "--generate", "-g", help="Generate the password and print it; else ask for it."
 )
 
-app = group_without_default()
+app = common.group_without_default()
 
 
 @app.command(name="list", cls=PrintingCommand)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.base.log_output import log_to_stderr
-from heartbit_site.cli.installation.services import kept
-from heartbit_site.cli.installation.startup import ensure_ready
+from heartbit_site.cli.installation.startup import ensure_ready, kept
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.address import check_port
 from heartbit_site.cli.terminal.errors import OK

@@ -15,7 +15,7 @@ from agents.models import Channel
 from heartbit_site.base import variables
 from heartbit_site.base.access import members_with
 from heartbit_site.base.models import Workspace
-from heartbit_site.cli.doctor.check import Check
+from heartbit_site.cli.doctor.examine import Check
 from heartbit_site.cli.terminal.output import listed, one_line
 from scheduling.models import Schedule
 

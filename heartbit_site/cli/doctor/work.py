@@ -16,7 +16,7 @@ from heartbit_site.base.access import NoWorkspaceError
 from heartbit_site.base.amounts import duration
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
-from heartbit_site.cli.doctor.check import Check
+from heartbit_site.cli.doctor.examine import Check
 from heartbit_site.config.locate import find
 from heartbit_site.config.read import load
 from heartbit_site.first_start import default_workspace

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterable
+from functools import partial
 from typing import Final
 from uuid import UUID
+
+from django.conf import settings
+from django.db import connections
 
 from agents.approvals.uncertain_calls import unasked
 from agents.choices import Placement, RunStatus
 from agents.errors import ProgramToolsError
+from agents.live.follow import follow
+from agents.live.tree_reader import TreeReader
+from agents.live.updates import Update
+from agents.live.valkey import ValkeySubscriber, connect
 from agents.models import Run, Wait
 from agents.querysets import find_run
 from agents.runtime.execution.executor import executor_of
@@ -17,8 +26,9 @@ from agents.runtime.toolset.program_tools import refuse_without_tools_of_tree
 from heartbit_site.cli.approvals.kinds import WaitingCall
 from heartbit_site.cli.backend.local import LocalBackend
 from heartbit_site.cli.following.approval_watcher import ApprovalWatcher
+from heartbit_site.cli.following.watch import Ending, watch_until_left
 from heartbit_site.cli.terminal.output import note
-from heartbit_site.cli.views.display import Display
+from heartbit_site.cli.views.display import Display, watched
 from heartbit_site.cli.views.outcome import warn_without_worker
 from heartbit_site.first_start import default_workspace
 from heartbit_site.operations.approvals import doubt_view
@@ -108,3 +118,34 @@ def short_id(run_id: UUID) -> str:
         if Run.objects.filter(pk__range=(first, last)).count() == 1:
             return text[:length]
     return text
+
+
+class LocalStream:
+    """The updates of runs of this installation."""
+
+    def recorded(self, root: str) -> list[Update]:
+        """Return what the journals of a tree hold by now."""
+        return TreeReader(UUID(root)).read_new()
+
+    def watch(self, root: str, *, plain: bool, leaves: bool) -> Ending:
+        """Show a tree until all of its runs have ended, or the person leaves it.
+
+        Args:
+            root: The run at the top.
+            plain: Write progress as lines.
+            leaves: Leave when the tree can only wait for a person, and there is no terminal.
+        """
+        display = watched(plain_lines=plain)
+        attendant = attendant_of(display, leaves=leaves)
+        connections.close_all()  # the next one is new, whatever becomes of the database meanwhile
+        root_id = UUID(root)
+
+        async def watch() -> Ending:
+            valkey = connect(settings.REDIS_URL)
+            try:
+                updates = partial(follow, root_id, ValkeySubscriber(valkey))
+                return await watch_until_left(root_id, updates, display, attendant)
+            finally:
+                await valkey.aclose()
+
+        return asyncio.run(watch())

@@ -37,13 +37,12 @@ from heartbit_site.cli.approvals.kinds import (
 from heartbit_site.cli.approvals.prompter import CallPrompter
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.backend.protocol import Backend
-from heartbit_site.cli.backend.server_backend import ServerBackend
-from heartbit_site.cli.options.run_names import SHORT_ID
+from heartbit_site.cli.backend.server import ServerBackend
+from heartbit_site.cli.options import common
 from heartbit_site.cli.terminal.errors import FAILED, OK, CommandError, UsageError
 from heartbit_site.cli.terminal.escape import visible
-from heartbit_site.cli.terminal.invocation import as_json
 from heartbit_site.cli.terminal.keyboard import is_interactive
-from heartbit_site.cli.terminal.output import note, one_line, write, write_json
+from heartbit_site.cli.terminal.output import as_json, note, one_line, write, write_json
 from heartbit_site.cli.terminal.table import Table
 from heartbit_site.contract.approvals import LIST_DECISIONS
 
@@ -172,7 +171,9 @@ def settle(calls: Sequence[WaitingCall], choice: Choice | None, server: Backend)
         asyncio.run(_ask_all(calls, server))
         return OK
     if len(calls) > 1 and not isinstance(choice, Approve):
-        names = ", ".join(f"{call.call_id} of run {call.run_id[:SHORT_ID]}" for call in calls)
+        names = ", ".join(
+            f"{call.call_id} of run {call.run_id[: common.SHORT_ID]}" for call in calls
+        )
         raise UsageError(f"{len(calls)} calls wait in that run: name one of {names}.")
     problem = unfit(calls[0], choice)
     if problem is not None and len(calls) == 1:
@@ -182,7 +183,7 @@ def settle(calls: Sequence[WaitingCall], choice: Choice | None, server: Backend)
 
 def unasked_sentence(call: WaitingCall) -> str:
     """Say how to settle a call of a run whose process has died."""
-    run = call.root_id[:SHORT_ID]
+    run = call.root_id[: common.SHORT_ID]
     return (
         f"The process of run {run} died while {visible(call.tool)} of {visible(call.agent)} ran: "
         f"`heartbit resume {run}` asks what became of it."
@@ -268,10 +269,10 @@ def _waited(call: WaitingCall) -> str:
 
 CALLS: Final = Table[WaitingCall](
     {
-        "RUN": lambda call: call.run_id[:SHORT_ID],
+        "RUN": lambda call: call.run_id[: common.SHORT_ID],
         "CALL": lambda call: call.call_id,
         "WAITS": _waited,
-        "AGENT": lambda call: visible(call.agent)[:SHORT_ID],
+        "AGENT": lambda call: visible(call.agent)[: common.SHORT_ID],
         "TOOL": lambda call: (
             f"{one_line(call.tool, 40)} {one_line(compact_json(call.arguments), ARGUMENTS_WIDTH)}"
         ),

@@ -10,12 +10,10 @@ from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.following.streams import print_tree
 from heartbit_site.cli.terminal.errors import OK
 from heartbit_site.cli.terminal.escape import visible
-from heartbit_site.cli.terminal.invocation import as_json
 from heartbit_site.cli.terminal.margin import margined
-from heartbit_site.cli.terminal.output import one_line, write, write_json
+from heartbit_site.cli.terminal.output import as_json, one_line, write, write_json
 from heartbit_site.cli.terminal.table import Table
-from heartbit_site.cli.views.describe import run_tree
-from heartbit_site.cli.views.outcome import LIVE, answer, reason, warn_without_worker
+from heartbit_site.cli.views.outcome import LIVE, answer, reason, run_tree, warn_without_worker
 from heartbit_site.contract.calls import (
     LIST_CALLS,
     SHOW_CALL,

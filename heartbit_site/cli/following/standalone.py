@@ -23,11 +23,9 @@ from heartbit_site.cli.following.approval_watcher import ApprovalWatcher
 from heartbit_site.cli.following.local_runs import attendant_of, short_id
 from heartbit_site.cli.following.watch import exit_code, interrupts, watch
 from heartbit_site.cli.terminal.errors import WAITING
-from heartbit_site.cli.terminal.invocation import as_json
-from heartbit_site.cli.terminal.output import note, write_json
-from heartbit_site.cli.views import describe
+from heartbit_site.cli.terminal.output import as_json, note, write_json
 from heartbit_site.cli.views.display import Display, progress
-from heartbit_site.cli.views.outcome import conclude
+from heartbit_site.cli.views.outcome import conclude, run_tree
 from heartbit_site.operations.run_views import detail
 
 SLOTS: Final = 100
@@ -67,7 +65,7 @@ def stay_here(
     if attendant.waits:
         note(f"Nobody can be asked here. Afterwards `heartbit resume {name}` goes on.")
         if as_json():
-            write_json(describe.run_tree(detail(run)))
+            write_json(run_tree(detail(run)))
         return WAITING
     return conclude(detail(run))
 

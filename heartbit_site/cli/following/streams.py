@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
 from heartbit_site.cli.backend.protocol import Backend
-from heartbit_site.cli.backend.server_backend import ServerBackend
-from heartbit_site.cli.following.stream import Stream
+from heartbit_site.cli.backend.server import ServerBackend
 from heartbit_site.cli.terminal.errors import CANCELLED, OK, WAITING
-from heartbit_site.cli.terminal.invocation import as_json
-from heartbit_site.cli.terminal.output import note, one_line, write, write_json
-from heartbit_site.cli.views.describe import run_tree
-from heartbit_site.cli.views.outcome import conclude, warn_without_worker
+from heartbit_site.cli.terminal.output import as_json, note, one_line, write, write_json
+from heartbit_site.cli.views.outcome import conclude, run_tree, warn_without_worker
 from heartbit_site.cli.views.render import Canvas, render
 from heartbit_site.cli.views.tree import Tree
 from heartbit_site.contract.runs import SHOW_RUN, RunDetailOut
 
+if TYPE_CHECKING:
+    from heartbit_site.cli.following.local_runs import LocalStream
+    from heartbit_site.cli.following.server_stream import ServerStream
 
-def stream_of(backend: Backend) -> Stream:
+
+def stream_of(backend: Backend) -> LocalStream | ServerStream:
     """Return the updates that go with a backend."""
     if isinstance(backend, ServerBackend):
         from heartbit_site.cli.following.server_stream import ServerStream  # noqa: PLC0415  httpx is slow
 
         return ServerStream(backend.server)
-    from heartbit_site.cli.following.local_stream import LocalStream  # noqa: PLC0415  needs Django set up
+    from heartbit_site.cli.following.local_runs import LocalStream  # noqa: PLC0415  needs Django set up
 
     return LocalStream()
 

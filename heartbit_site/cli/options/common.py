@@ -1,15 +1,21 @@
-"""Options that several commands share."""
+"""Options that several commands share, and the groups that commands belong to."""
 
 from __future__ import annotations
 
+import re
+import sys
+from string import hexdigits
 from typing import Any, Final, Literal
 
 import typer
+from typer.core import TyperGroup
 
 from agents.errors import EmptyTaskError
 from heartbit_site.base import variables
+from heartbit_site.base.errors import NotFoundError
 from heartbit_site.base.queues import DEFAULT
 from heartbit_site.cli.terminal.errors import UsageError
+from heartbit_site.cli.terminal.output import one_line
 
 
 def check_task(task: str | None, payload: str, command: str) -> str:
@@ -78,3 +84,93 @@ LOG_LEVEL: Final[Any] = typer.Option(
     show_default=False,
     help="Log from this level on; else HEARTBIT_LOG, or info.",
 )
+
+
+LONGEST_SUMMARY: Final = 1000  # characters
+
+
+class WholeSummaries(TyperGroup):
+    """A group whose help wraps the summaries of its commands, where Typer cuts them."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write each command with the first sentence of its help."""
+        summaries = [
+            (name, self.commands[name].get_short_help_str(LONGEST_SUMMARY))
+            for name in self.list_commands(ctx)
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(summaries)
+
+
+class FirstByDefault(WholeSummaries):
+    """`heartbit runs --last 5` as `heartbit runs list --last 5`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments, with the first command before them unless they name one."""
+        named = any(arg in self.commands or arg in ctx.help_option_names for arg in args)
+        if not (named or ctx.resilient_parsing) and (not args or args[0].startswith("-")):
+            args = [next(iter(self.commands)), *args]
+        return super().parse_args(ctx, args)
+
+
+def command() -> typer.Typer:
+    """Return what one command is registered with."""
+    return typer.Typer(cls=WholeSummaries, rich_markup_mode=None, add_completion=False)
+
+
+def group() -> typer.Typer:
+    """Return what the commands of a group are registered with; the first is the default."""
+    made = typer.Typer(cls=FirstByDefault, rich_markup_mode=None, add_completion=False)
+    made.callback()(_nothing)
+    return made
+
+
+def group_without_default() -> typer.Typer:
+    """Return what the commands of a group are registered with, which shows its help by default."""
+    made = command()
+    made.callback(invoke_without_command=True)(_show_help)
+    return made
+
+
+def _nothing() -> None:
+    """Do nothing: a group with a single command stays a group."""
+
+
+def _show_help(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        sys.stdout.write(f"{context.get_help()}\n")
+
+
+QUEUE_NAME: Final = re.compile(r"[a-z][a-z0-9_.-]*")
+
+
+def parse_queues(text: str) -> list[str]:
+    """Return the queues that ``--queues`` names.
+
+    Raises:
+        UsageError: It names none, or one that is no queue's name.
+    """
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names or not all(map(QUEUE_NAME.fullmatch, names)):
+        raise UsageError(
+            f"--queues {text!r} names no queue: write names of lower-case letters, digits, . - _ "
+            "with commas between them."
+        )
+    return names
+
+
+SHORT_ID: Final = 18  # characters of an id: its milliseconds and what distinguishes their runs
+
+
+def run_id_of(text: str) -> str:
+    """Return the id, or its beginning, that a text is.
+
+    Raises:
+        NotFoundError: The text is neither.
+    """
+    found = text.strip().lower()
+    if not found or not set(found) <= set(f"{hexdigits}-"):
+        raise NotFoundError(
+            f"No run begins with {one_line(text, 60)}: `heartbit status` lists the last ones."
+        )
+    return found

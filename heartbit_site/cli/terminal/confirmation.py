@@ -5,9 +5,8 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.cli.terminal.errors import OK, CommandError, UsageError
-from heartbit_site.cli.terminal.invocation import as_json
 from heartbit_site.cli.terminal.keyboard import is_interactive
-from heartbit_site.cli.terminal.output import one_line, write, write_json
+from heartbit_site.cli.terminal.output import as_json, one_line, write, write_json
 
 
 def confirm_removal(things: str, *, yes: bool) -> None:

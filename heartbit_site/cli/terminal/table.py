@@ -19,8 +19,7 @@ from rich.console import Console
 from rich.text import Text
 
 from heartbit_site.cli.terminal.errors import OK
-from heartbit_site.cli.terminal.invocation import as_json
-from heartbit_site.cli.terminal.output import one_line, write, write_view
+from heartbit_site.cli.terminal.output import as_json, one_line, write, write_view
 from heartbit_site.contract.model import rows_of
 
 Row = TypeVar("Row")

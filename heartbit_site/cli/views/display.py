@@ -17,8 +17,7 @@ from rich.text import Text
 
 from agents.live.json_lines import to_json_line
 from agents.live.updates import Update
-from heartbit_site.cli.terminal.invocation import as_json
-from heartbit_site.cli.terminal.output import is_terminal, note, write_json
+from heartbit_site.cli.terminal.output import as_json, is_terminal, note, write_json
 from heartbit_site.cli.views import plain
 from heartbit_site.cli.views.render import Canvas, render
 from heartbit_site.cli.views.tree import Tree
