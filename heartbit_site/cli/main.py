@@ -20,13 +20,7 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from heartbit_site.base.garbage import collect_seldom
-from heartbit_site.cli.options import common
-from heartbit_site.cli.options.shared import (
-    ChangeHereCommand,
-    PrintingCommand,
-    RemoteCommand,
-    add_workspace,
-)
+from heartbit_site.cli.options import common, shared
 from heartbit_site.cli.options.shell_completion import prepare
 from heartbit_site.cli.terminal import errors
 
@@ -70,10 +64,12 @@ COMMANDS: Final = {
 }
 #: The classes of commands that are one function; a group gives them to its commands itself.
 CLASSES: Final[dict[str, type[TyperCommand]]] = {
-    **dict.fromkeys(("submit", "status", "approve", "resolve", "answer", "result"), RemoteCommand),
-    **dict.fromkeys(("cancel", "usage", "deliveries", "inbox"), RemoteCommand),
-    **dict.fromkeys(("run", "resume"), ChangeHereCommand),
-    "doctor": PrintingCommand,
+    **dict.fromkeys(
+        ("submit", "status", "approve", "resolve", "answer", "result"), shared.RemoteCommand
+    ),
+    **dict.fromkeys(("cancel", "usage", "deliveries", "inbox"), shared.RemoteCommand),
+    **dict.fromkeys(("run", "resume"), shared.ChangeHereCommand),
+    "doctor": shared.PrintingCommand,
 }
 OWN_OPTIONS: Final = ("--help", "-h", "--version")
 EPILOG: Final = (
@@ -107,7 +103,7 @@ def load(name: str) -> Any:
     found: Any = typer.main.get_command(app)
     if isinstance(found, TyperGroup):
         found.help = COMMANDS[name]
-    add_workspace(found, name)
+    shared.add_workspace(found, name)
     return found
 
 

@@ -8,17 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agents.journal import waits
 from agents.journal.waits import WaitKind
-from heartbit_site.contract.approvals import (
-    LIST_APPROVALS,
-    LIST_UNCERTAIN_CALLS,
-    ApprovalOut,
-    UncertainCallOut,
-)
+from heartbit_site.contract import approvals
 
 if TYPE_CHECKING:
     from heartbit_site.cli.backend.protocol import Backend
 
-WaitingCall = ApprovalOut | UncertainCallOut
+WaitingCall = approvals.ApprovalOut | approvals.UncertainCallOut
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +72,7 @@ OUTCOME: Final = Kind(
 
 def kind_of(call: WaitingCall) -> Kind:
     """Return what is asked about a call."""
-    if isinstance(call, UncertainCallOut):
+    if isinstance(call, approvals.UncertainCallOut):
         return OUTCOME
     return APPROVAL if form_of(call) is None else QUESTION
 
@@ -91,10 +86,10 @@ def waiting_calls(backend: Backend, kind: Kind, run: str | None = None) -> Seque
         run: Only of this run and its sub-agents: its id, or how it begins.
     """
     if kind is OUTCOME:
-        return backend.every(LIST_UNCERTAIN_CALLS, run=run).calls
-    return backend.every(LIST_APPROVALS, run=run).calls
+        return backend.every(approvals.LIST_UNCERTAIN_CALLS, run=run).calls
+    return backend.every(approvals.LIST_APPROVALS, run=run).calls
 
 
 def form_of(call: WaitingCall) -> dict[str, Any] | None:
     """Return the JSON Schema of the answer if a call is a question."""
-    return call.answer_schema if isinstance(call, ApprovalOut) else None
+    return call.answer_schema if isinstance(call, approvals.ApprovalOut) else None

@@ -30,17 +30,6 @@ def checked(model: type[In], given: Mapping[str, Any]) -> In:
         raise UsageError(_with_option(sentence(problem), problem["loc"][2:])) from None
 
 
-def checked_change(model: type[In], given: Mapping[str, Any]) -> In:
-    """Return what an operation takes that changes what the command line names.
-
-    Raises:
-        CommandError: Nothing is named, or as for ``checked``.
-    """
-    if not given:
-        raise UsageError(f"Say what is to be different: `{INVOCATION.command} --help`.")
-    return checked(model, given)
-
-
 def _with_option(said: str, location: Sequence[int | str]) -> str:
     """Return a sentence about a field with the option that it was typed as, if there is one."""
     steps = [str(step) for step in location]

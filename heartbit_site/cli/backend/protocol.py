@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import BaseModel
 
+from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.terminal.errors import UsageError
 from heartbit_site.cli.terminal.output import one_line
 
@@ -19,22 +19,31 @@ if TYPE_CHECKING:
 Out = TypeVar("Out")
 T = TypeVar("T")
 View = TypeVar("View", bound=BaseModel)
-In = TypeVar("In", bound=BaseModel)
+Given = BaseModel | Mapping[str, Any]
 PAGE: Final = 1000  # rows that are asked for at once
-KEY: Final = "idempotency_key"
-_PLACE: Final = re.compile(r"\{(\w+)\}")  # of a value in a path
+
+
+def body_of(operation: Operation[Any], given: Given | None) -> BaseModel | None:
+    """Return the body of a request, of what a command line says.
+
+    Raises:
+        CommandError: As for ``checked``.
+    """
+    if given is None or isinstance(given, BaseModel) or operation.body is None:
+        return given if isinstance(given, BaseModel) else None
+    return checked(operation.body, given)
 
 
 class Backend(ABC):
     """Does operations."""
 
-    @abstractmethod
-    def call(self, operation: Operation[Out], body: BaseModel | None = None, **given: Any) -> Out:
+    def call(self, operation: Operation[Out], body: Given | None = None, **given: Any) -> Out:
         """Return what an operation answers.
 
         Args:
             operation: Which one.
-            body: What it takes; fields that were not set are not sent.
+            body: What it takes, or what a command line says of it, which is checked; fields that
+                were not set are not sent.
             given: The parameters of its path and its further ones; None: not given.
 
         Raises:
@@ -42,6 +51,11 @@ class Backend(ABC):
             ConflictError: Its state does not allow it (any more).
             CommandError: What was asked cannot be, or the server cannot be reached.
         """
+        return self.carry_out(operation, body_of(operation, body), **given)
+
+    @abstractmethod
+    def carry_out(self, operation: Operation[Out], body: BaseModel | None, **given: Any) -> Out:
+        """Return what an operation answers to a body that is in order; see ``call``."""
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Return what a function returns that calls operations, without blocking the loop."""

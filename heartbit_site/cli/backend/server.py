@@ -131,7 +131,7 @@ class ServerBackend(Backend):
     def rest(self) -> None:
         """Keep nothing open between requests anyway."""
 
-    def call(self, operation: Operation[Out], body: BaseModel | None = None, **given: Any) -> Out:
+    def carry_out(self, operation: Operation[Out], body: BaseModel | None, **given: Any) -> Out:
         """Return what the server answers."""
         values = {name: value for name, value in given.items() if value is not None}
         path = _PLACE.sub(lambda found: quote(str(values.pop(found[1])), safe=""), operation.path)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-import typer
-
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.cli.backend.checked import checked
-from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.backend.chosen import backend, print_all
 from heartbit_site.cli.options import common
 from heartbit_site.cli.terminal.errors import CommandError, UsageError
-from heartbit_site.cli.terminal.output import TEXT_WIDTH, one_line
-from heartbit_site.cli.terminal.table import Table, print_done, print_list
+from heartbit_site.cli.terminal.output import one_line
+from heartbit_site.cli.terminal.table import Table, print_done
 from heartbit_site.contract.waits import ANSWER_WAIT, LIST_WAITS, AnswerIn, WaitOut
 
-RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: list all.")
-ANSWER = typer.Argument(
-    None, metavar="ANSWER", help="The answer as JSON, null to decline; none: list the run's."
+RUN = common.argument("RUN", "The run's id, or how it begins; none: list all.", None)
+ANSWER = common.argument(
+    "ANSWER", "The answer as JSON, null to decline; none: list the run's.", None
 )
-WAIT = typer.Option("", metavar="KEY", help="Answer this one of several waits of the run.")
+WAIT = common.option("KEY", "Answer this one of several waits of the run.")
 
 
 def answer(run: str | None = RUN, text: str | None = ANSWER, *, wait: str = WAIT) -> int:
@@ -29,7 +27,7 @@ def answer(run: str | None = RUN, text: str | None = ANSWER, *, wait: str = WAIT
     is listed.
     """
     if run is None or text is None:
-        return print_list(backend().every(LIST_WAITS, run=run), WAITS)
+        return print_all(LIST_WAITS, WAITS, run=run)
     try:
         body = checked(AnswerIn, {"answer": parse_untrusted_json(text)})
     except UntrustedJSONError as error:
@@ -48,14 +46,9 @@ def answer(run: str | None = RUN, text: str | None = ANSWER, *, wait: str = WAIT
     return print_done(answered, sentence)
 
 
-WAITS: Final = Table[WaitOut](
-    {
-        "RUN": lambda wait: wait.run_id[: common.SHORT_ID],
-        "WAIT": lambda wait: wait.key,
-        "FOR": lambda wait: wait.label,
-        "AGENT": lambda wait: wait.agent,
-        "TOOL": lambda wait: wait.tool,
-        "QUESTION": lambda wait: one_line(wait.question, TEXT_WIDTH),
-    },
+WAITS: Final = Table.of(
+    WaitOut,
+    "RUN WAIT=key FOR=label AGENT TOOL QUESTION=question:300",
     none="Nothing waits for an answer.",
+    RUN=lambda wait: wait.run_id[: common.SHORT_ID],
 )

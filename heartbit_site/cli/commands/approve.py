@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-import typer
-
 from heartbit_site.cli.approvals.decisions import Answer, Approve, Choice, Deny, Edit, Scope
 from heartbit_site.cli.approvals.kinds import APPROVAL
 from heartbit_site.cli.following.pending_calls import list_or_decide
@@ -15,25 +13,25 @@ from heartbit_site.cli.options.shared import with_groups
 from heartbit_site.cli.terminal.errors import UsageError
 from heartbit_site.cli.terminal.times import until
 
-CALL = typer.Argument(None, metavar="CALL", help="Decide this call, e.g. 1.0; none: all.")
-DIGEST = typer.Option("", help="Only the call that --json showed with it.")
+CALL = common.argument("CALL", "Decide this call, e.g. 1.0; none: all.", None)
+DIGEST = common.option("", "Only the call that --json showed with it.")
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionOptions:
     """Options that say how a call is decided."""
 
-    yes: bool = typer.Option(common.OFF, "--yes", "-y", help="Let it run as it was shown.")
-    edit: str | None = typer.Option(None, metavar="JSON", help="Let it run with these arguments.")
-    answer: str | None = typer.Option(
-        None, metavar="TEXT", help="Answer it, if it is a question: text, or JSON."
+    yes: bool = common.flag("--yes -y", "Let it run as it was shown.")
+    edit: str | None = common.option("JSON", "Let it run with these arguments.", None)
+    answer: str | None = common.option(
+        "TEXT", "Answer it, if it is a question: text, or JSON.", None
     )
-    deny: str | None = typer.Option(None, metavar="REASON", help="Do not; the model reads why.")
-    always: Scope | None = typer.Option(
-        None, help="With --yes: such calls in this run, or of this agent, from now on."
+    deny: str | None = common.option("REASON", "Do not; the model reads why.", None)
+    always: Scope | None = common.option(
+        "", "With --yes: such calls in this run, or of this agent, from now on.", None
     )
-    until: str | None = typer.Option(
-        None, metavar="WHEN", help="With --always: 2h, 3d, 2026-12-31; else for good."
+    until: str | None = common.option(
+        "WHEN", "With --always: 2h, 3d, 2026-12-31; else for good.", None
     )
 
     def choice(self) -> Choice | None:

@@ -32,21 +32,15 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
     from heartbit_site.config.apply import Changes
 
-FILE = typer.Argument(
-    None, metavar="FILE", help="The file; none: HEARTBIT_CONFIG, or heartbit.toml here."
-)
-CONFIG = typer.Option(None, "--config", "-C", metavar="FILE", help="Another way to give FILE.")
-TARGET = typer.Argument("-", metavar="FILE", help="Write to this file; - is standard output.")
-PRUNE = typer.Option(
-    common.OFF,
+FILE = common.argument("FILE", "The file; none: HEARTBIT_CONFIG, or heartbit.toml here.", None)
+CONFIG = common.option("--config -C FILE", "Another way to give FILE.", None)
+TARGET = common.argument("FILE", "Write to this file; - is standard output.", "-")
+PRUNE = common.flag(
     "--prune",
-    help="Stop the agents, pause the schedules and disable the MCP servers that the file does not "
-    "name.",
+    "Stop the agents, pause the schedules and disable the MCP servers that the file does not name.",
 )
-DRY_RUN = typer.Option(
-    common.OFF, "--dry-run", help="Show what an import would change, and change nothing."
-)
-FORCE = typer.Option(common.OFF, "--force", help="Replace a file that is there.")
+DRY_RUN = common.flag("--dry-run", "Show what an import would change, and change nothing.")
+FORCE = common.flag("--force", "Replace a file that is there.")
 EXPORT: Final = "heartbit_site.config.export"
 STANDARD_OUTPUT: Final = Path("-")
 

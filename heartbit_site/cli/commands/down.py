@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import typer
-
 from heartbit_site.cli.installation.startup import in_use
 from heartbit_site.cli.options import common
 from heartbit_site.cli.terminal.errors import OK, CommandError
@@ -11,9 +9,7 @@ from heartbit_site.cli.terminal.output import write
 from heartbit_site.embedded import client
 from heartbit_site.embedded.state import StateDirectory
 
-FORCE = typer.Option(
-    common.OFF, "--force", "-f", help="Stop them even if other processes use them."
-)
+FORCE = common.flag("--force -f", "Stop them even if other processes use them.")
 
 
 def down(*, force: bool = FORCE) -> int:

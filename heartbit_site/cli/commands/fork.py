@@ -21,34 +21,25 @@ from heartbit_site.cli.views.turn_text import effects
 from heartbit_site.contract.calls import SHOW_CALL
 from heartbit_site.contract.turns import FORK_RUN, SHOW_TURN, ForkIn
 
-YES = typer.Option(common.OFF, "--yes", "-y", help="Do not ask before effects happen again.")
-LOCAL = typer.Option(common.OFF, "--local", help="Run it in this process instead of on the fleet.")
+YES = common.flag("--yes -y", "Do not ask before effects happen again.")
+LOCAL = common.flag("--local", "Run it in this process instead of on the fleet.")
 
 
 @dataclass(frozen=True, slots=True)
 class ForkOptions:
     """Options for the new run, by the names that the REST API has for them."""
 
-    turn: int | None = typer.Option(
-        None,
-        "--turn",
-        "-t",
-        metavar="N",
-        min=0,
-        help="The last turn that is kept; 0: the task alone.",
+    turn: int | None = common.option(
+        "--turn -t N", "The last turn that is kept; 0: the task alone.", None, min=0
     )
-    message: str = typer.Option("", metavar="TEXT", help="Tell the next model call this.")
-    task: str = typer.Option("", metavar="TEXT", help="Another task.")
-    call_id: str = typer.Option("", "--call", metavar="CALL", help="A call of the turn, e.g. 2.0.")
-    arguments: str | None = typer.Option(
-        None, metavar="JSON", help="Other arguments: all calls of the turn run again."
+    message: str = common.option("TEXT", "Tell the next model call this.")
+    task: str = common.option("TEXT", "Another task.")
+    call_id: str = common.option("--call CALL", "A call of the turn, e.g. 2.0.")
+    arguments: str | None = common.option(
+        "JSON", "Other arguments: all calls of the turn run again.", None
     )
-    result: str | None = typer.Option(
-        None, metavar="TEXT", help="Another result: nothing runs again."
-    )
-    version: int | None = typer.Option(
-        None, metavar="NUMBER", min=1, help="Another version of the agent."
-    )
+    result: str | None = common.option("TEXT", "Another result: nothing runs again.", None)
+    version: int | None = common.option("NUMBER", "Another version of the agent.", None, min=1)
 
     def body(self) -> ForkIn:
         """Return the request.

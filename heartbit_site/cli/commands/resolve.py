@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import typer
-
 from heartbit_site.cli.approvals.decisions import Outcome, Settle
 from heartbit_site.cli.approvals.kinds import OUTCOME
 from heartbit_site.cli.following.pending_calls import list_or_decide
@@ -13,22 +11,18 @@ from heartbit_site.cli.options import common
 from heartbit_site.cli.options.shared import with_groups
 from heartbit_site.cli.terminal.errors import UsageError
 
-CALL = typer.Argument(None, metavar="CALL", help="Resolve this call of the run, e.g. 1.0.")
+CALL = common.argument("CALL", "Resolve this call of the run, e.g. 1.0.", None)
 
 
 @dataclass(frozen=True, slots=True)
 class ResolutionOptions:
     """Options that say what became of a call."""
 
-    retry: bool = typer.Option(
-        common.OFF, "--retry", help="Make the call again: its effect may happen twice."
-    )
-    confirm: bool = typer.Option(common.OFF, "--confirm", help="Record that the call took effect.")
-    result: str | None = typer.Option(
-        None, metavar="TEXT", help="With --confirm: result that the model reads."
-    )
-    skip: bool = typer.Option(
-        common.OFF, "--skip", help="Leave the call; the model reads that its outcome is unknown."
+    retry: bool = common.flag("--retry", "Make the call again: its effect may happen twice.")
+    confirm: bool = common.flag("--confirm", "Record that the call took effect.")
+    result: str | None = common.option("TEXT", "With --confirm: result that the model reads.", None)
+    skip: bool = common.flag(
+        "--skip", "Leave the call; the model reads that its outcome is unknown."
     )
 
     def choice(self) -> Settle | None:

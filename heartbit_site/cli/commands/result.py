@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import Final
 
-import typer
-
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
@@ -14,7 +12,7 @@ from heartbit_site.cli.terminal.errors import CANNOT_START, FAILED, CommandError
 from heartbit_site.cli.views.outcome import LIVE, conclude, warn_without_worker
 from heartbit_site.contract.runs import MAX_WAIT_SECONDS, SHOW_RUN, WAIT_FOR_RESULT
 
-WAIT = typer.Option(common.OFF, "--wait", "-w", help="Wait until it has ended.")
+WAIT = common.flag("--wait -w", "Wait until it has ended.")
 
 RETRY_SECONDS: Final = 1.0
 LOST_PATIENCE: Final = 60.0  # a server, or a database, that restarts is back within seconds

@@ -5,19 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from uuid import UUID
 
-import typer
-
 from agents.runtime.files.given_files import read_paths
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
 from heartbit_site.config.locate import find
 
-CONFIG = typer.Option(
-    None,
-    "--config",
-    "-C",
-    metavar="FILE",
-    help="Whose agents; else HEARTBIT_CONFIG, or heartbit.toml here.",
+CONFIG = common.option(
+    "--config -C FILE", "Whose agents; else HEARTBIT_CONFIG, or heartbit.toml here.", None
 )
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import typer
-
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.address import check_port, parse_address
 
-CONCURRENCY = typer.Option(100, "--concurrency", "-c", min=1, help="Runs it holds at once.")
-BIND = typer.Option("", metavar="HOST:PORT", help="Answer health checks there: /live and /ready.")
+CONCURRENCY = common.option("--concurrency -c", "Runs it holds at once.", 100, min=1)
+BIND = common.option("HOST:PORT", "Answer health checks there: /live and /ready.")
 
 
 def serve(

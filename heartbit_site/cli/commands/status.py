@@ -6,27 +6,16 @@ import sys
 import time
 from typing import Final, NoReturn
 
-import typer
-
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
 from heartbit_site.cli.terminal.errors import OK, UsageError
 from heartbit_site.cli.terminal.output import as_json, write, write_json
-from heartbit_site.cli.views.outcome import (
-    LIVE,
-    NO_RUNS,
-    RUNS,
-    answer,
-    print_runs,
-    reason,
-    run_tree,
-    warn_without_worker,
-)
+from heartbit_site.cli.views import outcome
 from heartbit_site.contract.runs import LIST_RUNS, SHOW_RUN
 
-RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: the last.")
-LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="List at most N runs.")
+RUN = common.argument("RUN", "The run's id, or how it begins; none: the last.", None)
+LAST = common.option("--last -n", "List at most N runs.", 20, min=1, max=1000)
 
 REFRESH_SECONDS: Final = 1.0
 
@@ -44,21 +33,21 @@ def status(
     if run is None:
         if watch and not as_json():
             _watch_list(server, last)
-        return print_runs(server.call(LIST_RUNS, limit=last).runs)
+        return outcome.print_runs(server.call(LIST_RUNS, limit=last).runs)
     from heartbit_site.cli.following.streams import print_tree, stay
 
     found = server.call(SHOW_RUN, run_id=common.run_id_of(run))
     if watch:
-        warn_without_worker(found)
+        outcome.warn_without_worker(found)
         return stay(server, found, plain=plain)
     if as_json():
-        write_json(run_tree(found))
+        write_json(outcome.run_tree(found))
         return OK
     print_tree(server, found)
-    if found.status in LIVE:
-        warn_without_worker(found)
+    if found.status in outcome.LIVE:
+        outcome.warn_without_worker(found)
     else:
-        write(f"\n{answer(found) if found.output else reason(found)}")
+        write(f"\n{outcome.answer(found) if found.output else outcome.reason(found)}")
     return OK
 
 
@@ -73,5 +62,7 @@ def _watch_list(server: Backend, last: int) -> NoReturn:
     with Live(console=console, auto_refresh=False) as live:
         while True:
             runs = server.call(LIST_RUNS, limit=last).runs
-            live.update(Group(*RUNS.lines(runs, console)) if runs else NO_RUNS, refresh=True)
+            live.update(
+                Group(*outcome.RUNS.lines(runs, console)) if runs else outcome.NO_RUNS, refresh=True
+            )
             time.sleep(REFRESH_SECONDS)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import Final
 
-import typer
-
 from heartbit_site.base import variables
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
@@ -29,9 +27,9 @@ IMPORTED: Final = (
     "scheduling.tasks",
 )
 
-PORT = typer.Option(8000, min=1, max=65535, help="Serve the web pages on this port.")
-BIND = typer.Option("127.0.0.1", metavar="ADDRESS", help="On which address.")
-CONCURRENCY = typer.Option(100, "--concurrency", "-c", min=1, help="Runs the worker holds at once.")
+PORT = common.option("", "Serve the web pages on this port.", 8000, min=1, max=65535)
+BIND = common.option("ADDRESS", "On which address.", "127.0.0.1")
+CONCURRENCY = common.option("--concurrency -c", "Runs the worker holds at once.", 100, min=1)
 
 
 def up(

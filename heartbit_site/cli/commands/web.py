@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import typer
-
 from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.cli.installation.startup import ensure_ready, kept
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.address import check_port
 from heartbit_site.cli.terminal.errors import OK
 
-PORT = typer.Option(
-    8000, min=0, max=65535, help="Listen on this port; 0: any free one, which is logged."
+PORT = common.option(
+    "", "Listen on this port; 0: any free one, which is logged.", 8000, min=0, max=65535
 )
-BIND = typer.Option("127.0.0.1", metavar="ADDRESS", help="Listen on this address.")
-GRACE = typer.Option(8, min=0, metavar="SECONDS", help="Wait for open requests so long at the end.")
+BIND = common.option("ADDRESS", "Listen on this address.", "127.0.0.1")
+GRACE = common.option("SECONDS", "Wait for open requests so long at the end.", 8, min=0)
 
 
 def web(

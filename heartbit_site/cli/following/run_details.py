@@ -14,13 +14,7 @@ from heartbit_site.cli.terminal.margin import margined
 from heartbit_site.cli.terminal.output import as_json, one_line, write, write_json
 from heartbit_site.cli.terminal.table import Table
 from heartbit_site.cli.views.outcome import LIVE, answer, reason, run_tree, warn_without_worker
-from heartbit_site.contract.calls import (
-    LIST_CALLS,
-    SHOW_CALL,
-    CallDecisionOut,
-    CallOut,
-    CallSummaryOut,
-)
+from heartbit_site.contract import calls
 from heartbit_site.contract.runs import RunViewOut
 
 DETAIL_WIDTH = 200
@@ -28,7 +22,7 @@ DETAIL_WIDTH = 200
 
 def print_run(backend: Backend, run: RunViewOut) -> int:
     """Print a run; as JSON with its result (`agents.output.results`) once it has ended."""
-    listed = backend.every(LIST_CALLS, run_id=run.id).calls
+    listed = backend.every(calls.LIST_CALLS, run_id=run.id).calls
     if as_json():
         write_json(
             {
@@ -54,23 +48,23 @@ def print_run(backend: Backend, run: RunViewOut) -> int:
     return OK
 
 
-def _whole(backend: Backend, call: CallSummaryOut) -> CallOut:
+def _whole(backend: Backend, call: calls.CallSummaryOut) -> calls.CallOut:
     if not call.shortened:
         return call
-    return backend.call(SHOW_CALL, run_id=call.run_id, call_id=call.call_id)
+    return backend.call(calls.SHOW_CALL, run_id=call.run_id, call_id=call.call_id)
 
 
-def _json(call: CallOut) -> dict[str, Any]:
+def _json(call: calls.CallOut) -> dict[str, Any]:
     found = call.model_dump(mode="json", exclude={"agent", "shortened"})
     return {**found, "decision": found["decisions"][-1] if found["decisions"] else None}
 
 
-def _said(decision: CallDecisionOut) -> str:
+def _said(decision: calls.CallDecisionOut) -> str:
     why = f" ({visible(decision.reason)})" if decision.reason else ""
     return f"{decision.verdict} by {visible(decision.by)}{why}"
 
 
-def _print_edits(call: CallOut) -> None:
+def _print_edits(call: calls.CallOut) -> None:
     """Print what ran instead of what the model wrote."""
     for decision in call.decisions:
         if decision.arguments is not None:
@@ -92,12 +86,9 @@ def _figures(metrics: MetricsOut) -> str:
     )
 
 
-CALLS: Final = Table[CallSummaryOut](
-    {
-        "AGENT": lambda call: one_line(call.agent, 20),
-        "CALL": lambda call: call.call_id,
-        "STATUS": lambda call: call.status,
-        "DECISION": lambda call: one_line(", ".join(map(_said, call.decisions)), 60),
-        "TOOL": lambda call: f"{one_line(call.tool, 40)} {one_line(call.arguments, DETAIL_WIDTH)}",
-    }
+CALLS: Final = Table.of(
+    calls.CallSummaryOut,
+    "AGENT=agent:20 CALL=call_id STATUS DECISION TOOL",
+    DECISION=lambda call: one_line(", ".join(map(_said, call.decisions)), 60),
+    TOOL=lambda call: f"{one_line(call.tool, 40)} {one_line(call.arguments, DETAIL_WIDTH)}",
 )

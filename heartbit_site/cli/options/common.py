@@ -39,50 +39,60 @@ def check_task(task: str | None, payload: str, command: str) -> str:
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 OFF: Final = False  # what a flag is that nobody named
-TASK: Final[Any] = typer.Argument(None, metavar="TASK", help="Task of the agent.")
-PAYLOAD: Final[Any] = typer.Option(
-    "", metavar="FILE|JSON", help="The task as action, spec, inputs, constraints."
+
+
+def option(names: str, text: str, default: Any = "", **more: Any) -> Any:
+    """Return an option.
+
+    Args:
+        names: Its names, and what stands for its value, such as `--agent -a NAME`; without a name
+            it is called as the parameter.
+        text: Its help.
+        default: Its value if nobody names it; `...`: it has to be named.
+        more: Further settings of Typer.
+    """
+    flags = [word for word in names.split() if word.startswith("-")]
+    metavar = " ".join(word for word in names.split() if not word.startswith("-"))
+    return typer.Option(default, *flags, metavar=metavar or None, help=text, **more)
+
+
+def flag(names: str, text: str) -> Any:
+    """Return an option without a value, such as `--force -f`."""
+    return option(names, text, OFF)
+
+
+def argument(metavar: str, text: str, default: Any = ..., **more: Any) -> Any:
+    """Return an argument, which has to be given unless it has a default."""
+    return typer.Argument(default, metavar=metavar, help=text, **more)
+
+
+TASK: Final[Any] = argument("TASK", "Task of the agent.", None)
+PAYLOAD: Final[Any] = option("FILE|JSON", "The task as action, spec, inputs, constraints.")
+FILES: Final[Any] = option("--file -f PATH", "Put a file or a folder into the run's folder.", None)
+ARCHIVES: Final[Any] = option(
+    "--archive PATH", "Unpack a zip, tar or tar.gz into the run's folder.", None
 )
-FILES: Final[Any] = typer.Option(
-    None, "--file", "-f", metavar="PATH", help="Put a file or a folder into the run's folder."
+REQUIRE_APPROVAL: Final[Any] = flag(
+    "--require-approval --approve", "Require approval of every tool call."
 )
-ARCHIVES: Final[Any] = typer.Option(
-    None, "--archive", metavar="PATH", help="Unpack a zip, tar or tar.gz into the run's folder."
+RUN: Final[Any] = argument("RUN", "The run's id, or how it begins.")
+ANY_RUN: Final[Any] = argument("RUN", "The run's id, or how it begins; none: all runs.", None)
+TASK_AGENT: Final[Any] = option("--agent -a NAME", "Let this agent do it; else the orchestrator.")
+MODEL: Final[Any] = option(
+    "--model -m PROVIDER:MODEL", "For this run and its sub-agents, such as openai:gpt-6-sol."
 )
-REQUIRE_APPROVAL: Final[Any] = typer.Option(
-    OFF, "--require-approval", "--approve", help="Require approval of every tool call."
+LAST: Final[Any] = option("--last -n", "List at most N.", 20, min=1, max=1000)
+PLAIN: Final[Any] = flag("--plain", "Plain lines instead of a live tree.")
+YES: Final[Any] = flag("--yes -y", "Do not ask for confirmation.")
+WATCH: Final[Any] = flag("--watch -w", "Follow it until it has ended.")
+QUEUES: Final[Any] = option(
+    "--queues -Q A,B", "Consume these queues, separated by commas.", ",".join(DEFAULT)
 )
-RUN: Final[Any] = typer.Argument(metavar="RUN", help="The run's id, or how it begins.")
-ANY_RUN: Final[Any] = typer.Argument(
-    None, metavar="RUN", help="The run's id, or how it begins; none: all runs."
-)
-TASK_AGENT: Final[Any] = typer.Option(
-    "", "--agent", "-a", metavar="NAME", help="Let this agent do it; else the orchestrator."
-)
-MODEL: Final[Any] = typer.Option(
-    "",
-    "--model",
-    "-m",
-    metavar="PROVIDER:MODEL",
-    help="For this run and its sub-agents, such as openai:gpt-6-sol.",
-)
-LAST: Final[Any] = typer.Option(20, "--last", "-n", min=1, max=1000, help="List at most N.")
-PLAIN: Final[Any] = typer.Option(OFF, "--plain", help="Plain lines instead of a live tree.")
-YES: Final[Any] = typer.Option(OFF, "--yes", "-y", help="Do not ask for confirmation.")
-WATCH: Final[Any] = typer.Option(OFF, "--watch", "-w", help="Follow it until it has ended.")
-QUEUES: Final[Any] = typer.Option(
-    ",".join(DEFAULT),
-    "--queues",
-    "-Q",
-    metavar="A,B",
-    help="Consume these queues, separated by commas.",
-)
-LOG_LEVEL: Final[Any] = typer.Option(
+LOG_LEVEL: Final[Any] = option(
+    "--loglevel -l",
+    "Log from this level on; else HEARTBIT_LOG, or info.",
     lambda: variables.LOG.read() or "info",
-    "--loglevel",
-    "-l",
     show_default=False,
-    help="Log from this level on; else HEARTBIT_LOG, or info.",
 )
 
 

@@ -10,7 +10,7 @@ from heartbit_site.base.amounts import duration
 from heartbit_site.base.queues import without_worker
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.terminal import errors
-from heartbit_site.cli.terminal.output import as_json, note, one_line, write, write_json
+from heartbit_site.cli.terminal.output import as_json, note, write, write_json
 from heartbit_site.cli.terminal.table import Table
 from heartbit_site.cli.views.render import STYLES
 from heartbit_site.contract.runs import RunDetailOut, RunOut, RunSummaryOut, RunTreeOut
@@ -117,14 +117,11 @@ def _took(run: RunSummaryOut) -> str:
     return duration((run.finished_at or datetime.now(UTC)) - run.started_at)
 
 
-RUNS: Final = Table[RunSummaryOut](
-    {
-        "RUN": lambda run: run.id[:13],  # the milliseconds: what distinguishes two runs
-        "STATUS": lambda run: run.status,
-        "AGE": lambda run: duration(datetime.now(UTC) - run.created_at),
-        "TOOK": _took,
-        "AGENT": lambda run: one_line(run.agent, 20),
-        "TASK": lambda run: one_line(run.task, 200),
-    },
-    STYLES,
+RUNS: Final = Table.of(
+    RunSummaryOut,
+    "RUN STATUS AGE TOOK AGENT=agent:20 TASK=task:200",
+    styles=STYLES,
+    RUN=lambda run: run.id[:13],
+    AGE=lambda run: duration(datetime.now(UTC) - run.created_at),
+    TOOK=_took,
 )
