@@ -23,7 +23,7 @@ from agents.choices import LIVE
 from agents.models import Agent, Run, RunEvent
 from heartbit_site.base.errors import ConfigurationError, ConflictError
 from heartbit_site.cli.backend import server as remote
-from heartbit_site.cli.backend.checked import checked
+from heartbit_site.cli.backend.protocol import checked
 from heartbit_site.cli.backend.server import Server, ServerBackend
 from heartbit_site.cli.terminal.errors import USAGE
 from heartbit_site.cli.views import outcome

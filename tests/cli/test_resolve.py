@@ -17,7 +17,7 @@ from heartbit_site.cli.commands.resolve import ResolutionOptions
 from heartbit_site.cli.following import pending_calls
 from heartbit_site.cli.following.local_runs import short_id
 from heartbit_site.cli.terminal import errors
-from heartbit_site.cli.views.plain import lines
+from heartbit_site.cli.views.display import lines
 from heartbit_site.cli.views.render import Canvas, render
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from agents.errors import InvalidEditError
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.cli.approvals.kinds import QUESTION, WaitingCall, kind_of
-from heartbit_site.cli.backend.checked import checked
+from heartbit_site.cli.backend.protocol import checked
 from heartbit_site.cli.terminal.errors import USAGE, CommandError
-from heartbit_site.cli.terminal.escape import visible
+from heartbit_site.cli.terminal.margin import visible
 from heartbit_site.contract import approvals
 from tools.calls.questions import read_answer
 

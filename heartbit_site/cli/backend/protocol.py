@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.terminal.errors import UsageError
-from heartbit_site.cli.terminal.output import one_line
+from heartbit_site.cli.terminal.output import INVOCATION, one_line
+from heartbit_site.contract.validation import sentence
 
 if TYPE_CHECKING:
     from heartbit_site.contract.operation import Operation
@@ -85,3 +85,30 @@ class Backend(ABC):
             last = self.call(operation, limit=PAGE, cursor=last.next_cursor, **given)
             rows += getattr(last, operation.rows)
         return found.model_copy(update={operation.rows: rows, "next_cursor": None})
+
+
+In = TypeVar("In", bound=BaseModel)
+
+
+def checked(model: type[In], given: Mapping[str, Any]) -> In:
+    """Return what an operation takes, of what a command line says.
+
+    Raises:
+        CommandError: It would be refused; the sentence names the option, or else the field.
+    """
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        if "equal" in problem["type"] and str(problem["loc"][-1]).endswith("_seconds"):
+            problem["msg"] += " seconds"
+        problem["loc"] = ("body", "given", *problem["loc"])
+        raise UsageError(_with_option(sentence(problem), problem["loc"][2:])) from None
+
+
+def _with_option(said: str, location: Sequence[int | str]) -> str:
+    """Return a sentence about a field with the option that it was typed as, if there is one."""
+    steps = [str(step) for step in location]
+    places = ["_".join(steps[:count]) for count in range(len(steps), 0, -1)]
+    option = next((INVOCATION.options[one] for one in places if one in INVOCATION.options), "")
+    return said.replace(f"The field {'.'.join(steps)} ", f"{option} ", 1) if option else said

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
-from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend, print_all
+from heartbit_site.cli.backend.protocol import checked
 from heartbit_site.cli.options import common
 from heartbit_site.cli.terminal.errors import CommandError, UsageError
 from heartbit_site.cli.terminal.output import one_line

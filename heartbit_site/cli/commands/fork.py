@@ -7,9 +7,8 @@ from uuid import UUID
 
 import typer
 
-from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend_for
-from heartbit_site.cli.backend.protocol import Backend
+from heartbit_site.cli.backend.protocol import Backend, checked
 from heartbit_site.cli.following.streams import accepted
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import json_object

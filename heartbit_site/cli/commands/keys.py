@@ -9,8 +9,8 @@ from typing import Any, Final
 from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.scopes import SCOPES, USUAL_DAYS
 from heartbit_site.base.untrusted import clean_text
-from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend_for
+from heartbit_site.cli.backend.protocol import checked
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.shared import ChangeHereCommand, PrintingCommand
 from heartbit_site.cli.terminal.errors import OK, UsageError

@@ -17,8 +17,8 @@ from heartbit_site.cli.options.body import Given, body_options
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import no_such
 from heartbit_site.cli.terminal.errors import FAILED, OK, CommandError, UsageError
-from heartbit_site.cli.terminal.escape import visible
 from heartbit_site.cli.terminal.keyboard import is_interactive
+from heartbit_site.cli.terminal.margin import visible
 from heartbit_site.cli.terminal.output import NAME_WIDTH, TEXT_WIDTH, note, one_line, write
 from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_view
 from heartbit_site.contract import mcp_servers as contract

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from heartbit_site.base.amounts import counted
 from heartbit_site.cli.backend.chosen import backend, call
 from heartbit_site.cli.commands.fork import fork
-from heartbit_site.cli.following.run_details import print_run
+from heartbit_site.cli.following.streams import print_run
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.shared import ChangeHereCommand, RemoteCommand

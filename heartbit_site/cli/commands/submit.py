@@ -7,8 +7,8 @@ from pathlib import Path
 
 from agents.runtime.files.given_files import read_paths
 from heartbit_site.base.archives import pack
-from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.backend.protocol import checked
 from heartbit_site.cli.backend.server import ServerBackend
 from heartbit_site.cli.following.streams import accepted, stream_of
 from heartbit_site.cli.options import common

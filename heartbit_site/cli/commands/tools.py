@@ -13,7 +13,7 @@ from heartbit_site.cli.commands.result import result
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import json_object
 from heartbit_site.cli.options.shared import RemoteCommand
-from heartbit_site.cli.terminal.escape import visible
+from heartbit_site.cli.terminal.margin import visible
 from heartbit_site.cli.terminal.output import one_line, write
 from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_view
 from heartbit_site.contract import tools

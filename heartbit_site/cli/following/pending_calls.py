@@ -33,8 +33,8 @@ from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.backend.server import ServerBackend
 from heartbit_site.cli.options import common
 from heartbit_site.cli.terminal.errors import FAILED, OK, CommandError, UsageError
-from heartbit_site.cli.terminal.escape import visible
 from heartbit_site.cli.terminal.keyboard import is_interactive
+from heartbit_site.cli.terminal.margin import visible
 from heartbit_site.cli.terminal.output import as_json, note, one_line, write, write_json
 from heartbit_site.cli.terminal.table import Table
 from heartbit_site.contract.approvals import LIST_DECISIONS
