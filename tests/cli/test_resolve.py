@@ -13,7 +13,7 @@ from heartbit_site.base.errors import HeartbitError
 from heartbit_site.cli.approvals.kinds import OUTCOME
 from heartbit_site.cli.backend.local import LocalBackend
 from heartbit_site.cli.backend.server import Server, ServerBackend
-from heartbit_site.cli.commands.resolve import ResolutionOptions
+from heartbit_site.cli.commands.waits import ResolutionOptions
 from heartbit_site.cli.following import pending_calls
 from heartbit_site.cli.following.local_runs import short_id
 from heartbit_site.cli.terminal import errors

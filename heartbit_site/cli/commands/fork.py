@@ -79,7 +79,7 @@ def fork(
         return accepted(server, forked, watch=watch, plain=plain)
     from agents.choices import Placement
     from heartbit_site.cli.backend.local import LocalBackend
-    from heartbit_site.cli.following.standalone import stay_here
+    from heartbit_site.cli.following.local_runs import stay_here
     from heartbit_site.operations import turns
 
     access = LocalBackend().access

@@ -38,14 +38,14 @@ def run(
     file = find(config)
     # A file may name another model than the default: which, is known once it has been read.
     ensure_ready(
-        "heartbit_site.cli.following.standalone", model=model if model or file is None else None
+        "heartbit_site.cli.following.local_runs", model=model if model or file is None else None
     )
     from agents.actions.admit import admit
     from agents.actions.run_request import RunRequest, task_text
     from agents.choices import Placement
     from agents.reads.agents import find_agent
     from heartbit_site.base.os_user import terminal_user
-    from heartbit_site.cli.following.standalone import stay_here
+    from heartbit_site.cli.following.local_runs import stay_here
     from heartbit_site.cli.installation.preflight import check_run
     from heartbit_site.cli.options.payload import payload_of
     from heartbit_site.cli.options.team import team_of

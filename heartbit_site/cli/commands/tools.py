@@ -9,7 +9,7 @@ from heartbit_site.base.effect_text import EFFECT_TEXT
 from heartbit_site.base.untrusted import clean_text
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.backend.chosen import backend, call, print_all
-from heartbit_site.cli.commands.result import result
+from heartbit_site.cli.commands.one_run import result
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import json_object
 from heartbit_site.cli.options.shared import RemoteCommand

@@ -37,10 +37,9 @@ def examine() -> list[Check]:
         return [*checks, Check("settings", "fail", str(error))]
     from django.db import DatabaseError  # noqa: PLC0415  needs Django set up
 
-    from heartbit_site.cli.doctor import mail, models, services, work  # noqa: PLC0415  as above
+    from heartbit_site.cli.doctor import models, services, work  # noqa: PLC0415  as above
 
-    modules = (services, mail, models, work)
-    for look in (look for module in modules for look in module.LOOKS):
+    for look in (*services.LOOKS, *work.MAIL, *models.LOOKS, *work.LOOKS):
         with contextlib.suppress(DatabaseError):  # no tables yet, or no database: said above
             checks += look()
     return checks
