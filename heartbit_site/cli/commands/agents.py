@@ -17,7 +17,7 @@ from heartbit_site.cli.terminal.errors import OK
 from heartbit_site.cli.terminal.margin import margined, text_width
 from heartbit_site.cli.terminal.output import as_json, note, one_line, write
 from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_list, print_view
-from heartbit_site.cli.terminal.times import format_relative, local_minute
+from heartbit_site.cli.terminal.times import format_relative
 from heartbit_site.contract import agent_status, versions
 from heartbit_site.contract.agents import LIST_AGENTS, SHOW_AGENT, AgentOut
 from heartbit_site.contract.versions import DiffOut, VersionOut
@@ -34,7 +34,6 @@ FORCE = common.flag(
 
 STYLES: Final = {"idle": "green", "busy": "cyan", "error": "red", "stopped": "dim"}
 TITLES: Final = 13  # characters of the longest title of a fact
-HASH: Final = 12  # characters of a hash
 
 app = common.group()
 
@@ -253,9 +252,6 @@ STATUSES: Final = Table.of(
 )
 VERSIONS: Final = Table.of(
     VersionOut,
-    "VERSION=number PUBLISHED RUNS HASH _",
+    "VERSION=number PUBLISHED=created_at RUNS HASH=hash:.12 _=current",
     styles={"current": "green"},
-    PUBLISHED=lambda version: local_minute(version.created_at),
-    HASH=lambda version: version.hash[:HASH],
-    _=lambda version: "current" if version.current else "",
 )

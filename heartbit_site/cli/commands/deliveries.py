@@ -22,7 +22,6 @@ def deliveries(*, run: str = RUN, status: Status | None = STATUS, last: int = co
 
 DELIVERIES: Final = Table.of(
     ResultDeliveryOut,
-    "DELIVERY=id RUN STATUS ATTEMPTS WHERE=recipient:300 PROBLEM=error:300",
+    "DELIVERY=id RUN=run_id:.18 STATUS ATTEMPTS WHERE=recipient:300 PROBLEM=error:300",
     styles={"delivered": "green", "failed": "red", "pending": "cyan"},
-    RUN=lambda row: row.run_id[: common.SHORT_ID],
 )

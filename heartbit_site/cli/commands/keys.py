@@ -16,7 +16,6 @@ from heartbit_site.cli.options.shared import ChangeHereCommand, PrintingCommand
 from heartbit_site.cli.terminal.errors import OK, UsageError
 from heartbit_site.cli.terminal.output import as_json, note, one_line, write, write_view
 from heartbit_site.cli.terminal.table import Table, print_done, print_list
-from heartbit_site.cli.terminal.times import local_minute
 from heartbit_site.contract import keys as contract
 from heartbit_site.contract.keys import KeyIn, KeyOut
 
@@ -105,8 +104,7 @@ def _aware(expires: datetime) -> datetime:
 
 KEYS: Final = Table.of(
     KeyOut,
-    "KEY=prefix STATE NAME=name:40 LAST_USED SCOPES",
+    "KEY=prefix STATE NAME=name:40 LAST_USED=last_used_at|never SCOPES",
     styles={"active": "green", "revoked": "dim", "expired": "dim"},
     none="No API keys yet: `heartbit keys create NAME` makes one.",
-    LAST_USED=lambda key: local_minute(key.last_used_at),
 )

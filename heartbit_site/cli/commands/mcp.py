@@ -43,7 +43,7 @@ SETTINGS: Final = body_options(
         "--private/--no-private",
         help="Count its answers as private data, which leaves only with a person's consent.",
     ),
-    enabled=common.option("ENABLED", "A disabled server's tools are not called.", None),
+    enabled=common.option("--enable/--disable", "A disabled server's tools are not called.", None),
     timeout_seconds=typer.Option(None, "--timeout", metavar="SECONDS"),
 )
 

@@ -16,7 +16,6 @@ from heartbit_site.cli.options.shared import RemoteCommand
 from heartbit_site.cli.terminal.errors import CommandError
 from heartbit_site.cli.terminal.output import note, one_line, write, write_exactly
 from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_view
-from heartbit_site.cli.terminal.times import local_minute
 from heartbit_site.contract import skills as contract
 from heartbit_site.contract.agents import CHANGE_AGENT, SHOW_AGENT, AgentDetailOut
 
@@ -183,9 +182,6 @@ SKILLS: Final = Table.of(
 )
 VERSIONS: Final = Table.of(
     contract.SkillVersionOut,
-    "VERSION=number ADDED HASH _",
+    "VERSION=number ADDED=created_at HASH=hash:.12 _=current",
     styles=STYLES,
-    ADDED=lambda version: local_minute(version.created_at),
-    HASH=lambda version: version.hash[:HASH],
-    _=lambda version: "current" if version.current else "",
 )

@@ -91,7 +91,7 @@ def approve(
     return list_or_decide(APPROVAL, run, call, verdict.choice(), digest=digest)
 
 
-UNCERTAIN_CALL = common.argument("UNCERTAIN_CALL", "Resolve this call of the run, e.g. 1.0.", None)
+UNCERTAIN_CALL = common.argument("CALL", "Resolve this call of the run, e.g. 1.0.", None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +138,7 @@ def resolve(
     return list_or_decide(OUTCOME, run, call, resolution.choice())
 
 
-WAITING_RUN = common.argument(
-    "WAITING_RUN", "The run's id, or how it begins; none: list all.", None
-)
+WAITING_RUN = common.argument("RUN", "The run's id, or how it begins; none: list all.", None)
 ANSWER = common.argument(
     "ANSWER", "The answer as JSON, null to decline; none: list the run's.", None
 )
@@ -175,7 +173,6 @@ def answer(run: str | None = WAITING_RUN, text: str | None = ANSWER, *, wait: st
 
 WAITS: Final = Table.of(
     WaitOut,
-    "WAITING_RUN WAIT=key FOR=label AGENT TOOL QUESTION=question:300",
+    "RUN=run_id:.18 WAIT=key FOR=label AGENT TOOL QUESTION=question:300",
     none="Nothing waits for an answer.",
-    WAITING_RUN=lambda wait: wait.run_id[: common.SHORT_ID],
 )

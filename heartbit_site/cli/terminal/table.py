@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from operator import attrgetter
 from typing import Any, Final, Generic, Self, TypeVar
 
@@ -21,6 +22,7 @@ from rich.text import Text
 
 from heartbit_site.cli.terminal.errors import OK
 from heartbit_site.cli.terminal.output import as_json, one_line, write, write_view
+from heartbit_site.cli.terminal.times import local_minute
 from heartbit_site.contract.model import rows_of
 
 Row = TypeVar("Row")
@@ -116,14 +118,20 @@ def _field(view: type[Any], name: str) -> Callable[[Any], object]:
     if first not in view.model_fields and not hasattr(view, first):
         raise AttributeError(f"{view.__name__} has no field {first}")
     read = attrgetter(path)
-    return lambda row: _cell(read(row) or default if default else read(row), form)
+    return lambda row: _cell(read(row) or default if default else read(row), form, path)
 
 
-def _cell(value: object, form: str) -> object:
-    if isinstance(value, list | tuple):
-        return ", ".join(value)
-    if isinstance(value, str):
-        return one_line(value, int(form or 0))
+def _cell(value: object, form: str, name: str) -> object:
+    """Return a field's text; a flag that is set is its name."""
+    match value:
+        case bool():
+            return name if value else ""
+        case datetime():
+            return local_minute(value)
+        case list() | tuple():
+            return ", ".join(value)
+        case str() if not form or form.isdecimal():
+            return one_line(value, int(form or 0))
     return format(value, form) if form else value
 
 

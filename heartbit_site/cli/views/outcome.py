@@ -119,9 +119,9 @@ def _took(run: RunSummaryOut) -> str:
 
 RUNS: Final = Table.of(
     RunSummaryOut,
-    "RUN STATUS AGE TOOK AGENT=agent:20 TASK=task:200",
+    # Of an id its milliseconds, which distinguish two runs.
+    "RUN=id:.13 STATUS AGE TOOK AGENT=agent:20 TASK=task:200",
     styles=STYLES,
-    RUN=lambda run: run.id[:13],
     AGE=lambda run: duration(datetime.now(UTC) - run.created_at),
     TOOK=_took,
 )
