@@ -1,7 +1,7 @@
-"""Event types of a run's journal: one class a type, one union, one codec. Pure.
+"""Event types of a run's journal: one class per type, one union, one codec. Pure.
 
-Events are versioned JSON: a reader ignores fields it does not know and a field added later has a
-default, so old journals stay readable. A type is never renamed.
+Events are versioned JSON: a reader ignores unknown fields and a field added later has a default,
+so old journals stay readable. A type is never renamed.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class RunForked:
 class RunStarted:
     """A worker claimed the run and began a slice. Written by the claim.
 
-    ``sandbox`` names the one in force at the worker, for code; empty: none, or not probed.
+    ``sandbox`` names the worker's sandbox for code; empty: none, or not probed.
     """
 
     type: ClassVar[str] = "run.started"
@@ -158,13 +158,13 @@ class ContextSummarized:
 
 @dataclass(frozen=True, slots=True)
 class MemoriesRecalled:
-    """The run's model is given memories; their texts are rows, which are erased with them.
+    """The run's model is given memories. Their texts are rows, which are erased with the memories.
 
     Attributes:
-        memories: Their ids, the best first.
-        provided: Number of texts by another provider, which have no ids here.
+        memories: Ids of the memories, the best first.
+        provided: Number of texts from another provider, which have no ids here.
         provider: Name of that provider; empty: none.
-        from_outsiders: True if one of these texts may repeat what outsiders wrote.
+        from_outsiders: True if one of these texts may repeat text by outsiders.
     """
 
     type: ClassVar[str] = "memories.recalled"
@@ -179,10 +179,10 @@ class MemoriesExtracted:
     """The run has stored memories of another run; written in the transaction that stores them.
 
     Attributes:
-        added: Ids of the new ones.
-        replaced: Ids of those that say something else now.
-        skipped: Number of proposals that were not stored: known already, or said nowhere.
-        provided: Number of texts that another provider took instead.
+        added: Ids of the new memories.
+        replaced: Ids of the memories whose text was replaced.
+        skipped: Number of proposals that were not stored: already known, or without a valid quote.
+        provided: Number of texts that were passed to another provider instead.
         provider: Name of that provider; empty: none.
     """
 
@@ -208,7 +208,7 @@ class MemoriesExtracted:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequested:
-    """A call waits for a person's decision; ``digest`` covers exactly what they are shown.
+    """A call waits for a person's decision; ``digest`` covers exactly what the person is shown.
 
     Attributes:
         timeout_seconds: Seconds until the undecided call is refused; None: never.
@@ -219,7 +219,7 @@ class ApprovalRequested:
         question: Number of this approval request for the call, starting at 1.
         credentials: Ids of the credentials that the call would use, by parameter.
         mixed_data: True if the call would send data out after private data and text by outsiders
-            were read: no standing permission replaces the decision.
+            were read, so that no standing permission can replace the decision.
     """
 
     type: ClassVar[str] = "approval.requested"
@@ -259,7 +259,7 @@ class ApprovalEscalated:
     """A call was not decided in time: more people may decide. Written by the sweeper.
 
     Attributes:
-        group: Group that may decide from now on as well; empty: anyone with the right to decide.
+        group: Group that may now decide, too; empty: anyone with the right to decide.
     """
 
     type: ClassVar[str] = "approval.escalated"
@@ -320,7 +320,7 @@ class ToolFinished:
     Attributes:
         grant: Id of the standing permission that made an approval unnecessary.
         artifact: Name of the artifact that has the whole result, if ``content`` is only its
-            beginning; empty: ``content`` is the whole, or the rest was not stored.
+            beginning; empty: ``content`` is the whole result, or the rest was not stored.
     """
 
     type: ClassVar[str] = "tool.finished"
@@ -339,9 +339,9 @@ class ScriptCalled:
 
     Attributes:
         first: Number of the first of these calls among all calls of the script, from 0.
-        snapshot: The script as it waits (``tools.scripts.steps.Round``).
-        printed: Text printed since the calls before.
-        duration_ms: Time in the interpreter since then.
+        snapshot: State of the waiting script (``tools.scripts.steps.Round``).
+        printed: Text printed since the previous calls.
+        duration_ms: Time in the interpreter since the previous calls.
     """
 
     type: ClassVar[str] = "script.called"
@@ -367,7 +367,7 @@ class CallWaiting:
         runs: Ids of the sub-agents' runs that the call waits for.
         question: Text of the tool's question to a person; the call runs again with the reply.
         form: JSON Schema of the reply; empty: the tool asked nothing.
-        state: Text that the tool is given back with the reply.
+        state: Text that the tool gets back with the reply.
     """
 
     type: ClassVar[str] = "call.waiting"
@@ -382,7 +382,7 @@ class CallWaiting:
 
 @dataclass(frozen=True, slots=True)
 class ChildStarted:
-    """The run started another one without a tool call, and waits for its end.
+    """The run started a child run without a tool call, and waits for its end.
 
     Attributes:
         key: Key of the wait that the child's end resolves.
@@ -397,10 +397,10 @@ class ChildStarted:
 
 @dataclass(frozen=True, slots=True)
 class RunPaused:
-    """The run waits without a worker until a time, by its own engine's decision.
+    """The run waits without a worker until a time that its engine chose.
 
     Attributes:
-        attempts: Failed attempts of the next step since the pause before.
+        attempts: Failed attempts of the next step since the previous pause.
     """
 
     type: ClassVar[str] = "run.paused"
@@ -438,8 +438,8 @@ class RunSteered:
 
     Attributes:
         source: ``person`` (or a program) grants the run new turns; ``agent`` does not.
-        other_person: True if another person than the run's said it: the run, and all of its tree,
-            works for no one in particular from here on.
+        other_person: True if the message is from another person than the run's: from here on the
+            run and its tree act for no particular person.
     """
 
     type: ClassVar[str] = "run.steered"
@@ -451,7 +451,7 @@ class RunSteered:
 
 @dataclass(frozen=True, slots=True)
 class CancelRequested:
-    """A running run was asked to stop. Written by the cancel."""
+    """Cancellation of a running run was requested. Written by the cancel."""
 
     type: ClassVar[str] = "run.cancel_requested"
     reason: str = ""
@@ -463,7 +463,7 @@ class RunSucceeded:
 
     Attributes:
         finish_reason: ``length`` if the answer was truncated at max_tokens.
-        structured: Answer in the form of the agent's response schema, if it has one.
+        structured: Answer in the form of the agent's response schema, if the agent has one.
     """
 
     type: ClassVar[str] = "run.succeeded"
@@ -517,7 +517,7 @@ class RunUnquarantined:
 
 @dataclass(frozen=True, slots=True)
 class RunDiscarded:
-    """A quarantined run was given up. Written by ``heartbit_discard``."""
+    """A quarantined run was discarded. Written by ``heartbit_discard``."""
 
     type: ClassVar[str] = "run.discarded"
     by: str = ""
@@ -575,7 +575,7 @@ class RecordedEvent:
 
 @functools.cache
 def _adapter(kind: str) -> TypeAdapter[Event]:
-    """Return the codec of a type, built when it is first needed: a short command needs few."""
+    """Return the codec of a type, built on first use: a short command needs few of them."""
     return TypeAdapter(_CLASSES[kind])
 
 

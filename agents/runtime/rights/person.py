@@ -25,7 +25,7 @@ SHARED: Final = (
 
 
 def person_lookup(pool: Pool, claimed: ClaimedRun) -> PersonLookup:
-    """Return the lookup of the person that a run acts for now, who can be lost but not change."""
+    """Return the lookup of the person that a run acts for: always the same person, or no one."""
 
     async def look() -> int | None:
         if claimed.user_id is None:
@@ -38,7 +38,7 @@ def person_lookup(pool: Pool, claimed: ClaimedRun) -> PersonLookup:
 
 
 def permission_lookup(claimed: ClaimedRun, person: PersonLookup) -> PermissionLookup:
-    """Return the lookup of a run's person, which asks the database each time."""
+    """Return the lookup of a run's person, which queries the database each time."""
 
     async def look(permissions: frozenset[str]) -> frozenset[str]:
         return await orm.read_in_thread(partial(permitted, await person(), permissions))
