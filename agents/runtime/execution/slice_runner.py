@@ -96,7 +96,7 @@ class SliceRunner:
         try:
             history = active.claimed.history()
         except (KeyError, ValidationError) as error:
-            return await self._leave_to_newer(active, f"has news from a newer Heartbit ({error})")
+            return await self._leave_to_newer(active, f"has events of a newer Heartbit ({error})")
         try:
             for recorded in history:
                 state.fold(recorded)

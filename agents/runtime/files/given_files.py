@@ -94,4 +94,4 @@ def _from_base64(text: str, what: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise RefusedFilesError(f"{what[:200]} is not valid base64: encode its bytes.") from None
+        raise RefusedFilesError(f"{what[:200]} is not base64: encode its bytes.") from None

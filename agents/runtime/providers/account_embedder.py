@@ -124,7 +124,7 @@ class AccountEmbedder:
             raise (_RefusedError if is_refused else EmbeddingError)(message) from error
         if vectors is None:
             raise EmbeddingError(
-                f"{self._endpoint.label} answered with something else than {len(texts)} vectors."
+                f"{self._endpoint.label} answered with something other than {len(texts)} vectors."
             )
         return vectors
 

@@ -25,7 +25,7 @@ _QUERY = """
 
 
 def grant_lookup(pool: Pool, agent_id: int, claimed: ClaimedRun) -> GrantLookup:
-    """Return the lookup for one run; whoever granted a permission must still have the right."""
+    """Return the lookup for one run; the grantor of a permission must still have the right."""
     roles = roles_with(DECIDE)
 
     async def look(tool: str, definition_hash: str) -> int | None:
