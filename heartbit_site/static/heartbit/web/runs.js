@@ -1,4 +1,4 @@
-// The list of runs: filters in the address, more by cursor, alive by the workspace's pulse.
+// The list of runs: filters in the URL, pages by cursor, updates by the workspace's pulse.
 
 import { Refusal, api, may, whoCan } from "./api.js";
 import { el, fill, icon, note } from "./dom.js";
@@ -10,7 +10,7 @@ import { Rows } from "./runs/rows.js";
 
 const PAGE = 30;
 const MOST = 300;
-const PAUSE_MS = 500; // between two readings, however much happens
+const PAUSE_MS = 500; // minimum time between two refreshes
 
 const box = document.getElementById("runs");
 const filters = new Filters(() => load());
@@ -39,7 +39,7 @@ onPulse((pulse) => {
 });
 document.addEventListener("visibilitychange", () => missed && soon());
 
-/** Read the same runs again, now and then at most, while somebody looks. */
+/** Refresh the shown runs, throttled, while the page is visible. */
 function soon() {
   missed = document.hidden;
   if (missed || coming) return;
@@ -52,16 +52,16 @@ function soon() {
   });
 }
 
-/** Read the runs that are asked for; `further` those after them, `quietly` the same ones again. */
+/** Load the filtered runs; `further`: the next page; `quietly`: a refresh. */
 async function load({ further = false, quietly = false } = {}) {
   turn += 1;
   const mine = turn;
   const limit = further ? PAGE : Math.min(MOST, quietly ? Math.max(PAGE, rows.length) : PAGE);
   try {
     const page = await api("/runs", { query: { ...filters.query(), limit, cursor: further ? next : null } });
-    if (mine !== turn) return; // something else was asked for meanwhile
+    if (mine !== turn) return; // another request has started meanwhile
     fill(problem);
-    // More than are read again stay as they were, and so does the place to go on from.
+    // Runs beyond the refreshed page stay unchanged, and so does the cursor.
     if (!quietly || rows.length <= limit) next = page.next_cursor;
     rows.show(page.runs, { further, quietly });
     more.hidden = next === null;

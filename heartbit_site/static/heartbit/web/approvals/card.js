@@ -1,4 +1,4 @@
-// One tool call that a person is asked about: all of it, and what can be decided.
+// Card of one tool call that waits for a person: the whole call and the possible decisions.
 
 import { may, Refusal, whoCan, WORKSPACE } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
@@ -16,34 +16,34 @@ document.head.append(el("link", { rel: "stylesheet", href: new URL("card.css", i
 
 const SAID = { approved: "Approved", edited: "Approved with changes", answered: "Answered", denied: "Denied", retried: "Retried", done: "Confirmed", confirmed: "Confirmed", skipped: "Skipped" };
 
-const AGAIN_MS = 1000; // after a failed request for the state of a call
+const AGAIN_MS = 1000; // delay after a failed request for the state of a call
 const LONGEST_MS = 60000;
 
 const conclusions = new WeakMap();
 
 /**
- * Tell a card that its call does not wait any more: it says who decided, and keeps an edit that is
- * not sent, marked as stale, until somebody puts it away.
+ * Update a card whose call no longer waits: show who decided, and keep unsent input, marked as
+ * stale, until the card is dismissed.
  * @param {HTMLElement} element From `card`.
- * @returns {Promise<boolean>} Whether the card is to stay; false: it was decided on this very card,
- *   or its call is still open and shown by another card.
+ * @returns {Promise<boolean>} True if the card stays; false: the call was decided on this card,
+ *   or is still open and shown by another card.
  */
 export async function conclude(element) {
   return conclusions.get(element)?.() ?? false;
 }
 
-/** Whether somebody writes in a card. */
+/** Return true if a person is writing in a card. */
 export function isBeingEdited(element) {
   return element.querySelector('[aria-expanded="true"]') !== null;
 }
 
 /**
- * A waiting call as an element; its buttons carry `data-act` (approve, edit, deny, always, try;
+ * Return a waiting call as an element; its buttons have `data-act` (approve, edit, deny, always, try;
  * answer, deny; retry, confirm, skip).
- * @param {object} asked One of what `decide.js` lists.
+ * @param {object} asked An item of the lists of `decide.js`.
  * @param {{onDecided?: (answer: object|null, problem?: Refusal) => void, onAway?: () => void, link?: HTMLElement|null}} [how]
- *   `onDecided` is told what was decided; null and the refusal when somebody else was quicker or the
- *   run has ended. `onAway` is told that a closed card was put away. `link` leads to the run; by default to its page.
+ *   `onDecided` gets the decision, or null and the refusal if another person decided first or the
+ *   run has ended. `onAway` is called when a closed card is dismissed. `link` leads to the run; by default to its page.
  */
 export function card(asked, { onDecided = () => {}, onAway = () => {}, link = runLink(asked) } = {}) {
   if (isWait(asked)) return waitCard(asked, { onDecided });
@@ -99,7 +99,7 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
       close();
       if (was) return;
       button.setAttribute("aria-expanded", "true");
-      shut(true); // who edits or denies must not approve by a slip
+      shut(true); // prevents an accidental approval while editing or denying
       fill(panel, make({ send: (value) => decide(() => send(value)), leave: () => { close(); button.focus(); } }));
       panel.querySelector("input, select, textarea")?.focus();
     }
@@ -118,7 +118,7 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
   }
 
   async function concluded() {
-    await sending; // what is being sent from here may be the decision
+    await sending; // the request in flight may be the decision
     if (isMine) return false;
     if (element.dataset.closed) return true;
     let found;
@@ -127,7 +127,7 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
       again = AGAIN_MS;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      if (error.status !== 404) { // nothing is known: the card stays as it is
+      if (error.status !== 404) { // state unknown: keep the card as it is
         lookAgain();
         return true;
       }
@@ -271,7 +271,7 @@ function whoMay({ approver_group: group, escalated }) {
   return `members of ${escalated ? `${group} and of ${escalated.group}` : group}`;
 }
 
-/** Count down to the end of a call's time, as long as it is on the page. */
+/** Count down to a call's expiry while the call is on the page. */
 function count(element) {
   const symbol = icon("timer");
   symbol.classList.add("small");

@@ -1,4 +1,4 @@
-// The sentence about a call that a person, the clock or a cancel closed while it was on the page.
+// Sentence about a call that a person, its timeout or a cancel closed while it was on the page.
 
 import { el } from "../dom.js";
 import { ago, moment, person } from "../words.js";
@@ -12,13 +12,13 @@ const SENTENCES = {
   closed: ["Closed", "The call is not asked about any more."],
 };
 
-/** Whether the state of a question is final. */
+/** Return true if the state of a question is final. */
 export function isFinal({ state }) {
   return state !== "open";
 }
 
 /**
- * Say how a question was closed: "Approved by ann just now".
+ * Describe how a question was closed: "Approved by ann just now".
  * @param {{state: string, by: string, at: string|null, reason: string}} found From `questionState`.
  */
 export function closedText({ state, by, at, reason }) {

@@ -1,4 +1,4 @@
-// Try a waiting call without keeping it: what its tool would change in the database.
+// Dry run of a waiting call: shows what its tool would change in the database.
 
 import { api } from "../api.js";
 import { el } from "../dom.js";
@@ -6,16 +6,16 @@ import { seen } from "./pieces.js";
 
 const KINDS = { inserted: ["+", "inserted"], updated: ["±", "updated"], deleted: ["−", "deleted"] };
 
-/** Whether a call can be tried: only what happens in the database alone can be undone. */
+/** Return true if a call can be tried: only effects in the database can be rolled back. */
 export function canTry({ effect }) {
   return effect === "transactional";
 }
 
 /**
- * Run a call and undo it.
+ * Run a call and roll it back.
  * @param {object} asked From GET /approvals.
- * @param {object} [args] Instead of its own arguments.
- * @throws {import("../api.js").Refusal} 409: it does not wait any more, or took too long.
+ * @param {object} [args] Arguments instead of the call's own.
+ * @throws {import("../api.js").Refusal} 409: the call no longer waits, or took too long.
  */
 export function dryRun({ run_id: run, call_id: call, digest }, args) {
   return api(`/runs/${run}/calls/${encodeURIComponent(call)}/dry-run`, {
@@ -23,7 +23,7 @@ export function dryRun({ run_id: run, call_id: call, digest }, args) {
   });
 }
 
-/** What a dry run gave, as an element. */
+/** Return the result of a dry run as an element. */
 export function outcome(tried) {
   const failed = tried.status !== "ok";
   return el("section.stack.inside", { "aria-label": "What it would do" },

@@ -1,4 +1,4 @@
-// A message and what answers it: the run's steps as they come, the answer, and what it took.
+// A message and its run: the steps as they arrive, the answer, and its cost.
 
 import { USER, api, may } from "../api.js";
 import { el, fill, icon, note, sentence } from "../dom.js";
@@ -9,14 +9,14 @@ import { questions } from "./questions.js";
 import { bubble, prose, stepView } from "./steps.js";
 
 const LIVE = new Set(["queued", "running", "waiting"]);
-const NO_WORKER_MS = 4000; // how long it may lie in the queue before the page looks why
+const NO_WORKER_MS = 4000; // time in the queue after which the page looks for the reason
 
 /**
  * Show a message.
- * @param {object} first As GET /conversations/{id} gives it.
- * @param {{ended: () => void}} how Told when its run has ended: the answer can be read then.
+ * @param {object} first Message from GET /conversations/{id}.
+void}} how Told when its run has ended: the answer can be read then. =>  * @param {{ended: () => void}} how `ended` is called when the run has ended and the answer is available. => void}} how Told when its run has ended: the answer can be read then.
  * @returns {{node: HTMLElement, update: (message: object) => void, tell: (text: string) => void,
- *            end: () => void, message: object}} `tell` shows what was just said to it, until the
+void, message: object}} `tell` shows what was just said to it, until the =>  *            end: () => void, message: object}} `tell` shows a steering message until the => void, message: object}} `tell` shows what was just said to it, until the
  *   journal has it.
  */
 export function messageView(first, { ended }) {

@@ -1,11 +1,11 @@
-// Above a conversation: with whom, what it is called, and what can be done with it.
+// Header of a conversation: agent, title and actions.
 
 import { api, may } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
 import { chatAddress, go } from "./places.js";
 
 /**
- * The head of a thread.
+ * Return the header of a thread.
  * @param {{changed: () => void, deleted: (conversation: string) => void}} how
  * @returns {{node: HTMLElement, show: (agent: object, conversation: object|null) => void}}
  */

@@ -1,4 +1,4 @@
-// One conversation: its messages as they are said and answered, and where the next is written.
+// One conversation: its messages and answers, and the input for the next message.
 
 import { api, may, whoCan } from "../api.js";
 import { el, fill, icon } from "../dom.js";
@@ -10,12 +10,12 @@ import { threadHead } from "./thread-head.js";
 
 const LIVE = new Set(["queued", "running", "waiting"]);
 const PAGE = 30;
-const MOST = 100; // messages that the API gives at once
+const MOST = 100; // messages per page of the API
 
 /**
- * The thread.
- * @param {{moved: () => void, deleted: (conversation: string) => void}} how `moved`: something was
- *   said, renamed or answered, so lists may look again.
+ * Return the thread.
+void, deleted: (conversation: string) => void}} how `moved`: something was =>  * @param {{moved: () => void, deleted: (conversation: string) => void}} how `moved`: a message, a => void, deleted: (conversation: string) => void}} how `moved`: something was
+ *   title or an answer has changed, so lists may refresh.
  * @returns {{node: HTMLElement, show: (agent: object, conversation: string) => void, refresh: () => Promise<void>}}
  */
 export function thread({ moved, deleted }) {
@@ -82,7 +82,7 @@ export function thread({ moved, deleted }) {
     }
   }
 
-  /** So many of the last messages that all that are not over are among them. */
+  /** Return the number of latest messages that includes all unfinished ones. */
   function reach() {
     const oldest = views.findIndex(({ message }) => LIVE.has(message.status));
     return oldest < 0 ? PAGE : Math.min(MOST, Math.max(PAGE, views.length - oldest));

@@ -1,11 +1,11 @@
-// A dialog that says what will happen, and asks once more.
+// A confirmation dialog that describes the consequences.
 
 import { el } from "../dom.js";
 
 /**
  * Ask for confirmation.
  * @param {{title: string, text: string, button: string, danger?: boolean, reason?: boolean,
- *          word?: string, fields?: Element[]}} what `reason` offers a field for one; `word` has to be
+ *          word?: string, fields?: Element[]}} what `reason` adds a field for a reason; `word` must be
  *   typed first; `fields` are the caller's own.
  * @returns {Promise<string|null>} The reason, or "" without one; null: no.
  */

@@ -1,4 +1,4 @@
-// What waits: each queue with its runs and who serves it.
+// Queues, each with its runs and its workers.
 
 import { el, icon } from "../dom.js";
 import { ago, duration } from "../words.js";
@@ -22,7 +22,7 @@ export function queues(place, rows, act) {
   });
 }
 
-/** Paused queues in which something waits, each with the button that ends it; others need nobody. */
+/** Return the paused queues with waiting runs, each with a button that resumes it. */
 export function paused({ queues: rows, pauses }, act) {
   return rows.filter((row) => row.paused && row.blocked).map((row) => {
     const pause = pauses.find(({ kind, name }) => kind === "queue" && name === row.name);

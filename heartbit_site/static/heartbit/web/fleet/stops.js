@@ -1,4 +1,4 @@
-// The kill switch, and what is stopped now.
+// The kill switch, and the list of current stops.
 
 import { all, WORKSPACE } from "../api.js";
 import { el, icon, note } from "../dom.js";
@@ -7,7 +7,7 @@ import { ask } from "./ask.js";
 
 const STOPPED = "No run starts, and what is at work is handed back at once; an effect under way comes to its end first. Nothing is lost: it all goes on where it was when the stop is ended.";
 
-/** Buttons that stop a tool, this workspace, or everything. */
+/** Return the buttons that stop a tool, this workspace, or everything. */
 export function stops(now, act) {
   const all = now.some((one) => one.kind === "all");
   const here = now.some((one) => one.kind === "workspace" && one.name === WORKSPACE && one.by_operator);
@@ -59,7 +59,7 @@ function toolPath(name, workspace) {
   return `/fleet${workspace ? `/workspaces/${workspace}` : ""}/tools/${encodeURIComponent(name)}`;
 }
 
-/** What is stopped now, each with the button that ends it. */
+/** Return the current stops, each with the button that ends it. */
 export function pauses(now, act) {
   return now.filter((one) => one.kind !== "queue").map((one) => {
     const { path, what, end, verb = "resume" } = SAID[one.kind](one);

@@ -1,4 +1,4 @@
-// Who works: each process with its slots, its heartbeat, and what it works on.
+// Workers: each process with its slots, its heartbeat, and its current runs.
 
 import { el, icon } from "../dom.js";
 import { duration } from "../words.js";

@@ -1,4 +1,4 @@
-// What somebody may do with a run, as its status and their role allow.
+// Actions on a run that its status and the person's role allow.
 
 import { api, may } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
@@ -10,14 +10,14 @@ const LIVE = new Set(["queued", "running", "waiting"]);
 
 /** The buttons of a run. */
 export class Actions {
-  /** @param {{again: () => void}} how Called when a run that had ended goes on. */
+  void}} how Called when a run that had ended goes on. */ => /** @param {{again: () => void}} how `again` is called when an ended run continues. */ => void}} how Called when a run that had ended goes on. */
   constructor({ again }) {
     this.again = again;
     this.shown = "";
     this.element = el("div.actions");
   }
 
-  /** Show what is possible with a run now. */
+  /** Show the actions that are possible now. */
   draw(run) {
     const now = `${run.id} ${run.kind} ${run.status} ${run.turns.size}`;
     if (now === this.shown) return;

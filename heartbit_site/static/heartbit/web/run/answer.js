@@ -1,4 +1,4 @@
-// What a run gave, or what it is doing about it.
+// The answer of a run, or its progress.
 
 import { el, fill, icon } from "../dom.js";
 import { code } from "./json.js";

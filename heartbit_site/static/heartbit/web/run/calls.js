@@ -1,4 +1,4 @@
-// One tool call: in a line what it is, and unfolded what went in and came out.
+// One tool call: a summary line that unfolds to its arguments and result.
 
 import { api, Refusal } from "../api.js";
 import { seen } from "../approvals/pieces.js";
@@ -7,16 +7,16 @@ import { duration, moment } from "../words.js";
 import { pretty, values } from "./json.js";
 import { sources } from "./sources.js";
 
-/** The view of a call; `update` shows it as it is now. */
+/** View of a call; `update` shows its current state. */
 export class CallView {
-  /** @param {(id: string) => {address: string, agent: string}} place Where a run of the tree is shown. */
+  {address: string, agent: string}} place Where a run of the tree is shown. */ => /** @param {(id: string) => {address: string, agent: string}} place Returns the URL and agent of a run. */ => {address: string, agent: string}} place Where a run of the tree is shown. */
   constructor(place) {
     this.place = place;
     this.line = el("summary");
     this.inside = el("div.call-inside");
     this.element = el("details.call", { onToggle: () => this.unfold() }, this.line, this.inside);
     this.shown = "";
-    this.decisions = []; // as the API has them: all, where they were taken, and by which right
+    this.decisions = []; // from the API: all decisions, with their origin and right
     this.known = null;
   }
 
@@ -60,7 +60,7 @@ export class CallView {
     return asked ? el("p.hint", {}, `Waits for a person. ${reason}`) : null;
   }
 
-  /** Ask for what the journal does not say of decisions, once for each. */
+  /** Request details of decisions that the journal lacks, once per decision. */
   async learn() {
     const { decision, id } = this.call;
     if (!decision || this.known === decision.at) return;
@@ -69,7 +69,7 @@ export class CallView {
       this.decisions = (await api(`/runs/${this.run.id}/calls/${id}`)).decisions;
       this.unfold();
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error; // what the journal says is shown
+      if (!(error instanceof Refusal)) throw error; // the journal's data stays
     }
   }
 

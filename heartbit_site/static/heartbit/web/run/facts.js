@@ -1,10 +1,10 @@
-// The figures of a run, and of all below it.
+// Figures of a run, and of all runs below it.
 
 import { WORKSPACE } from "../api.js";
 import { el, fill } from "../dom.js";
 import { ago, cost, duration, moment, person, tokens } from "../words.js";
 
-/** The card of facts. */
+/** Card of facts. */
 export class Facts {
   constructor() {
     this.list = el("dl.facts");
@@ -14,9 +14,9 @@ export class Facts {
 
   /**
    * Show a run.
-   * @param {object} run Of the store.
-   * @param {object} row What the API says of it; null until it has.
-   * @param {object} total Of the run and all below it.
+   * @param {object} run Run of the store.
+   * @param {object} row Row of the API; null until it has arrived.
+   * @param {object} total Totals of the run and all runs below it.
    */
   draw(run, row, total, now) {
     const lasted = run.began === null ? "" : duration((run.ended ?? now) - run.began);

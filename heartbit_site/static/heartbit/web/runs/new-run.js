@@ -1,4 +1,4 @@
-// Give an agent a task, and go and watch it.
+// Form that gives an agent a task and opens the run.
 
 import { all, api, whoCan } from "../api.js";
 import { el, fill } from "../dom.js";
