@@ -85,7 +85,7 @@ export class Prompts {
       else if (answer.status === 409) this.say(prompt, said.detail);
       else this.refuse(prompt, buttons, said.detail ?? "The server refused the decision.");
     } catch {
-      this.refuse(prompt, buttons, "The server does not answer: nothing is known to be decided.");
+      this.refuse(prompt, buttons, "The server does not answer: the decision may not have been stored.");
     }
   }
 
@@ -115,8 +115,8 @@ export class Prompts {
 }
 
 function outcome({ verdict }, { remaining_approvals: missing }) {
-  if (verdict === "deny") return "Denied; the model reads why.";
-  if (missing) return `Your approval is kept; ${missing} more ${missing === 1 ? "person has" : "people have"} to approve.`;
+  if (verdict === "deny") return "Denied; the model gets the reason.";
+  if (missing) return `Your approval is stored; ${missing} more ${missing === 1 ? "person has" : "people have"} to approve.`;
   return "Approved; the run continues.";
 }
 

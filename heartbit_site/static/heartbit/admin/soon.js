@@ -7,7 +7,7 @@ const LONGEST_MS = 60000;
 const TIMES_AS_LONG = 4; // a slow server gets fewer requests
 
 export class Soon {
-  Promise<void>} work Never two at a time. */ => /** @param {() => Promise<void>} work Never runs twice at a time. */ => Promise<void>} work Never two at a time. */
+  /** @param {() => Promise<void>} work Never runs twice at a time. */
   constructor(work) {
     this.work = work;
     this.isAsked = false;

@@ -15,7 +15,7 @@ export function may(scope) {
 
 /** Return who has a scope that the logged-in person lacks: "ada, ben and 2 more". */
 export function whoCan(scope) {
-  return JSON.parse(others)[scope] ?? "somebody with another role";
+  return JSON.parse(others)[scope] ?? "a person with another role";
 }
 
 /** A request that the server refused, with the server's sentence. */

@@ -35,8 +35,8 @@ function show() {
   nobody.hidden = isOpen;
   if (isOpen) talk.show(found ?? { name: agent, description: "", state: "idle", missing: true }, conversation);
   else fill(nobody, el("div.empty", {}, icon("forum"), agent
-    ? [el("h2", {}, `There is no agent named ${agent}`), el("p", {}, "Choose one of the list.")]
-    : [el("h2", {}, may("runs:write") ? "Whom do you want to talk to?" : "Whose conversations do you want to read?"), el("p", {}, "Choose an agent. Everybody in the workspace sees its conversations.")]));
+    ? [el("h2", {}, `There is no agent named ${agent}`), el("p", {}, "Choose one from the list.")]
+    : [el("h2", {}, may("runs:write") ? "Who do you want to talk to?" : "Whose conversations do you want to read?"), el("p", {}, "Choose an agent. Everybody in the workspace sees its conversations.")]));
 }
 
 let last = "";

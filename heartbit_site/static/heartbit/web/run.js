@@ -100,7 +100,7 @@ function over() {
 function tell(what) {
   if (state.dataset.state === what) return;
   state.dataset.state = what;
-  state.textContent = { live: "Live", reconnecting: "Reconnecting …", offline: "Offline", gone: "You may not see this run any more", over: "" }[what];
+  state.textContent = { live: "Live", reconnecting: "Reconnecting …", offline: "Offline", gone: "You may no longer see this run", over: "" }[what];
 }
 
 /** Check whether a quarantined run was resumed, and follow it again if so. */

@@ -75,7 +75,7 @@ async function load({ further = false, quietly = false } = {}) {
 
 function explain() {
   if (filters.isSet()) {
-    fill(empty, icon("filter_alt_off"), el("p", {}, "No run is like that."), el("button.button", { type: "button", onClick: () => filters.clear() }, "Clear the filters"));
+    fill(empty, icon("filter_alt_off"), el("p", {}, "No run matches."), el("button.button", { type: "button", onClick: () => filters.clear() }, "Clear the filters"));
   } else if (may("runs:write")) {
     fill(empty, icon("rocket_launch"), el("p", {}, "Nothing has run here yet. Give an agent a task, and watch it work."),
       el("button.button.primary", { type: "button", onClick: newRun }, icon("add"), "Start the first run"),
@@ -92,7 +92,7 @@ function cancelChosen() {
   const ids = rows.chosen();
   ask({
     title: `Cancel ${ids.length} run${ids.length === 1 ? "" : "s"}?`, label: "Cancel them", danger: true,
-    body: el("p", {}, "They stop with their sub-agents. What they have produced stays."),
+    body: el("p", {}, "They stop with their sub-agents. Their output so far stays."),
     send: async () => {
       for (const id of ids) await api(`/runs/${id}/cancel`, { method: "POST" });
       note(`${ids.length} run${ids.length === 1 ? " was" : "s were"} asked to stop.`, "success");

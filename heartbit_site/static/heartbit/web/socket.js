@@ -16,7 +16,7 @@ const REFUSED = new Set([4401, 4403, 4404, 4413]);
  *   `opened` reports the page's state at each opening; `done` returns true if the server may close for good.
  *   The state is live while the server answers, reconnecting once it does not, and offline when it
  *   does not answer the next attempt either.
-void} Ends it. =>  * @returns {() => void} Function that closes the socket. => void} Ends it.
+ * @returns {() => void} Function that closes the socket.
  */
 export function keep(path, { opened, told, state = () => {}, done = () => false }) {
   let wait = FIRST_MS;

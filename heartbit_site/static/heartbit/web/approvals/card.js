@@ -51,7 +51,7 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
   const problem = el("p.problem", { role: "alert", hidden: true });
   const trial = el("div.trial");
   const foot = el("footer.inside", {}, may("approvals:decide") ? el("div.actions", {}, buttons())
-    : el("p.quiet.only-look", {}, icon("visibility"), `You can read this, not decide it. Who can: ${asked.approver_group ? whoMay(asked) : whoCan("approvals:decide")}.`));
+    : el("p.quiet.only-look", {}, icon("visibility"), `You can view this but not decide it. Who can: ${asked.approver_group ? whoMay(asked) : whoCan("approvals:decide")}.`));
   const element = el("article.card.asked", { "aria-label": `${asked.tool} of ${asked.agent}`, data: { run: asked.run_id, call: asked.call_id } },
     head(asked, link), body(asked), foot, panel, el("div", { class: "problems" }, problem), trial);
   const end = isInDoubt(asked) ? null : element.querySelector("[data-until]");
@@ -148,12 +148,12 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
     element.dataset.closed = found.state;
     const isStale = isBeingEdited(element);
     fill(foot, el("div.row.closed", { role: "alert" }, icon("info"), closedText(found)),
-      el("div.actions", {}, el("button.button", { type: "button", data: { act: "away" }, onclick: () => { element.remove(); onAway(); } }, "Put it away")));
+      el("div.actions", {}, el("button.button", { type: "button", data: { act: "away" }, onclick: () => { element.remove(); onAway(); } }, "Dismiss")));
     for (const one of element.querySelectorAll(".pill.primary, [data-until]")) one.remove();
     problem.hidden = true;
     if (!isStale) fill(panel);
     for (const one of panel.querySelectorAll("button:not([type=button]), [data-act]")) one.disabled = true;
-    if (isStale) panel.prepend(el("p.inside.hint", {}, "What you wrote here was not sent. It stays until you put the call away, to be copied."));
+    if (isStale) panel.prepend(el("p.inside.hint", {}, "Your changes were not sent. Copy them before you dismiss the call."));
   }
 
   function decide(send) {
@@ -213,7 +213,7 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
 }
 
 function whyNoEdit({ required_approvals: needed, view }) {
-  if (needed > 1) return "It needs several people, who approve it as it is.";
+  if (needed > 1) return "It needs several approvals, so it cannot be edited.";
   return view.is_javascript_safe ? "The tool has changed since the agent was published." : "Its numbers are larger than a browser can hold: edit it with heartbit approve.";
 }
 
@@ -234,7 +234,7 @@ function head(asked, link) {
     el("h2.text", {}, question ? `${asked.agent} asks` : nodes(asked.view.tool)),
     el(`span.pill.${doubt ? "warning" : "primary"}`, {}, doubt ? "outcome unknown" : question ? "a question" : may("approvals:decide") ? "waits for you" : "waits for a person"),
     asked.required_approvals > 1 ? el("span.pill.info", {}, `${asked.approved_by.length} of ${asked.required_approvals} approvals`) : null,
-    asked.escalated ? el("span.pill.warning", { title: moment(asked.escalated.since) }, `escalated to ${asked.escalated.group || "everybody"} ${ago(asked.escalated.since)}`) : null,
+    asked.escalated ? el("span.pill.warning", { title: moment(asked.escalated.since) }, `escalated to ${asked.escalated.group || "everyone"} ${ago(asked.escalated.since)}`) : null,
     asked.expires_at ? el("span.pill.warning", { data: { until: asked.expires_at }, title: moment(asked.expires_at) }) : null,
     link ? el("span.actions.quiet", {}, link) : null);
 }
@@ -258,7 +258,7 @@ function facts(asked) {
     ...view.hosts.map(({ argument, host }) => [`${argument} leads to`, el("code", { class: host.includes("xn--") ? "escape" : null }, host)]),
     asked.approver_group ? ["Who may decide", whoMay(asked)] : null,
     asked.approved_by?.length ? ["Approved by", asked.approved_by.join(", ")] : null,
-    view.requested_name.length ? ["The model called it", nodes(view.requested_name)] : null,
+    view.requested_name.length ? ["Name used by the model", nodes(view.requested_name)] : null,
     ["Task", el("span.text.task", {}, asked.task)],
     ["Asked", asked.waiting_since ? el("span", { title: moment(asked.waiting_since) }, ago(asked.waiting_since)) : "just now"],
     asked.digest ? ["Digest", el("code", { title: asked.digest }, asked.digest.slice(0, 16))] : null,
@@ -267,7 +267,7 @@ function facts(asked) {
 }
 
 function whoMay({ approver_group: group, escalated }) {
-  if (escalated?.group === "") return "everybody whose role may, since it was escalated";
+  if (escalated?.group === "") return "everyone whose role permits it, since the escalation";
   return `members of ${escalated ? `${group} and of ${escalated.group}` : group}`;
 }
 
@@ -277,7 +277,7 @@ function count(element) {
   symbol.classList.add("small");
   const left = () => {
     const ms = new Date(element.dataset.until).getTime() - Date.now();
-    fill(element, symbol, ms > 0 ? `${duration(Math.ceil(ms / 1000) * 1000).replace(".0 s", " s")} left` : "its time is over");
+    fill(element, symbol, ms > 0 ? `${duration(Math.ceil(ms / 1000) * 1000).replace(".0 s", " s")} left` : "expired");
   };
   left();
   const clock = setInterval(() => (element.isConnected ? left() : clearInterval(clock)), 1000);

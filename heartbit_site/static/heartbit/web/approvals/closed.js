@@ -7,9 +7,9 @@ const TICK_MS = 5000;
 const SENTENCES = {
   approved: ["Approved", ""], edited: ["Approved with changes", ""], answered: ["Answered", ""], denied: ["Denied", ""],
   retried: ["Retried", ""], done: ["Confirmed", ""], skipped: ["Skipped", ""],
-  expired: ["Expired", "Nobody decided in time, so the call was refused."],
-  cancelled: ["Cancelled", "Its run was stopped: nothing of it can be decided."],
-  closed: ["Closed", "The call is not asked about any more."],
+  expired: ["Expired", "No one decided in time, so the call was refused."],
+  cancelled: ["Cancelled", "Its run was stopped, so the call can no longer be decided."],
+  closed: ["Closed", "The call no longer waits for a decision."],
 };
 
 /** Return true if the state of a question is final. */

@@ -27,17 +27,17 @@ export function dryRun({ run_id: run, call_id: call, digest }, args) {
 export function outcome(tried) {
   const failed = tried.status !== "ok";
   return el("section.stack.inside", { "aria-label": "What it would do" },
-    el("p.strong", { role: "status" }, failed ? "It was tried and failed; nothing was changed." : summary(tried)),
+    el("p.strong", { role: "status" }, failed ? "The dry run failed; nothing was changed." : summary(tried)),
     tried.refused ? el("p.problem", {}, seen(tried.refused)) : null,
-    el("div", {}, el("p.quiet", {}, failed ? "The model would be told" : "It would answer"), el("pre.code", { tabindex: "0" }, seen(tried.result))),
+    el("div", {}, el("p.quiet", {}, failed ? "The model would get" : "Its result would be"), el("pre.code", { tabindex: "0" }, seen(tried.result))),
     tried.tables.map(table),
     tried.more_tables ? el("p.quiet", {}, `It changes ${count(tried.more_tables, "more table")}, not shown.`) : null);
 }
 
 function summary({ tables, more_tables: more, refused }) {
-  if (refused) return "It was tried and undone. The database would not keep what it does:";
+  if (refused) return "The dry run was rolled back. The database would reject the changes:";
   const changed = tables.length + more;
-  return `It was tried and undone. It would change ${changed ? `rows of ${count(changed, "table")}` : "no rows"}.`;
+  return `The dry run was rolled back. The call would change ${changed ? `rows of ${count(changed, "table")}` : "no rows"}.`;
 }
 
 function table({ table: name, rows, more, note }) {

@@ -41,7 +41,7 @@ export function editPanel(asked, { send, leave, attempt }) {
     }
     const found = diff(asked.arguments, after);
     if (!found.length) {
-      fill(problem, "Nothing is changed: change an argument, or approve the call as it is.").hidden = false;
+      fill(problem, "Nothing has changed: change an argument, or approve the call as it is.").hidden = false;
       return;
     }
     form.element.hidden = true;

@@ -6,7 +6,7 @@ export const LOOKS = new Set(["j", "k", "?"]);
 
 /**
  * Call back for keys pressed outside of fields, without modifiers.
-boolean} pressed Whether it did something with the key. =>  * @param {(key: string) => boolean} pressed Returns true if it handled the key. => boolean} pressed Whether it did something with the key.
+ * @param {(key: string) => boolean} pressed Returns true if it handled the key.
  */
 export function onKey(pressed) {
   document.addEventListener("keydown", (event) => {

@@ -14,7 +14,7 @@ export function isWait(asked) {
 /**
  * Return a wait as an element; its button has `data-act` send.
  * @param {object} wait One of `waits` of GET /waits.
-void}} [how] As of `card`. =>  * @param {{onDecided?: (answer: object|null, problem?: Refusal) => void}} [how] As for `card`. => void}} [how] As of `card`.
+ * @param {{onDecided?: (answer: object|null, problem?: Refusal) => void}} [how] As for `card`.
  */
 export function waitCard(wait, { onDecided = () => {} } = {}) {
   const problem = el("p.problem", { role: "alert", hidden: true });
@@ -25,7 +25,7 @@ export function waitCard(wait, { onDecided = () => {} } = {}) {
   const foot = el("footer.inside", {}, may("approvals:decide")
     ? el("form.stack", { "aria-label": "Answer", onsubmit: (event) => { event.preventDefault(); send(); } },
       form.element, problem, el("div.actions", {}, button, decline))
-    : el("p.quiet.only-look", {}, icon("visibility"), `You can read this, not answer it. Who can: ${whoCan("approvals:decide")}.`));
+    : el("p.quiet.only-look", {}, icon("visibility"), `You can view this but not answer it. Who can: ${whoCan("approvals:decide")}.`));
   const rows = [["Agent", wait.agent], wait.tool ? ["Tool", seen(wait.tool)] : null,
     wait.arguments ? ["Arguments", el("code", {}, seen(wait.arguments))] : null,
     ["Task", el("span.text.task", {}, seen(wait.task))],

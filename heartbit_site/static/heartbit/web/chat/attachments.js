@@ -25,15 +25,15 @@ export const KINDS = ".txt,.md,.csv,.tsv,.json,.jsonl,.log,.py,.js,.ts,.html,.cs
  */
 export async function read(file, already) {
   const name = file.name.replace(/["\r\n]/g, "_").slice(0, 120);
-  if (already.length >= MOST_FILES) throw new Error(`${name} is one too many: a message takes ${MOST_FILES} files.`);
-  if (file.size > MOST_BYTES) throw new Error(`${name} has ${size(file.size)}: a file may have ${size(MOST_BYTES)}.`);
+  if (already.length >= MOST_FILES) throw new Error(`${name} is one too many: a message can have ${MOST_FILES} files.`);
+  if (file.size > MOST_BYTES) throw new Error(`${name} has ${size(file.size)}: a file can have at most ${size(MOST_BYTES)}.`);
   let text;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
   } catch {
     text = "\0";
   }
-  if (text.includes("\0")) throw new Error(`${name} is no text in UTF-8: attach text files, such as .txt, .md, .csv or .json.`);
+  if (text.includes("\0")) throw new Error(`${name} is not UTF-8 text: attach text files, such as .txt, .md, .csv or .json.`);
   const together = already.reduce((sum, one) => sum + one.text.length, text.length);
   if (together > MOST_CHARACTERS) throw new Error(`With ${name} the files have more than ${MOST_CHARACTERS.toLocaleString("en")} characters: attach fewer.`);
   return { name, text, bytes: file.size };

@@ -133,7 +133,7 @@ export function composer({ send, stop }) {
   }
 
   function state(now) {
-    field.placeholder = now.works ? `Say something to ${now.agent} while it works` : `Message ${now.agent}`;
+    field.placeholder = now.works ? `Send ${now.agent} a message while it works` : `Message ${now.agent}`;
     if (now.works !== works) halt.disabled = false;
     works = now.works;
     refused = now.refused;

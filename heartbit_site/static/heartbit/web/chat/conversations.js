@@ -17,8 +17,8 @@ export async function loadAgents() {
 export function agentList(agents, chosen) {
   const open = agents.filter(({ state }) => state !== "stopped");
   if (!open.length) {
-    return el("p.quiet.inside", {}, may("agents:write") ? "No agent is published and enabled yet: make one in the admin, under Agents."
-      : `No agent is published and enabled yet. Who can make one: ${whoCan("agents:write")}.`);
+    return el("p.quiet.inside", {}, may("agents:write") ? "No agent is published and enabled yet: create one in the admin, under Agents."
+      : `No agent is published and enabled yet. Who can create one: ${whoCan("agents:write")}.`);
   }
   return el("ul.agents", {}, open.map(({ name, description }) => el("li", {},
     el("a", { href: chatAddress(name), data: { go: "" }, "aria-current": name === chosen ? "true" : null, title: description },
@@ -32,7 +32,7 @@ export function agentList(agents, chosen) {
  */
 export function conversationList() {
   const list = el("ul.conversations");
-  const empty = el("p.quiet.inside", { hidden: true }, may("runs:write") ? "No conversation yet: say something, and one begins." : "No conversation yet.");
+  const empty = el("p.quiet.inside", { hidden: true }, may("runs:write") ? "No conversation yet: send a message to begin one." : "No conversation yet.");
   const more = el("button.button", { type: "button", hidden: true, onclick: () => load(next) }, "Earlier ones");
   const node = el("div", {}, empty, list, more);
   let agent = "";
@@ -102,7 +102,7 @@ function line(address) {
   const when = el("span.quiet.row");
   const link = el("a", { href: address, data: { go: "" } }, heading, when);
   function update({ heading: text, active_at: at, status, waits_for_person: waits }, isChosen) {
-    fill(heading, text || "Nothing said yet");
+    fill(heading, text || "No messages yet");
     const small = (name, spins = "") => el(`span.icon.small${spins}`, { "aria-hidden": "true" }, name);
     fill(when, ...(waits ? [small("back_hand"), "waits for a person"] : LIVE.has(status) ? [small("progress_activity", ".spin"), "running"] : [ago(at)]));
     when.title = moment(at);

@@ -9,7 +9,7 @@ import { keep } from "../socket.js";
  * Follow a run.
  * @param {string} run Its id.
  * @param {{changed: (told: Told) => void, ended: () => void, open: (open: boolean) => void}} how
-void} Ends it. =>  * @returns {() => void} Function that stops following. => void} Ends it.
+ * @returns {() => void} Function that stops following.
  */
 export function follow(run, { changed, ended, open }) {
   const told = new Told(run);

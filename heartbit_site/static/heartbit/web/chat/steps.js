@@ -39,7 +39,7 @@ export function prose(text, html) {
 /** Return a step's node and its update function. */
 export function stepView(step) {
   if (step.kind === "call") return callView();
-  if (step.kind === "steer") return still((one) => bubble(one.text, { by: one.by, at: one.at, note: "said while it worked" }));
+  if (step.kind === "steer") return still((one) => bubble(one.text, { by: one.by, at: one.at, note: "sent while it worked" }));
   return still((one) => prose(one.text, one.html));
 }
 

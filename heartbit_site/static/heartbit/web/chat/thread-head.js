@@ -30,7 +30,7 @@ export function threadHead({ changed, deleted }) {
   }
 
   function remove(agent, found) {
-    const text = el("p", {}, "The conversation is gone for everybody in the workspace. Its runs stay in the list of runs, with what they cost.");
+    const text = el("p", {}, "The conversation is deleted for everyone in the workspace. Its runs stay in the list of runs, with their cost.");
     ask("Delete the conversation?", text, "Delete", async () => {
       await api(`/conversations/${found.id}`, { method: "DELETE" });
       note("The conversation is deleted.", "success");

@@ -14,7 +14,7 @@ const MOST = 100; // messages per page of the API
 
 /**
  * Return the thread.
-void, deleted: (conversation: string) => void}} how `moved`: something was =>  * @param {{moved: () => void, deleted: (conversation: string) => void}} how `moved`: a message, a => void, deleted: (conversation: string) => void}} how `moved`: something was
+ * @param {{moved: () => void, deleted: (conversation: string) => void}} how `moved`: a message, a
  *   title or an answer has changed, so lists may refresh.
  * @returns {{node: HTMLElement, show: (agent: object, conversation: string) => void, refresh: () => Promise<void>}}
  */
@@ -28,7 +28,7 @@ export function thread({ moved, deleted }) {
   const place = stick(scroller, content);
   const write = composer({ send, stop });
   const talks = may("runs:write");
-  const reads = el("p.composer.quiet.only-look", {}, icon("visibility"), `You can read this, not write. Who can: ${whoCan("runs:write")}.`);
+  const reads = el("p.composer.quiet.only-look", {}, icon("visibility"), `You can read this but not write. Who can: ${whoCan("runs:write")}.`);
   const node = el("section.thread", { "aria-label": "Conversation" }, head.node, el("div.middle", {}, scroller, place.button), talks ? write.node : reads);
   let agent = null;
   let conversation = "";
@@ -99,7 +99,7 @@ export function thread({ moved, deleted }) {
     }
     earlier.hidden = before === null;
     empty.hidden = views.length > 0;
-    if (views.length === 0) fill(empty, icon("chat"), el("p", {}, "Nothing was said here yet.")).hidden = false;
+    if (views.length === 0) fill(empty, icon("chat"), el("p", {}, "There are no messages yet.")).hidden = false;
     state();
   }
 
@@ -138,7 +138,7 @@ export function thread({ moved, deleted }) {
   }
 
   function refusal() {
-    if (agent.missing) return `${agent.name} is gone: what was said stays here to read.`;
+    if (agent.missing) return `${agent.name} was deleted: its messages stay readable here.`;
     if (agent.state === "stopped") return `${agent.name} is stopped. ${may("agents:write") ? "Start it in the admin." : `Who can start it: ${whoCan("agents:write")}.`}`;
     return "";
   }

@@ -12,7 +12,7 @@ import { el } from "../dom.js";
 export function ask({ title, text, button, danger = false, reason = false, word = "", fields = [] }) {
   return new Promise((answer) => {
     const why = reason
-      ? el("input", { name: "reason", maxlength: 200, autocomplete: "off", placeholder: "Seen by whoever wonders why nothing moves" })
+      ? el("input", { name: "reason", maxlength: 200, autocomplete: "off", placeholder: "Shown to people who see blocked runs" })
       : null;
     const typed = word ? el("input", { name: "word", autocomplete: "off", autocapitalize: "none", required: true, oninput: check }) : null;
     const yes = el(danger ? "button.button.danger" : "button.button.primary", { disabled: Boolean(word) }, button);

@@ -166,7 +166,7 @@ function jsonField({ schema, value, label, required, blank, nullable }) {
     try {
       read = JSON.parse(input.value);
     } catch (error) {
-      return refuse(input, `${label} is no JSON: ${error.message}.`);
+      return refuse(input, `${label} is not JSON: ${error.message}.`);
     }
     const lacking = isSchema(read) && Array.isArray(schema.required) ? schema.required.filter((name) => !Object.hasOwn(read, name)) : [];
     return lacking.length ? refuse(input, `${label} (JSON) lacks ${lacking.join(", ")}.`) : read;

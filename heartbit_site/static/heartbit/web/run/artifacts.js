@@ -9,7 +9,7 @@ const ICONS = { code: "code", file: "draft", data: "data_object", log: "receipt_
 
 /** Card of artifacts; hidden while there are none. */
 export class Artifacts {
-  string} address Where a run of the tree is shown. */ => /** @param {(id: string) => string} address Returns the URL of a run of the tree. */ => string} address Where a run of the tree is shown. */
+  /** @param {(id: string) => string} address Returns the URL of a run of the tree. */
   constructor(address) {
     this.address = address;
     this.id = "";

@@ -9,7 +9,7 @@ import { sources } from "./sources.js";
 
 /** View of a call; `update` shows its current state. */
 export class CallView {
-  {address: string, agent: string}} place Where a run of the tree is shown. */ => /** @param {(id: string) => {address: string, agent: string}} place Returns the URL and agent of a run. */ => {address: string, agent: string}} place Where a run of the tree is shown. */
+  /** @param {(id: string) => {address: string, agent: string}} place Returns the URL and agent of a run. */
   constructor(place) {
     this.place = place;
     this.line = el("summary");
@@ -44,7 +44,7 @@ export class CallView {
       el("h3", {}, "Arguments"), values(call.arguments, `Arguments of ${call.tool}`),
       call.effect ? el("p.quiet", {}, `Effect class: ${call.effect.replaceAll("_", " ")}. Call ${call.id}.`) : null,
       this.asked(), this.decided(),
-      call.grant ? el("p.quiet", {}, `A standing permission (${call.grant}) let it run without asking.`) : null,
+      call.grant ? el("p.quiet", {}, `A standing permission (${call.grant}) let it run without an approval.`) : null,
       call.children.length ? el("p", {}, "Sub-agents: ", call.children.map((id, index) => {
         const { address, agent } = this.place(id);
         return [index ? ", " : "", el("a", { href: address }, agent || id)];
@@ -56,7 +56,7 @@ export class CallView {
 
   asked() {
     const { asked, doubt, reason } = this.call;
-    if (doubt) return el("p.hint", {}, "Its worker died while it ran: a person says, above, what became of it.");
+    if (doubt) return el("p.hint", {}, "Its worker crashed while it ran: a person can resolve it above.");
     return asked ? el("p.hint", {}, `Waits for a person. ${reason}`) : null;
   }
 

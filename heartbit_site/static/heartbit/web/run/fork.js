@@ -28,11 +28,11 @@ export async function fork(run, at) {
   ask({
     title: "Fork this run", label: "Fork",
     body: [
-      el("p", {}, "A new run that begins with this one's journal. Nothing that is kept is done again."),
+      el("p", {}, "A new run that begins with this one's journal. Kept turns are not repeated."),
       el("label", {}, "Where it begins", select),
       el("label", {}, el("span", {}, `Version of ${run.agent}`, el("span.quiet", {}, ": its prompt, model, tools and limits")), version),
       isAgent ? el("label", {}, "Task", task) : null,
-      isAgent ? el("label", {}, el("span", {}, "Tell it something before it goes on", el("span.quiet", {}, " optional")), el("textarea", { name: "message", maxlength: 20000 })) : null,
+      isAgent ? el("label", {}, el("span", {}, "Send it a message before it continues", el("span.quiet", {}, " optional")), el("textarea", { name: "message", maxlength: 20000 })) : null,
       replacement.element,
     ],
     send: async (data) => {
@@ -77,7 +77,7 @@ class Replacement {
     this.text.value = isRun ? pretty(chosen.arguments) : chosen.result ?? "";
     const effects = this.calls.filter(({ effect }) => effect !== "pure").map(({ id, tool }) => `${id} ${tool}`);
     this.again.hidden = !isRun || !effects.length;
-    fill(this.again, "These calls run again, and what they do outside happens again: ", seen(effects.join(", ")), ".");
+    fill(this.again, "These calls run again, with their external effects: ", seen(effects.join(", ")), ".");
   }
 
   chosen() {

@@ -53,7 +53,7 @@ function shown({ agent, version, answer, request }) {
     el("div.offered", {}, el("h4", {}, tools.length ? "Tools offered" : "No tools were offered"),
       tools.map((tool) => el("details", {}, el("summary", {}, el("code", {}, tool.name)),
         el("p.text.quiet", {}, seen(tool.description)), code(JSON.stringify(tool.parameters, null, 2), `Parameters of ${tool.name}`)))),
-    request.changed_tools.length ? el("p.hint", {}, `Defined otherwise or gone since: ${request.changed_tools.join(", ")}.`) : null,
+    request.changed_tools.length ? el("p.hint", {}, `Changed or removed since: ${request.changed_tools.join(", ")}.`) : null,
   ];
 }
 

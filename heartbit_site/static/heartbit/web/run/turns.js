@@ -12,7 +12,7 @@ const MOST = 50; // entries drawn at once, and added with each request for earli
 
 /** List of turns of one run. */
 export class Turns {
-  {address: string, agent: string}} place Where a run of the tree is shown. */ => /** @param {(id: string) => {address: string, agent: string}} place Returns the URL and agent of a run. */ => {address: string, agent: string}} place Where a run of the tree is shown. */
+  /** @param {(id: string) => {address: string, agent: string}} place Returns the URL and agent of a run. */
   constructor(place) {
     this.place = place;
     this.views = new Map();
@@ -146,7 +146,7 @@ class TurnView {
 
   figures(turn, run) {
     if (!turn.answered) return [run.ending ? pill("cut off") : el("span.pill.info", {}, icon("edit"), "writing"), turn.gap ? el("span.quiet", {}, "a piece is missing until the answer is whole") : null];
-    if (!turn.number) return [el("span.quiet", {}, "No model is asked.")];
+    if (!turn.number) return [el("span.quiet", {}, "No model is called.")];
     return [
       turn.finish === "length" ? el("span.pill.warning", { title: "The model was cut at max_tokens." }, "cut") : null,
       el("span.quiet.clip", {}, turn.model), el("span.quiet.number", {}, tokens(turn.input, turn.output)),

@@ -6,7 +6,7 @@ import { el } from "../dom.js";
 
 /** Section of waiting calls. */
 export class Waiting {
-  string} address Where a run of the tree is shown. */ => /** @param {(id: string) => string} address Returns the URL of a run of the tree. */ => string} address Where a run of the tree is shown. */
+  /** @param {(id: string) => string} address Returns the URL of a run of the tree. */
   constructor(address) {
     this.address = address;
     this.element = el("section.stack", { "aria-label": "Waits for a person", hidden: true });

@@ -8,7 +8,7 @@ const PAUSE_MS = 250;
 
 /** Form of the filters. */
 export class Filters {
-  void} changed Called after one is another. */ => /** @param {() => void} changed Called after a change. */ => void} changed Called after one is another. */
+  /** @param {() => void} changed Called after a change. */
   constructor(changed) {
     this.changed = changed;
     this.text = el("input", { type: "search", placeholder: "Words of the task, or an id", maxlength: 200, onInput: () => this.later() });

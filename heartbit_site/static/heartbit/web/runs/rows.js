@@ -8,7 +8,7 @@ const LIVE = new Set(["queued", "running", "waiting"]);
 
 /** Table of runs. */
 export class Rows {
-  void} chosen Told which rows are ticked. */ => /** @param {(ids: string[]) => void} chosen Called with the ids of the ticked rows. */ => void} chosen Told which rows are ticked. */
+  /** @param {(ids: string[]) => void} chosen Called with the ids of the ticked rows. */
   constructor(chosen) {
     this.tell = chosen;
     this.views = new Map();
