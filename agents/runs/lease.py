@@ -263,7 +263,7 @@ class Lease:
 
     def _existing(self, row: DictRow | None) -> DictRow:
         if row is None:
-            raise LeaseLostError(f"run {self._run} has no row any more")
+            raise LeaseLostError(f"run {self._run} no longer has a row")
         return row
 
 

@@ -190,7 +190,7 @@ class RunAllowance:
             while (granted := await self._try(least, most)) is None:
                 if loop.time() >= patience:
                     raise ThrottledError(
-                        "The calls under way have reserved what is left of a budget; this one "
+                        "The calls in flight have reserved what is left of a budget; this one "
                         f"waits {WAIT_SECONDS:g} seconds, or raise the budget.",
                         retry_after=WAIT_SECONDS,
                     )
