@@ -18,12 +18,12 @@ from agents.approvals.uncertain_calls import executed_arguments
 from agents.choices import CallStatus
 from agents.models import Decision, ToolCall, Vote, Wait
 from agents.querysets import approval_of
-from agents.reads.pinned_tools import in_tool_order
+from agents.reads.tools import in_tool_order
 from heartbit_site.admin.columns import clock
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.base.effect_text import UNCERTAIN_CALL
 from heartbit_site.base.visible_text import visible
-from tools.calls.answer_form import without_form
+from tools.calls.questions import without_form
 
 MOST = 1  # prompts at once: whoever works on the page keeps seeing it, also on a phone
 _LOOKED_AT = 50
