@@ -46,12 +46,12 @@ class JournaledState(Generic[State_co]):
         The events are folded before anything that this thread reports to the loop later.
         """
         recorded = self._journal.record_here(self.state.folded_seq, *events)
-        with suppress(RuntimeError):  # the process has closed its loop: nobody folds any more
+        with suppress(RuntimeError):  # the process has closed its loop: there is no fold to update
             self._loop.call_soon_threadsafe(self._fold_here, recorded)
         return any(one.event is events[-1] for one in recorded)
 
     def is_cancelled_here(self) -> bool:
-        """Return True if the run was cancelled by now; asks the journal, from a tool's thread."""
+        """Return True if the run has been cancelled; reads the journal, from a tool's thread."""
         if self.state.cancel_reason is not None:
             return True
         recorded = self._journal.record_here(self.state.folded_seq)

@@ -186,7 +186,7 @@ class ToolCallRunner:
         return [next(outcomes) if isinstance(each, _Act) else each for each in served]
 
     async def _without(self, error: SubAgentUnavailableError, pending: list[Held]) -> list[Held]:
-        """Refuse the calls of an agent that is gone; return the pending ones left."""
+        """Refuse the calls of an unavailable sub-agent; return the other pending calls."""
         refused = [
             call
             for call in pending

@@ -44,8 +44,8 @@ def stored_key(key: str | InternalKey | None) -> str | None:
     prefix = next((one for one in RESERVED if key is not None and key.startswith(one)), None)
     if prefix is not None:
         raise ReservedKeyError(
-            f"The idempotency key begins with {prefix!r}, which Heartbit keeps for keys of its "
-            "own: choose another one."
+            f"The idempotency key begins with {prefix!r}, which is reserved for Heartbit's own "
+            "keys: choose another one."
         )
     return key
 

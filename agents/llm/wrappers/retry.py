@@ -38,7 +38,7 @@ class RetryingModel:
 
     Every new attempt is announced with ``Restarted``, so retries are safe even after text was
     streamed. ``ChatRequest.timeout_seconds`` covers all attempts and waits. A refusal by Heartbit's
-    own limiter is no attempt: ``ThrottledError`` passes through.
+    own limiter does not count as an attempt: ``ThrottledError`` passes through.
     """
 
     model: ChatModel

@@ -89,8 +89,7 @@ def load_source(run_id: UUID, find: Callable[[str], ToolSpec | None]) -> Source:
     row = MemoryExtraction.objects.select_related("source").filter(run=run_id).first()
     if row is None:
         raise SourceGoneError(
-            "The run whose memories were to be extracted is gone, or was given to another "
-            "extraction."
+            "The run to extract memories from was deleted, or has another extraction."
         )
     run = row.source
     place = _place(run)

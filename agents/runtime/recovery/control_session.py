@@ -228,7 +228,7 @@ class ControlSession:
                 else:
                     # Outside the timeout, which could leave a half-registered process for ever.
                     if not known:
-                        logger.warning("this process was declared dead; registering again")
+                        logger.warning("this process was declared lost; registering again")
                         await self._register_anew()
                     elif self._is_locked_out():
                         # The server still keeps our former session, which is gone, and its lock.

@@ -140,7 +140,7 @@ class Sweeper(threading.Thread):
         """Sweep once."""
         runs: list[object] = []
         for worker_id in self._dead(connection):
-            logger.warning("worker %s is dead: its runs are queued again", worker_id)
+            logger.warning("worker %s is lost: its runs are queued again", worker_id)
             runs += self._recovered(connection, worker_id)
             notify(EVERYWHERE, "runs", "calls", "fleet")
         runs += self._expired(connection)
@@ -186,7 +186,7 @@ class Sweeper(threading.Thread):
         for row in rows:
             if row["quarantined"] is not None:
                 logger.error(
-                    "run %s is quarantined: its workers died %d times without its getting further; "
+                    "run %s is quarantined: its workers died %d times without progress; "
                     "`heartbit runs unquarantine`, `retry` or `discard` it",
                     row["quarantined"],
                     self._config.max_attempts,
