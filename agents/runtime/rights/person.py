@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.toolspec import ToolSpec
 
 SHARED: Final = (
-    "Another person has said something to this run, so it no longer acts for a person: it is "
+    "Another person has said something to this run, so it no longer acts for one person: it is "
     "given no personal memories, credentials or permissions."
 )
 
