@@ -37,7 +37,7 @@ from heartbit_site.contract.operation import (
     noun_modules,
     operations_of,
 )
-from heartbit_site.operations.lookup import function_of
+from heartbit_site.operations import function_of
 
 # Ninja makes models of each route's parameters and answers. They are built when first used, and
 # those of answers never, for the contract's own are sent: 8 MB and 0.1 s of each web process.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
@@ -32,14 +32,6 @@ class McpServerChanges:
     disabled: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenServers:
-    """Changes, and sentences on servers that cannot be used as they are."""
-
-    changes: McpServerChanges
-    notes: list[str] = field(default_factory=list)
-
-
 def read_servers(workspace: Workspace, specs: Sequence[McpServerSpec]) -> dict[str, Reading]:
     """Read the servers that are new, lead elsewhere now or could not be read; nothing is written.
 
@@ -64,7 +56,7 @@ def write_servers(
     *,
     prune: bool,
     by: Actor,
-) -> WrittenServers:
+) -> tuple[McpServerChanges, list[str]]:
     """Create and update servers; the caller holds the workspace's row lock.
 
     Args:
@@ -73,6 +65,9 @@ def write_servers(
         readings: What was read of some of them.
         prune: Also disable servers that are not named.
         by: Author, for the audit.
+
+    Returns:
+        The changes, and sentences on servers that cannot be used as they are.
 
     Raises:
         ConfigurationError: A server cannot be stored.
@@ -102,7 +97,7 @@ def write_servers(
         save_mcp_server(row, by=by)
     names = {list_: tuple(found) for list_, found in done.items()}
     gone = tuple(row.name for row in disabled)
-    return WrittenServers(McpServerChanges(**names, disabled=gone), notes)
+    return McpServerChanges(**names, disabled=gone), notes
 
 
 def check_servers(workspace: Workspace, specs: Sequence[McpServerSpec]) -> None:

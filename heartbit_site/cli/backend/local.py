@@ -23,7 +23,7 @@ from heartbit_site.cli.terminal.output import one_line
 from heartbit_site.contract.operation import Answered, Operation, PendingAnswer
 from heartbit_site.contract.validation import sentence
 from heartbit_site.first_start import default_workspace
-from heartbit_site.operations.lookup import function_of
+from heartbit_site.operations import function_of
 
 Out = TypeVar("Out")
 T = TypeVar("T")
