@@ -21,8 +21,8 @@ from heartbit_site.cli.terminal.invocation import as_json
 from heartbit_site.cli.terminal.output import NAME_WIDTH, note, one_line, write, write_view
 from heartbit_site.cli.terminal.table import Table, print_done, print_list
 from heartbit_site.cli.terminal.times import local_minute
-from heartbit_site.contract import keys as contract
-from heartbit_site.contract.keys import KeyIn, KeyOut
+from heartbit_site.contract import members as contract
+from heartbit_site.contract.members import KeyIn, KeyOut
 
 NAME = typer.Argument(metavar="NAME", help="Purpose of the key, such as nightly-import.")
 PREFIX = typer.Argument(

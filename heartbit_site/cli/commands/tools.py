@@ -20,7 +20,7 @@ from heartbit_site.cli.options.shared import RemoteCommand
 from heartbit_site.cli.terminal.escape import visible
 from heartbit_site.cli.terminal.output import one_line, write
 from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_list, print_view
-from heartbit_site.contract.pauses import TOOL_IN_WORKSPACE, PauseIn
+from heartbit_site.contract.fleet import TOOL_IN_WORKSPACE, PauseIn
 from heartbit_site.contract.tools import (
     LIST_TOOLS,
     SHOW_TOOL,
