@@ -177,6 +177,7 @@ def _approval(
     arguments = in_tool_order(call, shown.get("arguments", {}))
     spec = offered.get(shown_tool(call))  # None: it changed after publication
     reason = shown.get("reason", "")
+    since = wait.escalated_at if wait is not None else None
     return contract.ApprovalOut.of(
         call,
         **_asked(call, wait.created_at if wait is not None else None),
@@ -187,7 +188,7 @@ def _approval(
         required_approvals=shown.get("needed", 1),
         approved_by=votes,
         approver_group=shown.get("group", ""),
-        escalated=_escalated(wait, shown.get("escalated_to", "")),
+        escalated={"group": shown.get("escalated_to", ""), "since": since} if since else None,
         parameters=dict(spec.parameters) if spec is not None else None,
         answer_schema=answer_schema(call),
         view=display_call(call, arguments, reason),
@@ -213,12 +214,6 @@ def _offered(
             is_child = run.parent_id is not None
             found[version] = offered_tools(definition, known, is_child=is_child).specs
     return found
-
-
-def _escalated(wait: Wait | None, group: str) -> contract.EscalatedOut | None:
-    if wait is None or wait.escalated_at is None:
-        return None
-    return contract.EscalatedOut(group=group, since=wait.escalated_at)
 
 
 def _asked(call: ToolCall, since: datetime | None) -> dict[str, Any]:

@@ -26,11 +26,8 @@ def list_credential_types(
     known = entered_types()
     found, following = page_of(known, str, cursor, limit)
     types = [
-        contract.CredentialTypeOut(
-            kind=each.kind,
-            label=each.label,
-            fields=each.model_json_schema(),
-            secrets=list(each.secret_fields()),
+        contract.CredentialTypeOut.of(
+            each, fields=each.model_json_schema(), secrets=list(each.secret_fields())
         )
         for each in found
     ]

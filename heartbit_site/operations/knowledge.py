@@ -128,8 +128,7 @@ def search_knowledge(
     if base:
         bases = bases.filter(pk=_find_base(access, base).pk)
     found = search_passages(bases, query, workspace_id=access.workspace.pk, limit=limit)
-    hits = [contract.PassageHitOut.of(hit) for hit in found.hits]
-    return contract.PassageHitsOut(hits=hits, found_by=found.basis, next_cursor=None)
+    return contract.PassageHitsOut.of(found, found_by=found.basis, next_cursor=None)
 
 
 def show_passage(access: Access, passage_id: Word) -> contract.PassageDetailOut:
@@ -144,11 +143,7 @@ def show_passage(access: Access, passage_id: Word) -> contract.PassageDetailOut:
     beside = rows.filter(document=row.document_id)
     before = beside.filter(position=row.position - 1).first()
     after = beside.filter(position=row.position + 1).first()
-    return contract.PassageDetailOut.of(
-        row,
-        before=None if before is None else contract.PassageOut.of(before),
-        after=None if after is None else contract.PassageOut.of(after),
-    )
+    return contract.PassageDetailOut.of(row, before=before, after=after)
 
 
 def _bases(access: Access) -> QuerySet[KnowledgeBase]:

@@ -86,8 +86,7 @@ def search_memories(
         weights=Weights(**weights_of_agent(access.workspace, agent)) if agent else None,
         least_score=least_score,
     )
-    hits = [contract.MemoryHitOut.of(hit) for hit in found.hits]
-    return contract.MemoryHitsOut(hits=hits, found_by=found.basis, next_cursor=None)
+    return contract.MemoryHitsOut.of(found, found_by=found.basis, next_cursor=None)
 
 
 def create_memory(access: Access, body: contract.MemoryIn) -> contract.MemoryOut:
@@ -162,10 +161,8 @@ def show_memory(access: Access, memory_id: Word) -> contract.MemoryDetailOut:
     row = _find(access, memory_id)
     return contract.MemoryDetailOut.of(
         row,
-        history=[contract.MemoryChangeOut.of(one) for one in row.changes.all()],
-        sources=[
-            contract.MemorySourceOut.of(one) for one in LearnedMemory.objects.filter(item=row)
-        ],
+        history=list(row.changes.all()),
+        sources=list(LearnedMemory.objects.filter(item=row)),
     )
 
 
