@@ -21,14 +21,13 @@ from heartbit_site.base import aio
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.library import shared_host
 from heartbit_site.library.approvals import Callbacks
-from heartbit_site.library.conversation import Conversation
-from heartbit_site.library.given_files import read_files
+from heartbit_site.library.conversation import Conversation, read_files
 from heartbit_site.library.team import Member, Team, check_member, check_provider
 from heartbit_site.library.tool_sources import resolve_tools
 
 if TYPE_CHECKING:
     from heartbit_site.library.approvals import Ask
-    from heartbit_site.library.given_files import GivenFile
+    from heartbit_site.library.conversation import GivenFile
     from heartbit_site.library.result import Result
     from heartbit_site.library.tool_sources import ResolvedTool, Tool
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from heartbit_site.cli.terminal.errors import UsageError
 from heartbit_site.cli.terminal.invocation import INVOCATION
-from heartbit_site.contract.validation import sentence
+from heartbit_site.contract.problem import sentence
 
 In = TypeVar("In", bound=BaseModel)
 

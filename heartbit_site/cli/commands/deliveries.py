@@ -11,7 +11,7 @@ from heartbit_site.cli.options import common
 from heartbit_site.cli.options.run_names import SHORT_ID
 from heartbit_site.cli.terminal.output import TEXT_WIDTH, one_line
 from heartbit_site.cli.terminal.table import Table, print_list
-from heartbit_site.contract.deliveries import LIST_DELIVERIES, ResultDeliveryOut, Status
+from heartbit_site.contract.webhooks import LIST_DELIVERIES, ResultDeliveryOut, Status
 
 RUN = typer.Option("", metavar="RUN", help="Show deliveries of this run: its id, or how it begins.")
 STATUS = typer.Option(None, help="In this state.")
