@@ -153,14 +153,7 @@ def _import(
     for agent in disabled:
         audit.record_on(by, "agent.stop", agent, details={"source": "import"})
     if default_model:
-        audit.record(
-            by,
-            "workspace.change",
-            workspace=workspace,
-            target=f"workspace:{workspace.pk}",
-            label=str(workspace),
-            details={"default_model": audit.changed(former, default_model), "source": "import"},
-        )
+        _record_model(workspace, former, by)
     scheduled = _write_schedules(locked, configuration.schedules, prune=prune, by=by)
     same = {name: one for name, one in written.items() if not (one.is_new or one.changes)}
     return Changes(
@@ -174,6 +167,18 @@ def _import(
         mcp_servers=servers,
         default_model=default_model,
         notes=tuple(_notes(configuration, led, scheduled, unusable)),
+    )
+
+
+def _record_model(workspace: Workspace, former: str, by: Actor) -> None:
+    change = audit.changed(former, workspace.default_model)
+    audit.record(
+        by,
+        "workspace.change",
+        workspace=workspace,
+        target=f"workspace:{workspace.pk}",
+        label=str(workspace),
+        details={"default_model": change, "source": "import"},
     )
 
 

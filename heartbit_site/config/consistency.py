@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
+from typing import Any, Final, TypeAlias, TypeGuard
 
 from django.conf import settings
 
@@ -18,15 +18,13 @@ from agents.definitions.validation_messages import Complaint
 from agents.definitions.validators import PROVIDER_NAMES, unknown_tool
 from agents.llm.providers import PROVIDERS
 from heartbit_site.base.toolspec import ToolSpec
+from heartbit_site.config.positions import Path
 from heartbit_site.config.sections import OrchestratorSection, other_kinds
 from scheduling.spec import KINDS
 from tools.calls.call_parsing import misfit
 from tools.definitions.registry import registry
 from tools.server_spec import ADDRESS, address_fault, program_fault, tool_prefix
 from tools.texts.near_names import hint
-
-if TYPE_CHECKING:
-    from heartbit_site.config.positions import Path
 
 Table: TypeAlias = dict[str, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from agents.actions.create_default_team import PROMPT
 from agents.definitions.kinds import kind_of
@@ -20,8 +20,7 @@ from scheduling.spec import SETTINGS as SCHEDULE_SETTINGS
 from tools.models import McpServer
 from tools.server_spec import McpServerSpec
 
-if TYPE_CHECKING:
-    Table = Mapping[str, Any]
+Table = Mapping[str, Any]
 
 #: A schedule of another kind loses no time, and one without ``begins_at`` keeps its own.
 _TIMES: Final = {*KINDS, "begins_at"}

@@ -5,14 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from agents.runtime.files.given_files import read_path
 from heartbit_site.base.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from heartbit_site.library.result import Result
+from heartbit_site.library.result import Result
 
 GivenFile = str | bytes | Path
 

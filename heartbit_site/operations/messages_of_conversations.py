@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
@@ -28,9 +28,8 @@ from heartbit_site.contract import conversations as contract
 from heartbit_site.contract.runs import UsageOut
 from heartbit_site.operations.run_views import Costs, costs_of
 
-if TYPE_CHECKING:
-    Step = contract.TextStepOut | contract.CallStepOut | contract.SteerStepOut
-    OfCall = tuple[UUID, str]  # a run, and the name of one of its calls
+Step = contract.TextStepOut | contract.CallStepOut | contract.SteerStepOut
+OfCall = tuple[UUID, str]  # a run, and the name of one of its calls
 
 _HEADING = 80  # characters
 _READ = 400  # characters of the first message that are looked at for one
