@@ -21,7 +21,7 @@ from redis.retry import Retry
 from agents.runtime.providers.limiter import RESERVE
 from agents.runtime.providers.valkey_guard import ValkeyGuard
 from heartbit_site.api.errors import TooManyRequestsError
-from heartbit_site.base.actions.create_api_key import prefix_of
+from heartbit_site.base.actions.api_keys import prefix_of
 from heartbit_site.base.models import ApiKey
 
 logger = logging.getLogger(__name__)

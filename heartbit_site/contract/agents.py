@@ -9,7 +9,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from agents.definitions.snapshot_diff import SnapshotDiff
 from agents.definitions.spec import AgentSpec, Name
-from agents.reads.agent_view import AgentMetricsOut, AgentState, AgentStatusOut
+from agents.reads.views import AgentMetricsOut, AgentState, AgentStatusOut
 from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.model import Body, Page, changes
 from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Noun

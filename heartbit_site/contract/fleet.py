@@ -11,7 +11,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
-from agents.reads.fleet_view import FleetOut, PausedOut
+from agents.reads.views import FleetOut, PausedOut
 from heartbit_site.base.view import View
 from heartbit_site.contract.model import Body, Word
 from heartbit_site.contract.operation import MANAGE, OPERATE, Needs, Noun, Operation

@@ -9,16 +9,16 @@ from django.db.models import QuerySet
 from pydantic import Field
 
 from agents.actions import save_agent as saving
+from agents.actions.fleet import Switch, set_agent_state
 from agents.actions.rollback_agent import rollback_agent
-from agents.actions.set_agent_state import Switch, set_agent_state
 from agents.definitions.snapshot_diff import compare
 from agents.errors import AgentNotFoundError
 from agents.models import Agent
-from agents.reads.agent_settings import spec_of
 from agents.reads.agent_status import status_of, statuses
-from agents.reads.agent_view import AgentStatusOut
+from agents.reads.agents import spec_of
 from agents.reads.metrics import agents_with_metrics
 from agents.reads.versions import find_editable, find_version, pair, with_runs
+from agents.reads.views import AgentStatusOut
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, record_on
 from heartbit_site.base.errors import Remedy

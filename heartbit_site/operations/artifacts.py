@@ -9,8 +9,7 @@ from pydantic import Field, JsonValue
 
 from agents.models import BlackboardEntry
 from agents.querysets import blackboard, find_run
-from agents.reads.artifacts import file_name, produced_below
-from agents.reads.work_files import work_files
+from agents.reads.artifacts import file_name, produced_below, work_files
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview

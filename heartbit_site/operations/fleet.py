@@ -6,12 +6,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from agents.actions.pause_work import pause_work
-from agents.actions.request_worker_action import request_worker_action
-from agents.actions.resume_work import resume_work
+from agents.actions.fleet import pause_work, request_worker_action, resume_work
 from agents.limits import pauses
 from agents.reads.fleet import read_fleet
-from agents.reads.fleet_view import FleetOut
+from agents.reads.views import FleetOut
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.contract.fleet import PauseIn, PauseStateOut, WorkerActionOut

@@ -7,12 +7,12 @@ from uuid import UUID
 
 from pydantic import Field
 
-from agents.actions.redeliver_result import redeliver_result as deliver_again
-from agents.actions.redeliver_webhook import ping_webhook as ping
-from agents.actions.redeliver_webhook import redeliver_webhook as redeliver
-from agents.actions.remove_webhook import remove_webhook as remove
-from agents.actions.rotate_secret import rotate_secret as rotate
-from agents.actions.save_webhook import save_webhook
+from agents.actions.redeliver import ping_webhook as ping
+from agents.actions.redeliver import redeliver_result as deliver_again
+from agents.actions.redeliver import redeliver_webhook as redeliver
+from agents.actions.webhooks import remove_webhook as remove
+from agents.actions.webhooks import rotate_secret as rotate
+from agents.actions.webhooks import save_webhook
 from agents.delivery.targets import describe_target, with_webhook_names
 from agents.errors import DeliveryNotFoundError, RunNotFoundError, WebhookNotFoundError
 from agents.models import Delivery, WebhookDelivery, WebhookEndpoint

@@ -23,9 +23,9 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from ninja import Header, Query, Router
 
 from agents.journal.events import Closing, ModelAnswered
+from agents.live.follow import TreeReader
 from agents.live.json_lines import to_json_line
 from agents.live.page_lines import Shown, take
-from agents.live.tree_reader import TreeReader
 from agents.live.tree_view import TreeView
 from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate, RunUpdate, Update
 from agents.live.watchers import watch
@@ -34,8 +34,8 @@ from agents.querysets import find_run
 from agents.reads.hidden_memories import texts_hidden_from
 from heartbit_site.api.auth import READ_RUNS, access_of
 from heartbit_site.api.openapi import STREAM, answers
-from heartbit_site.base import orm, sessions
-from heartbit_site.base.access import Access, refresh_access
+from heartbit_site.base import orm
+from heartbit_site.base.access import Access, is_session_valid, refresh_access
 from heartbit_site.contract.model import Word
 
 _T = TypeVar("_T")
@@ -236,7 +236,7 @@ def stream(
 
 def _still(access: Access, session_key: str | None) -> bool:
     """Return True if the follower may still read runs."""
-    if access.key_id is None and not sessions.is_session_valid(session_key, access.user_id):
+    if access.key_id is None and not is_session_valid(session_key, access.user_id):
         return False
     now = refresh_access(access)
     return now is not None and all(map(now.allows, READ_RUNS.needs.scopes))
