@@ -42,7 +42,7 @@ from heartbit_site.base.errors import (
     Remedy,
 )
 from heartbit_site.contract.operation import find_operation
-from heartbit_site.contract.validation import fault
+from heartbit_site.contract.problem import fault
 from memory.errors import MemoryProviderError
 
 logger = logging.getLogger("django.request")

@@ -37,7 +37,7 @@ from heartbit_site.contract.operation import (
     noun_modules,
     operations_of,
 )
-from heartbit_site.operations.lookup import function_of
+from heartbit_site.operations import function_of
 
 # Ninja makes models of each route's parameters and answers. They are built when first used, and
 # those of answers never, for the contract's own are sent: 8 MB and 0.1 s of each web process.
@@ -57,9 +57,8 @@ IdempotencyKey = Annotated[
 
 def router_for(noun: ModuleType) -> Router:
     """Return the routes of a module of the contract, which functions of the same names serve."""
-    found = operations_of(noun)
-    router = Router(tags=[found[0].noun])
-    for operation in found:
+    router = Router()
+    for operation in operations_of(noun):
         responses = answers(
             operation.output,
             *operation.errors,
@@ -75,6 +74,7 @@ def router_for(noun: ModuleType) -> Router:
             response=responses,
             operation_id=operation.name,
             summary=operation.summary,
+            tags=[operation.noun],
         )
     return router
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Router
 
 from heartbit_site.base.errors import HeartbitError
 from tools.texts.near_names import closest
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest
-    from ninja import Router
 
 #: The workspace of a session where no header can be set.
 WORKSPACE = "workspace"

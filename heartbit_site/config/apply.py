@@ -8,14 +8,14 @@ Usage::
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from django.db import transaction
 from django.utils import timezone
 
 from agents.actions.create_default_team import MEMBERS, ORCHESTRATOR, PROMPT
-from agents.actions.publish_agent import publish_leaders
+from agents.actions.publish_agent import Led, publish_leaders
 from agents.actions.write_agents import write_agents
 from agents.definitions.spec import AgentSpec
 from agents.models import Agent
@@ -142,37 +142,19 @@ def _import(
         default_model = configuration.default_model
         Workspace.objects.filter(pk=locked.pk).update(default_model=default_model)
         workspace.default_model = default_model
-    servers = write_servers(locked, configuration.mcp_servers, readings, prune=prune, by=by)
+    servers, unusable = write_servers(
+        locked, configuration.mcp_servers, readings, prune=prune, by=by
+    )
     written = write_agents(locked, configuration.everyone, origin="")
     disabled = _prune(locked, configuration) if prune else []
     led = publish_leaders([one.row for one in written.values()], by=by)
-    notes = [
-        f"{one.agent.name} was not published again: {one.problem}" for one in led if one.problem
-    ]
     for one in written.values():
         one.record(by, source="import")
     for agent in disabled:
         audit.record_on(by, "agent.stop", agent, details={"source": "import"})
     if default_model:
-        audit.record(
-            by,
-            "workspace.change",
-            workspace=workspace,
-            target=f"workspace:{workspace.pk}",
-            label=str(workspace),
-            details={"default_model": audit.changed(former, default_model), "source": "import"},
-        )
+        _record_model(workspace, former, by)
     scheduled = _write_schedules(locked, configuration.schedules, prune=prune, by=by)
-    notes += [
-        f"The schedule {name} was not created: its time is in the past." for name in scheduled.over
-    ]
-    notes += servers.notes
-    notes += configuration.notes
-    if configuration.base_urls:
-        notes.append(
-            "provider.base_url counts for `heartbit run --config` only: set it in the workspace's "
-            "provider account as well."
-        )
     same = {name: one for name, one in written.items() if not (one.is_new or one.changes)}
     return Changes(
         created=tuple(name for name, one in written.items() if one.is_new),
@@ -182,10 +164,43 @@ def _import(
         fields={name: tuple(one.changes) for name, one in written.items() if one.changes},
         disabled=tuple(agent.name for agent in disabled),
         schedules=scheduled,
-        mcp_servers=servers.changes,
+        mcp_servers=servers,
         default_model=default_model,
-        notes=tuple(notes),
+        notes=tuple(_notes(configuration, led, scheduled, unusable)),
     )
+
+
+def _record_model(workspace: Workspace, former: str, by: Actor) -> None:
+    change = audit.changed(former, workspace.default_model)
+    audit.record(
+        by,
+        "workspace.change",
+        workspace=workspace,
+        target=f"workspace:{workspace.pk}",
+        label=str(workspace),
+        details={"default_model": change, "source": "import"},
+    )
+
+
+def _notes(
+    configuration: Configuration,
+    led: Iterable[Led],
+    scheduled: ScheduleChanges,
+    unusable: Iterable[str],
+) -> Iterator[str]:
+    """Yield sentences about what the import could not apply, and those of the file."""
+    for one in led:
+        if one.problem:
+            yield f"{one.agent.name} was not published again: {one.problem}"
+    for name in scheduled.over:
+        yield f"The schedule {name} was not created: its time is in the past."
+    yield from unusable
+    yield from configuration.notes
+    if configuration.base_urls:
+        yield (
+            "provider.base_url counts for `heartbit run --config` only: set it in the workspace's "
+            "provider account as well."
+        )
 
 
 @transaction.atomic

@@ -6,9 +6,9 @@ is reported together; a value of a wrong type is reported elsewhere and skipped 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
+from typing import Any, Final, TypeAlias, TypeGuard
 
 from django.conf import settings
 
@@ -18,15 +18,13 @@ from agents.definitions.validation_messages import Complaint
 from agents.definitions.validators import PROVIDER_NAMES, unknown_tool
 from agents.llm.providers import PROVIDERS
 from heartbit_site.base.toolspec import ToolSpec
+from heartbit_site.config.positions import Path
 from heartbit_site.config.sections import OrchestratorSection, other_kinds
 from scheduling.spec import KINDS
 from tools.calls.call_parsing import misfit
 from tools.definitions.registry import registry
 from tools.server_spec import ADDRESS, address_fault, program_fault, tool_prefix
 from tools.texts.near_names import hint
-
-if TYPE_CHECKING:
-    from heartbit_site.config.positions import Path
 
 Table: TypeAlias = dict[str, Any]
 
@@ -44,10 +42,7 @@ def check(content: Table, installed: Collection[str] | None = None) -> Iterator[
     agents = list(agents_of(content))
     tables = [*agents, *others_of(content)]
     names: dict[str, Path] = {}  # in the file's order
-    for path, table in tables:
-        name = table.get("name")
-        if isinstance(name, str) and names.setdefault(name, path) is not path:
-            yield (*path, "name"), f'is "{name}", which another agent is called already'
+    yield from _repeated(tables, "agent", names)
     if "orchestrator" not in content and len(agents) > 1 and ORCHESTRATOR in names:
         where = (*names[ORCHESTRATOR], "name")
         yield where, f'is "{ORCHESTRATOR}": write that agent as [orchestrator]'
@@ -61,21 +56,34 @@ def check(content: Table, installed: Collection[str] | None = None) -> Iterator[
 
 def agents_of(content: Table) -> Iterator[tuple[Path, Table]]:
     """Yield every agent's table with its path, the orchestrator's first and with its name."""
-    orchestrator, agents = content.get("orchestrator"), content.get("agents")
+    orchestrator = content.get("orchestrator")
     if isinstance(orchestrator, dict):
         yield ("orchestrator",), {"name": ORCHESTRATOR, **orchestrator}
-    for index, agent in enumerate(agents if isinstance(agents, list) else ()):
-        if isinstance(agent, dict):
-            yield ("agents", index), agent
+    yield from _tables(content, "agents")
 
 
 def others_of(content: Table) -> Iterator[tuple[Path, Table]]:
     """Yield the table of each definition of another kind, with its path."""
     for kind in other_kinds():
-        tables = content.get(kind.section)
-        for index, table in enumerate(tables if isinstance(tables, list) else ()):
-            if isinstance(table, dict):
-                yield (kind.section, index), table
+        yield from _tables(content, kind.section)
+
+
+def _tables(content: Table, section: str) -> Iterator[tuple[Path, Table]]:
+    """Yield the tables of a section that may be written several times, with their paths."""
+    tables = content.get(section)
+    for index, table in enumerate(tables if isinstance(tables, list) else ()):
+        if isinstance(table, dict):
+            yield (section, index), table
+
+
+def _repeated(
+    tables: Iterable[tuple[Path, Table]], what: str, names: dict[str, Path]
+) -> Iterator[Complaint]:
+    """Yield the names that are given twice; ``names`` gets the path of each name's first table."""
+    for path, table in tables:
+        name = table.get("name")
+        if isinstance(name, str) and names.setdefault(name.strip(), path) is not path:
+            yield (*path, "name"), f'is "{name}", which another {what} is called already'
 
 
 def _provider(table: object) -> Iterator[Complaint]:
@@ -130,15 +138,9 @@ def check_schedules(
         installed: Names of a workspace's tools; None: not known.
     """
     agents, tools = dict(_agents(content)), _known_tools(content, installed)
-    names: dict[str, Path] = {}
-    tables = content.get("schedules")
-    for index, table in enumerate(tables if isinstance(tables, list) else ()):
-        path: Path = ("schedules", index)
-        if not isinstance(table, dict):
-            continue
-        name = table.get("name")
-        if isinstance(name, str) and names.setdefault(name.strip(), path) is not path:
-            yield (*path, "name"), f'is "{name}", which another schedule is called already'
+    schedules = list(_tables(content, "schedules"))
+    yield from _repeated(schedules, "schedule", {})
+    for path, table in schedules:
         yield from _when(path, table)
         yield from _what(path, table, tools)
         if agents:
@@ -147,23 +149,14 @@ def check_schedules(
 
 def check_mcp_servers(content: Table) -> Iterator[Complaint]:
     """Yield the inconsistencies of the MCP servers, and their programs that are not allowed."""
-    names: dict[str, Path] = {}
-    for path, table in _mcp_servers(content):
-        name = table.get("name")
-        if isinstance(name, str) and names.setdefault(name, path) is not path:
-            yield (*path, "name"), f'is "{name}", which another MCP server is called already'
+    servers = list(_tables(content, "mcp_servers"))
+    yield from _repeated(servers, "MCP server", {})
+    for path, table in servers:
         address = (table.get(key, "") for key in ADDRESS)
         if fault := address_fault(*address):
             yield (*path, fault[0]), fault[1]
         if unknown := program_fault(table.get("command"), settings.HEARTBIT_MCP_COMMANDS):
             yield (*path, "command"), unknown
-
-
-def _mcp_servers(content: Table) -> Iterator[tuple[Path, Table]]:
-    tables = content.get("mcp_servers")
-    for index, table in enumerate(tables if isinstance(tables, list) else ()):
-        if isinstance(table, dict):
-            yield ("mcp_servers", index), table
 
 
 def _known_tools(content: Table, installed: Collection[str] | None) -> set[str]:
@@ -174,7 +167,7 @@ def _known_tools(content: Table, installed: Collection[str] | None) -> set[str]:
     """
     prefixes = tuple(
         tool_prefix(name)
-        for _, table in _mcp_servers(content)
+        for _, table in _tables(content, "mcp_servers")
         if isinstance(name := table.get("name"), str) and name
     )
     tables = [table for _, table in (*agents_of(content), *others_of(content))]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from agents.actions.create_default_team import PROMPT
 from agents.definitions.kinds import kind_of
-from agents.definitions.spec import DefinitionSpec, ToolGrant
+from agents.definitions.spec import ToolGrant
 from agents.models import Agent
 from agents.reads.agents import table_of
 from heartbit_site.base.models import Workspace
@@ -20,8 +20,7 @@ from scheduling.spec import SETTINGS as SCHEDULE_SETTINGS
 from tools.models import McpServer
 from tools.server_spec import McpServerSpec
 
-if TYPE_CHECKING:
-    Table = Mapping[str, Any]
+Table = Mapping[str, Any]
 
 #: A schedule of another kind loses no time, and one without ``begins_at`` keeps its own.
 _TIMES: Final = {*KINDS, "begins_at"}
@@ -34,48 +33,36 @@ def find_losses(workspace: Workspace, configuration: Configuration) -> tuple[str
     defaults because it leaves them out, and elements that are missing in its lists: tools, team
     members, skills, recipients.
     """
-    prompt = {"system_prompt": PROMPT}  # of an orchestrator that has none of its own
-
-    def defaults(spec: DefinitionSpec) -> Table:
-        return _defaults(kind_of(spec).spec, prompt)
-
     agents = Agent.objects.filter(workspace=workspace, origin="")
-    rows = {row.name: row for row in agents.prefetch_related("bindings", "team")}
+    servers = McpServer.objects.filter(workspace=workspace)
+    schedules = Schedule.objects.filter(workspace=workspace)
     found = [
-        (
-            spec.name,
-            _lost(table_of(rows[spec.name]), spec.model_dump(), defaults(spec)),
-        )
-        for spec in configuration.everyone
-        if spec.name in rows
+        (spec.name, _lost(table_of(row), spec.model_dump(), _defaults(kind_of(spec).spec)))
+        for spec, row in _known(configuration.everyone, agents.prefetch_related("bindings", "team"))
     ]
-    servers = {row.name: row for row in McpServer.objects.filter(workspace=workspace)}
     found += [
         (
             f"MCP server {spec.name}",
-            _lost(servers[spec.name].settings(), spec.model_dump(), _defaults(McpServerSpec)),
+            _lost(row.settings(), spec.model_dump(), _defaults(McpServerSpec)),
         )
-        for spec in configuration.mcp_servers
-        if spec.name in servers
+        for spec, row in _known(configuration.mcp_servers, servers)
     ]
-    schedules = {row.name: row for row in Schedule.objects.filter(workspace=workspace)}
-    found += [
-        (
-            f"schedule {spec.name}",
-            _lost(
-                {name: getattr(schedules[spec.name], name) for name in SCHEDULE_SETTINGS},
-                spec.model_dump(mode="json", exclude=_TIMES),
-                _defaults(ScheduleSpec),
-            ),
-        )
-        for spec in configuration.schedules
-        if spec.name in schedules
-    ]
+    for spec, row in _known(configuration.schedules, schedules):
+        before = {name: getattr(row, name) for name in SCHEDULE_SETTINGS}
+        after = spec.model_dump(mode="json", exclude=_TIMES)
+        found.append((f"schedule {spec.name}", _lost(before, after, _defaults(ScheduleSpec))))
     return tuple(f"{name}: {', '.join(lost)}" for name, parts in found if (lost := list(parts)))
 
 
-def _defaults(spec: type[Spec], more: Table | None = None) -> Table:
-    return {**{name: spec.default_of(name) for name in spec.model_fields}, **(more or {})}
+def _known(specs: Iterable[Any], rows: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield each spec of a name that has a row, with that row."""
+    by_name = {row.name: row for row in rows}
+    return ((spec, by_name[spec.name]) for spec in specs if spec.name in by_name)
+
+
+def _defaults(spec: type[Spec]) -> Table:
+    prompt = {"system_prompt": PROMPT}  # of an orchestrator that has none of its own
+    return {name: spec.default_of(name) for name in spec.model_fields} | prompt
 
 
 def _lost(before: Table, after: Table, defaults: Table) -> Iterator[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
@@ -32,14 +32,6 @@ class McpServerChanges:
     disabled: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenServers:
-    """Changes, and sentences on servers that cannot be used as they are."""
-
-    changes: McpServerChanges
-    notes: list[str] = field(default_factory=list)
-
-
 def read_servers(workspace: Workspace, specs: Sequence[McpServerSpec]) -> dict[str, Reading]:
     """Read the servers that are new, lead elsewhere now or could not be read; nothing is written.
 
@@ -64,7 +56,7 @@ def write_servers(
     *,
     prune: bool,
     by: Actor,
-) -> WrittenServers:
+) -> tuple[McpServerChanges, list[str]]:
     """Create and update servers; the caller holds the workspace's row lock.
 
     Args:
@@ -74,10 +66,14 @@ def write_servers(
         prune: Also disable servers that are not named.
         by: Author, for the audit.
 
+    Returns:
+        The changes, and sentences on servers that cannot be used as they are.
+
     Raises:
         ConfigurationError: A server cannot be stored.
     """
-    rows, notes = _rows(workspace), []
+    rows = _rows(workspace)
+    notes: list[str] = []
     done: dict[str, list[str]] = {"created": [], "updated": [], "unchanged": []}
     for spec in specs:
         row = rows.get(spec.name)
@@ -90,19 +86,27 @@ def write_servers(
         except HeartbitError as error:
             raise ConfigurationError(f"The MCP server {spec.name!r}: {error}") from error
         if spec.name in readings:
-            result = store_reading(server, readings[spec.name], by=by)
-            if not result.ok:
-                notes.append(f"The MCP server {spec.name} has no tools yet. {result.message}")
-            elif result.changed:
-                notes.append(f"The MCP server {spec.name}: {result.message}")
-    named = {spec.name for spec in specs}
-    disabled = [row for row in rows.values() if prune and row.enabled and row.name not in named]
-    for row in disabled:
+            notes += _stored(server, readings[spec.name], by)
+    gone = _disable_others(rows.values(), {spec.name for spec in specs}, by) if prune else []
+    names = {list_: tuple(found) for list_, found in done.items()}
+    return McpServerChanges(**names, disabled=tuple(gone)), notes
+
+
+def _stored(server: McpServer, reading: Reading, by: Actor) -> Iterator[str]:
+    """Store what was read of a server; yield a sentence if it cannot be used as it is."""
+    result = store_reading(server, reading, by=by)
+    if not result.ok:
+        yield f"The MCP server {server.name} has no tools yet. {result.message}"
+    elif result.changed:
+        yield f"The MCP server {server.name}: {result.message}"
+
+
+def _disable_others(rows: Iterable[McpServer], named: set[str], by: Actor) -> list[str]:
+    others = [row for row in rows if row.enabled and row.name not in named]
+    for row in others:
         row.enabled = False
         save_mcp_server(row, by=by)
-    names = {list_: tuple(found) for list_, found in done.items()}
-    gone = tuple(row.name for row in disabled)
-    return WrittenServers(McpServerChanges(**names, disabled=gone), notes)
+    return [row.name for row in others]
 
 
 def check_servers(workspace: Workspace, specs: Sequence[McpServerSpec]) -> None:

@@ -10,16 +10,14 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from agents.definitions import validation_messages
 from agents.definitions.server_grants import ALL
 from agents.definitions.validation_messages import Complaint
 from heartbit_site.base.web_url import split_web_url
+from heartbit_site.config.positions import Path
 from tools.server_spec import MOST_CHARACTERS, McpServerSpec
-
-if TYPE_CHECKING:
-    from heartbit_site.config.positions import Path
 
 #: Sections without effect, each with the sentence that says so.
 _NEITHER: Final = re.compile(r"[^a-z0-9]+")

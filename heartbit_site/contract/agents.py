@@ -1,4 +1,4 @@
-"""Agents: definition, activity and figures."""
+"""Agents: definition, activity and figures, start and stop, and their versions."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Annotated, Any
 from pydantic import AliasPath, BeforeValidator, Field, JsonValue
 from pydantic.json_schema import SkipJsonSchema
 
+from agents.definitions.snapshot_diff import SnapshotDiff
 from agents.definitions.spec import AgentSpec, Name
-from agents.reads.views import AgentMetricsOut, AgentState
-from heartbit_site.base.view import Id, View
-from heartbit_site.contract.model import Page, changes
+from agents.reads.views import AgentMetricsOut, AgentState, AgentStatusOut
+from heartbit_site.base.view import Id, Time, View
+from heartbit_site.contract.model import Body, Page, changes
 from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Noun
 
 
@@ -95,3 +96,93 @@ SHOW_AGENT = NOUN.get(
 CHANGE_AGENT = NOUN.patch(
     "change_agent", "/agents/{name}", AgentDetailOut, body=AgentChangeIn, errors=(409,)
 )
+
+
+class AgentStatusesOut(Page):
+    """Activity of the workspace's agents."""
+
+    agents: list[AgentStatusOut]
+
+
+STATUSES = Noun("agent_status", module="agents", read=READ_AGENTS, write=WRITE_AGENTS)
+
+LIST_AGENT_STATUSES = STATUSES.get(
+    "list_agent_statuses", "/agent-statuses", AgentStatusesOut, "List agents' statuses"
+)
+SHOW_AGENT_STATUS = STATUSES.get(
+    "show_agent_status", "/agents/{name}/status", AgentStatusOut, "Get an agent's status"
+)
+START_AGENT = STATUSES.post("start_agent", "/agents/{name}/start", AgentStatusOut)
+STOP_AGENT = STATUSES.post("stop_agent", "/agents/{name}/stop", AgentStatusOut)
+RESTART_AGENT = STATUSES.post("restart_agent", "/agents/{name}/restart", AgentStatusOut)
+
+
+class VersionOut(View):
+    """A version of an agent."""
+
+    number: int
+    hash: str
+    created_at: Time
+    current: bool
+    runs: int = Field(description="Number of runs that are pinned to it.")
+
+
+class VersionsOut(Page):
+    """An agent's versions, the newest first."""
+
+    agent: str
+    versions: list[VersionOut]
+
+
+class VersionDetailOut(VersionOut):
+    """A version with its content."""
+
+    agent: str
+    snapshot: dict[str, Any]
+
+
+class DiffOut(SnapshotDiff):
+    """Changes from one version to another."""
+
+    agent: str
+    older: int
+    newer: int
+    changed: bool
+
+
+class RolledBackOut(View):
+    """The agent after a rollback."""
+
+    agent: str
+    version: int = Field(description="The new current version.")
+    requested_version: int = Field(validation_alias="wanted")
+    differs: str = Field(
+        description="Differences from the requested version; empty if there are none."
+    )
+
+
+class RollbackIn(Body):
+    """Options of a rollback."""
+
+    force: bool = Field(
+        default=False,
+        description=(
+            "Roll back even if tools, team or skills have changed, using the current ones in a "
+            "new version."
+        ),
+    )
+
+
+VERSIONS = Noun("versions", module="agents", read=READ_AGENTS, write=WRITE_AGENTS)
+
+LIST_VERSIONS = VERSIONS.get(
+    "list_versions", "/agents/{name}/versions", VersionsOut, "List an agent's versions"
+)
+COMPARE_VERSIONS = VERSIONS.get(
+    "compare_versions", "/agents/{name}/versions/diff", DiffOut, "Compare versions"
+)
+SHOW_VERSION = VERSIONS.get("show_version", "/agents/{name}/versions/{number}", VersionDetailOut)
+ROLL_BACK = VERSIONS.post(
+    "roll_back", "/agents/{name}/versions/{number}/rollback", RolledBackOut, "Roll an agent back",
+    body=RollbackIn, errors=(409,),
+)  # fmt: skip

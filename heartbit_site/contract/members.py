@@ -1,4 +1,4 @@
-"""Members of the workspace and their roles."""
+"""The caller, the members of the workspace with their roles, and the API keys of programs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,39 @@ from typing import Annotated, Literal
 
 from pydantic import AliasPath, Field
 
+from heartbit_site.base.scopes import USUAL_DAYS, USUAL_SCOPES
 from heartbit_site.base.view import Time, View
-from heartbit_site.contract.model import Body, Page, Word
-from heartbit_site.contract.operation import MANAGE, Noun
+from heartbit_site.contract.model import Body, Moment, Page, Word
+from heartbit_site.contract.operation import MANAGE, MEMBER, Noun
+
+
+class WorkspaceOut(View):
+    """A workspace, and the caller's rights there."""
+
+    slug: str
+    name: str
+    scopes: list[str]
+
+
+class WorkspacesOut(Page):
+    """The caller's workspaces, by slug."""
+
+    workspaces: list[WorkspaceOut]
+
+
+class MeOut(View):
+    """The caller, in their workspace."""
+
+    name: str = Field(description="Name in decisions, journals and the audit.")
+    username: str | None = Field(description="Null for a key that a command created.")
+    via: Literal["web", "api", "terminal"]
+    workspace: WorkspaceOut
+
+
+CALLER = Noun("identity", module="members", read=MEMBER)
+
+SHOW_ME = CALLER.get("show_me", "/me", MeOut, "Show the caller")
+
 
 #: As ``base.models.Role`` has them.
 RoleName = Literal["viewer", "operator", "editor", "admin"]
@@ -60,3 +90,67 @@ CHANGE_MEMBER = NOUN.patch(
 REMOVE_MEMBER = NOUN.delete(
     "remove_member", "/members/{username}", "Remove a member", errors=(409,)
 )
+
+
+#: As ``base.scopes.SCOPES`` has them.
+ScopeName = Literal[
+    "runs:read",
+    "runs:write",
+    "approvals:decide",
+    "agents:read",
+    "agents:write",
+    "workspace:manage",
+    "audit:read",
+    "fleet:manage",
+]
+KeyName = Annotated[Word, Field(min_length=1, max_length=100)]
+MOST_DAYS = 3650
+
+
+class KeyOut(View):
+    """A key, without its secret."""
+
+    prefix: str = Field(validation_alias="beginning")
+    name: str
+    scopes: list[str]
+    state: Literal["active", "expired", "revoked"]
+    created_by: str | None = Field(
+        None, validation_alias=AliasPath("user", "username"), description="Null: a command."
+    )
+    created_at: Time
+    expires_at: Time | None
+    last_used_at: Time | None
+
+
+class NewKeyOut(KeyOut):
+    """A new key."""
+
+    key: str = Field(description="The whole key, returned only once.")
+
+
+class KeysOut(Page):
+    """The workspace's keys, the newest first."""
+
+    keys: list[KeyOut]
+
+
+class KeyIn(Body):
+    """A key for a program; it never has more rights than its creator."""
+
+    name: KeyName = Field(description="Purpose of the key, such as nightly import.")
+    scopes: Annotated[list[ScopeName], Field(min_length=1, max_length=20)] = Field(
+        [*USUAL_SCOPES], description="Scopes of the key; by default those to start and see runs."
+    )
+    days: Annotated[int, Field(ge=1, le=MOST_DAYS)] | None = Field(
+        USUAL_DAYS, description="Days until the key expires; null: never."
+    )
+    expires_at: Moment | None = Field(
+        None, description="Time at which the key expires; overrides `days`."
+    )
+
+
+KEYS = Noun("keys", module="members", read=MANAGE, write=MANAGE)
+
+LIST_KEYS = KEYS.get("list_keys", "/keys", KeysOut, command="`heartbit keys list`")
+CREATE_KEY = KEYS.post("create_key", "/keys", NewKeyOut, body=KeyIn, status=201)
+REVOKE_KEY = KEYS.post("revoke_key", "/keys/{prefix}/revoke", KeyOut)

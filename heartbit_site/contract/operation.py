@@ -13,6 +13,7 @@ import importlib
 import pkgutil
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Generic, TypedDict, TypeVar, Unpack
 
@@ -134,14 +135,17 @@ class Noun:
     """A noun of the contract, whose methods declare its operations.
 
     Attributes:
-        name: The module of ``heartbit_site.operations`` with a function for each of them.
+        name: Its name, by default also of the module of ``heartbit_site.operations`` with a
+            function for each of them.
         read: Rights that its queries require, unless one names others.
         write: Rights that its changes require, unless one names others.
+        module: The module with the functions, if it is not one of the noun's name.
     """
 
     name: str
     read: Needs
     write: Needs = OPERATE
+    module: str = ""
 
     def get(
         self, name: str, path: str, output: type[Out], summary: str = "", **options: Unpack[Further]
@@ -170,7 +174,7 @@ class Noun:
     def _declare(
         self, name: str, route: str, output: type[Out] | None, summary: str, options: dict[str, Any]
     ) -> Operation[Out]:
-        given = {"needs": self.write, **options}
+        given = {"needs": self.write, "module": self.module, **options}
         return Operation(f"{self.name}.{name}", route, output, summary or _title(name), **given)
 
 
@@ -206,11 +210,11 @@ def find_operation(handler: str) -> Operation[Any] | None:
     noun = handler.partition(".")[0]
     if not noun.isidentifier():  # a server has named it
         return None
-    try:
-        module = importlib.import_module(f"heartbit_site.contract.{noun}")
-    except ModuleNotFoundError:
-        return None
-    return next((found for found in operations_of(module) if found.handler == handler), None)
+    name = f"{contract.__name__}.{noun}"
+    # All of them take half a second; few nouns are in another module than that of their name.
+    modules = [importlib.import_module(name)] if find_spec(name) else noun_modules()
+    operations = (found for module in modules for found in operations_of(module))
+    return next((found for found in operations if found.handler == handler), None)
 
 
 def noun_modules() -> list[ModuleType]:

@@ -7,7 +7,6 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, AliasPath, Field, JsonValue, model_validator
 
 from heartbit_site.base.view import Id, Time, View
-from heartbit_site.contract.deliveries import Status as DeliveryStatus
 from heartbit_site.contract.model import Body, Moment, Page, Targets, changes
 from heartbit_site.contract.operation import (
     READ_AGENTS,
@@ -17,6 +16,7 @@ from heartbit_site.contract.operation import (
     Noun,
 )
 from heartbit_site.contract.runs import Status
+from heartbit_site.contract.webhooks import Status as DeliveryStatus
 from scheduling import rules
 from scheduling.spec import (
     KINDS,

@@ -5,14 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import Answer
-
-if TYPE_CHECKING:
-    from heartbit_site.library.result import Event
+from heartbit_site.library.result import Event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import socket
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -20,17 +20,11 @@ from agents.output.check import check_response_schema
 from heartbit_site.base import aio
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.library import shared_host
-from heartbit_site.library.approvals import Callbacks
-from heartbit_site.library.conversation import Conversation
-from heartbit_site.library.given_files import read_files
+from heartbit_site.library.approvals import Ask, Callbacks
+from heartbit_site.library.conversation import Conversation, GivenFile, read_files
+from heartbit_site.library.result import Result
 from heartbit_site.library.team import Member, Team, check_member, check_provider
-from heartbit_site.library.tool_sources import resolve_tools
-
-if TYPE_CHECKING:
-    from heartbit_site.library.approvals import Ask
-    from heartbit_site.library.given_files import GivenFile
-    from heartbit_site.library.result import Result
-    from heartbit_site.library.tool_sources import ResolvedTool, Tool
+from heartbit_site.library.tool_sources import ResolvedTool, Tool, resolve_tools
 
 _KEY_LENGTH = 200
 

@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from uuid import UUID
 
+from agents.runtime.files.given_files import read_path
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.library.result import Result
 
-if TYPE_CHECKING:
-    from heartbit_site.library.given_files import GivenFile
-    from heartbit_site.library.result import Result
+GivenFile = str | bytes | Path
+
+
+def read_files(files: Mapping[str, GivenFile]) -> dict[str, bytes]:
+    """Return the content of files by their paths in the run's folder.
+
+    Args:
+        files: Text, bytes, or the ``Path`` of a file or a folder on this machine, by path.
+
+    Raises:
+        RefusedFilesError: A ``Path`` cannot be read or is not accepted.
+    """
+    found: dict[str, bytes] = {}
+    for name, given in files.items():
+        if isinstance(given, Path):
+            found |= read_path(given, name)
+        else:
+            found[name] = given.encode() if isinstance(given, str) else bytes(given)
+    return found
 
 
 class Conversation:

@@ -181,11 +181,35 @@ async def execute(
 
     The run is cancelled if this is cancelled or a callback fails.
     """
-    if not callbacks:
-        found = await _unfollowed(shared, start)
-        return replace(found, structured=outcome.typed(found.structured, answer_type))
-    loop = asyncio.get_running_loop()
     updates: asyncio.Queue[Update | None] = asyncio.Queue()
+    execution = RunExecution(shared, start, _teller(updates) if callbacks else None)
+    playing = asyncio.wrap_future(shared.submit(execution.run()))
+    playing.add_done_callback(lambda future: future.cancelled() or future.exception())
+    dispatcher = CallbackDispatcher(callbacks, shared)
+    work = (dispatcher.dispatch(updates), dispatcher.decide()) if callbacks else ()
+    tasks = [asyncio.create_task(one) for one in work]
+    try:
+        if tasks:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()  # raises what a callback raised
+        found = await asyncio.shield(playing)
+    except BaseException:
+        await shared.run_on_host(execution.cancel())
+        await asyncio.wait({playing}, timeout=STOP_SECONDS)
+        raise
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    events = tuple(dispatcher.events) if callbacks else found.events
+    structured = outcome.typed(found.structured, answer_type)
+    return replace(found, structured=structured, events=events)
+
+
+def _teller(updates: asyncio.Queue[Update | None]) -> Callable[[Update | None], None]:
+    """Return what puts an update into a queue of this loop, from the host's thread."""
+    loop = asyncio.get_running_loop()
 
     def tell(update: Update | None) -> None:
         try:
@@ -193,48 +217,4 @@ async def execute(
         except RuntimeError:  # the program has closed its loop, so nobody listens any more
             logger.debug("the program has closed its loop: an update of its run is dropped")
 
-    execution = RunExecution(shared, start, tell)
-    playing = _begun(shared, execution)
-    dispatcher = CallbackDispatcher(callbacks, shared)
-    listening = asyncio.create_task(dispatcher.dispatch(updates), name="heartbit-listen")
-    deciding_task = asyncio.create_task(dispatcher.decide(), name="heartbit-decide")
-    both = {listening, deciding_task}
-    try:
-        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-        for task in both:
-            if task.done():
-                task.result()  # raises what a callback raised
-        found = await asyncio.shield(playing)
-        structured = outcome.typed(found.structured, answer_type)
-        return replace(found, structured=structured, events=tuple(dispatcher.events))
-    except BaseException:
-        await _cancelled(shared, execution, playing)
-        raise
-    finally:
-        for task in both:
-            task.cancel()
-        await asyncio.gather(*both, return_exceptions=True)
-
-
-async def _unfollowed(shared: SharedHost, start: Callable[[], UUID]) -> Result:
-    execution = RunExecution(shared, start)
-    playing = _begun(shared, execution)
-    try:
-        return await asyncio.shield(playing)
-    except BaseException:
-        await _cancelled(shared, execution, playing)
-        raise
-
-
-def _begun(shared: SharedHost, execution: RunExecution) -> asyncio.Future[Result]:
-    playing = asyncio.wrap_future(shared.submit(execution.run()))
-    playing.add_done_callback(lambda future: future.cancelled() or future.exception())
-    return playing
-
-
-async def _cancelled(
-    shared: SharedHost, execution: RunExecution, playing: asyncio.Future[Result]
-) -> None:
-    """Cancel the run, and wait a moment for its end."""
-    await shared.run_on_host(execution.cancel())
-    await asyncio.wait({playing}, timeout=STOP_SECONDS)
+    return tell

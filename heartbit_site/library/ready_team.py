@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from agents.models import Agent
 from heartbit_site.base.query import fetch_one
 from heartbit_site.base.toolspec import ToolSpec
 from tools.definitions.registry import registry
-
-if TYPE_CHECKING:
-    from agents.models import Agent
 
 _VERSIONS: Final = """
     SELECT ARRAY(SELECT a.current_version_id FROM agents_agent a

@@ -18,10 +18,10 @@ from heartbit_site.config.sections import (
     OrchestratorSection,
     ProviderSection,
 )
+from heartbit_site.library.tool_sources import ResolvedTool
 
 if TYPE_CHECKING:
     from heartbit_site.library.ready_team import ReadyTeam
-    from heartbit_site.library.tool_sources import ResolvedTool
 
 Table = dict[str, Any]
 OWN_STEPS: Final = {

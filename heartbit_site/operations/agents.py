@@ -1,16 +1,26 @@
-"""Agents: definition, activity and figures."""
+"""Agents: definition, activity and figures, start and stop, and their versions."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from django.db import transaction
 from django.db.models import QuerySet
+from pydantic import Field
 
 from agents.actions import save_agent as saving
+from agents.actions.fleet import Switch, set_agent_state
+from agents.actions.rollback_agent import rollback_agent
+from agents.definitions.snapshot_diff import compare
 from agents.errors import AgentNotFoundError
 from agents.models import Agent
+from agents.reads.agent_status import status_of, statuses
 from agents.reads.agents import spec_of
 from agents.reads.metrics import agents_with_metrics
+from agents.reads.versions import find_editable, find_version, pair, with_runs
+from agents.reads.views import AgentStatusOut
 from heartbit_site.base.access import Access
-from heartbit_site.base.audit import actor_of
+from heartbit_site.base.audit import actor_of, record_on
 from heartbit_site.base.errors import Remedy
 from heartbit_site.base.models import Workspace
 from heartbit_site.contract.agents import (
@@ -19,6 +29,13 @@ from heartbit_site.contract.agents import (
     AgentIn,
     AgentOut,
     AgentsOut,
+    AgentStatusesOut,
+    DiffOut,
+    RollbackIn,
+    RolledBackOut,
+    VersionDetailOut,
+    VersionOut,
+    VersionsOut,
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
 from heartbit_site.contract.operation import Answered
@@ -81,3 +98,92 @@ def _find(workspace: Workspace, name: str) -> AgentDetailOut:
     hint = f": did you mean {near[0]}?" if near else "."
     remedy = None if near else Remedy("agents.list_agents")
     raise AgentNotFoundError(f"There is no agent named {name!r}{hint}", remedy=remedy)
+
+
+def list_agent_statuses(
+    access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
+) -> AgentStatusesOut:
+    """Return the activity of every agent, by name, unpublished ones included."""
+    agents = Agent.objects.filter(workspace=access.workspace, origin="")
+    rows, following = page(agents, "name", cursor, limit)
+    found = statuses(access.workspace, names=[row.name for row in rows])
+    return AgentStatusesOut(agents=found, next_cursor=following)
+
+
+def show_agent_status(access: Access, name: Name) -> AgentStatusOut:
+    """Return its state, uptime, running runs, tools and queue."""
+    return status_of(access.workspace, name)
+
+
+def start_agent(access: Access, name: Name) -> AgentStatusOut:
+    """Start the agent: it accepts runs again, and its runs resume."""
+    return _switch(access, name, "start")
+
+
+def stop_agent(access: Access, name: Name) -> AgentStatusOut:
+    """Stop the agent: it accepts no runs, and running ones are requeued; nothing is lost."""
+    return _switch(access, name, "stop")
+
+
+def restart_agent(access: Access, name: Name) -> AgentStatusOut:
+    """Requeue the agent's running runs, so that they are claimed again; start a stopped agent."""
+    return _switch(access, name, "restart")
+
+
+@transaction.atomic
+def _switch(access: Access, name: str, to: Switch) -> AgentStatusOut:
+    agent = find_editable(access.workspace, name)
+    if set_agent_state(agent, to):
+        record_on(actor_of(access), f"agent.{to}", agent)
+    return show_agent_status(access, name)
+
+
+Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
+Older = Annotated[
+    Number | None, Field(description="Older version; by default the one before the newer.")
+]
+Newer = Annotated[Number | None, Field(description="Newer version; by default the current one.")]
+
+
+def list_versions(
+    access: Access, name: Name, *, cursor: Cursor = None, limit: Limit = USUAL
+) -> VersionsOut:
+    """Return the published versions of an agent, the newest first."""
+    agent = find_editable(access.workspace, name)
+    rows, following = page(agent.versions.all(), "-number", cursor, limit)
+    found = [
+        VersionOut.of(version, current=version.pk == agent.current_version_id, runs=runs)
+        for version, runs in with_runs(rows)
+    ]
+    return VersionsOut(agent=agent.name, versions=found, next_cursor=following)
+
+
+def compare_versions(
+    access: Access, name: Name, *, older: Older = None, newer: Newer = None
+) -> DiffOut:
+    """Return the differences between two versions, by default to the current one."""
+    agent = find_editable(access.workspace, name)
+    first, second = pair(agent, older, newer)
+    found = compare(first.snapshot, second.snapshot)
+    return DiffOut.of(
+        found, agent=agent.name, older=first.number, newer=second.number, changed=bool(found)
+    )
+
+
+def show_version(access: Access, name: Name, number: Number) -> VersionDetailOut:
+    """Return a version with its content."""
+    agent = find_editable(access.workspace, name)
+    found = find_version(agent, number)
+    return VersionDetailOut.of(
+        found,
+        agent=agent.name,
+        current=found.pk == agent.current_version_id,
+        runs=found.runs.count(),
+    )
+
+
+def roll_back(access: Access, name: Name, number: Number, body: RollbackIn) -> RolledBackOut:
+    """Make an earlier version of the agent the current one; runs keep their version."""
+    agent = find_editable(access.workspace, name)
+    done = rollback_agent(agent, number, by=actor_of(access), anyway=body.force)
+    return RolledBackOut.of(done, agent=agent.name, version=done.version.number)

@@ -33,23 +33,7 @@ from heartbit_site.base.models import Workspace
 from heartbit_site.base.os_user import os_username
 from heartbit_site.base.preview import preview
 from heartbit_site.base.toolspec import ToolSpec
-from heartbit_site.contract.approvals import (
-    ApprovalOut,
-    ApprovalsOut,
-    DecidedOut,
-    DecisionIn,
-    DecisionsOut,
-    Digest,
-    DryRunIn,
-    EscalatedOut,
-    OfRun,
-    OutcomeIn,
-    Question,
-    QuestionStateOut,
-    ResolvedOut,
-    UncertainCallOut,
-    UncertainCallsOut,
-)
+from heartbit_site.contract import approvals as contract
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.contract.operation import PendingAnswer
 from heartbit_site.operations.calls import find_call
@@ -65,8 +49,8 @@ RESOLUTIONS = {
 
 
 def list_approvals(
-    access: Access, *, run: OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
-) -> ApprovalsOut:
+    access: Access, *, run: contract.OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
+) -> contract.ApprovalsOut:
     """Return the tool calls that wait for a person, the oldest first."""
     rows = calls_waiting(access.workspace).filter(of_run(access.workspace, run))
     calls, following = page(rows, "pk", cursor, limit)
@@ -82,25 +66,30 @@ def list_approvals(
         _approval(call, open_waits.get(key), offered[_version(call)], votes.get(key, []))
         for call, key in zip(calls, keys, strict=True)
     ]
-    return ApprovalsOut(calls=shown, next_cursor=following)
+    return contract.ApprovalsOut(calls=shown, next_cursor=following)
 
 
 def list_uncertain_calls(
-    access: Access, *, run: OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
-) -> UncertainCallsOut:
+    access: Access, *, run: contract.OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
+) -> contract.UncertainCallsOut:
     """Return the uncertain tool calls, the oldest first."""
     rows = asked_about(access.workspace).filter(of_run(access.workspace, run))
     return list_page(
-        UncertainCallsOut, rows, "pk", cursor, limit, lambda row: doubt_view(to_uncertain_call(row))
+        contract.UncertainCallsOut,
+        rows,
+        "pk",
+        cursor,
+        limit,
+        lambda row: doubt_view(to_uncertain_call(row)),
     )
 
 
 def list_decisions(
     access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
-) -> DecisionsOut:
+) -> contract.DecisionsOut:
     """Return the decisions about calls of a run and its sub-agents, the newest first."""
     rows = Decision.objects.filter(of_run(access.workspace, run_id))
-    return list_page(DecisionsOut, rows, "-pk", cursor, limit)
+    return list_page(contract.DecisionsOut, rows, "-pk", cursor, limit)
 
 
 def get_question(
@@ -108,16 +97,18 @@ def get_question(
     run_id: Word,
     call_id: Word,
     *,
-    digest: Digest = None,
-    question: Question = None,
-) -> QuestionStateOut:
+    digest: contract.Digest = None,
+    question: contract.Question = None,
+) -> contract.QuestionStateOut:
     """Return whether a call still waits for a person, or who decided it and how."""
     call = find_call(access.workspace, run_id, call_id)
     state = load_question_state(call, digest=digest or "", question=question or "")
-    return QuestionStateOut.of(state, run_id=call.run_id, call_id=call.call_id)
+    return contract.QuestionStateOut.of(state, run_id=call.run_id, call_id=call.call_id)
 
 
-def decide(access: Access, run_id: Word, call_id: Word, body: DecisionIn) -> DecidedOut:
+def decide(
+    access: Access, run_id: Word, call_id: Word, body: contract.DecisionIn
+) -> contract.DecidedOut:
     """Approve, edit, answer or deny a call; 409 if it is already decided."""
     call = find_call(access.workspace, run_id, call_id)
     by = decider(access)
@@ -133,22 +124,24 @@ def decide(access: Access, run_id: Word, call_id: Word, body: DecisionIn) -> Dec
         answer=body.answer,
         reason=body.reason,
     )
-    return DecidedOut.of(
+    return contract.DecidedOut.of(
         call, verdict=verdict.value, decided_by=by.name, remaining_approvals=_missing(call)
     )
 
 
-def resolve_call(access: Access, run_id: Word, call_id: Word, body: OutcomeIn) -> ResolvedOut:
+def resolve_call(
+    access: Access, run_id: Word, call_id: Word, body: contract.OutcomeIn
+) -> contract.ResolvedOut:
     """Resolve an uncertain call; 409 if it is already resolved."""
     call = find_call(access.workspace, run_id, call_id)
     by = decider(access)
     outcome = RESOLUTIONS[body.outcome]
     resolve(call, outcome, by=by, result=body.result)
-    return ResolvedOut.of(call, outcome=outcome.value, resolved_by=by.name)
+    return contract.ResolvedOut.of(call, outcome=outcome.value, resolved_by=by.name)
 
 
 def dry_run(
-    access: Access, run_id: Word, call_id: Word, body: DryRunIn
+    access: Access, run_id: Word, call_id: Word, body: contract.DryRunIn
 ) -> PendingAnswer[DryRunOut]:
     """Return the rows that a call of a transactional tool would change: it is run and rolled back.
 
@@ -163,11 +156,11 @@ def dry_run(
     return PendingAnswer(lambda: in_time(attempt))
 
 
-def doubt_view(found: UncertainCall) -> UncertainCallOut:
+def doubt_view(found: UncertainCall) -> contract.UncertainCallOut:
     """Return the view of an uncertain call."""
     call = found.call
     arguments = in_tool_order(call, found.arguments)
-    return UncertainCallOut.of(
+    return contract.UncertainCallOut.of(
         call,
         **_asked(call, found.since),
         arguments=arguments,
@@ -178,12 +171,13 @@ def doubt_view(found: UncertainCall) -> UncertainCallOut:
 
 def _approval(
     call: ToolCall, wait: Wait | None, offered: Mapping[str, ToolSpec], votes: list[str]
-) -> ApprovalOut:
+) -> contract.ApprovalOut:
     shown = call.approval_view or {}
     arguments = in_tool_order(call, shown.get("arguments", {}))
     spec = offered.get(shown_tool(call))  # None: it changed after publication
     reason = shown.get("reason", "")
-    return ApprovalOut.of(
+    since = wait.escalated_at if wait is not None else None
+    return contract.ApprovalOut.of(
         call,
         **_asked(call, wait.created_at if wait is not None else None),
         reason=reason,
@@ -193,7 +187,7 @@ def _approval(
         required_approvals=shown.get("needed", 1),
         approved_by=votes,
         approver_group=shown.get("group", ""),
-        escalated=_escalated(wait, shown.get("escalated_to", "")),
+        escalated={"group": shown.get("escalated_to", ""), "since": since} if since else None,
         parameters=dict(spec.parameters) if spec is not None else None,
         answer_schema=answer_schema(call),
         view=display_call(call, arguments, reason),
@@ -219,12 +213,6 @@ def _offered(
             is_child = run.parent_id is not None
             found[version] = offered_tools(definition, known, is_child=is_child).specs
     return found
-
-
-def _escalated(wait: Wait | None, group: str) -> EscalatedOut | None:
-    if wait is None or wait.escalated_at is None:
-        return None
-    return EscalatedOut(group=group, since=wait.escalated_at)
 
 
 def _asked(call: ToolCall, since: datetime | None) -> dict[str, Any]:

@@ -1,13 +1,29 @@
-"""Artifacts: output of runs."""
+"""Artifacts, files and the blackboard: what runs leave behind."""
 
 from __future__ import annotations
 
-from agents.querysets import find_run
-from agents.reads.artifacts import file_name, produced_below
+import json
+from typing import Annotated
+
+from pydantic import Field, JsonValue
+
+from agents.models import BlackboardEntry
+from agents.querysets import blackboard, find_run
+from agents.reads.artifacts import file_name, produced_below, work_files
 from heartbit_site.base.access import Access
-from heartbit_site.contract.artifacts import ArtifactRowOut, ArtifactsOut
+from heartbit_site.base.errors import NotFoundError, Remedy
+from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
+from heartbit_site.contract.artifacts import (
+    ArtifactRowOut,
+    ArtifactsOut,
+    BlackboardEntryOut,
+    BlackboardOut,
+    BlackboardRowOut,
+    WorkFileOut,
+    WorkFilesOut,
+)
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
-from heartbit_site.operations.paging import page_of
+from heartbit_site.operations.paging import find_row, list_page, page_of
 
 
 def list_artifacts(
@@ -20,3 +36,51 @@ def list_artifacts(
         artifacts=[ArtifactRowOut.of(one, file=file_name(one.artifact)) for one in found],
         next_cursor=following,
     )
+
+
+def list_work_files(
+    access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
+) -> WorkFilesOut:
+    """Return the current files of the folder of a run's tree, by path."""
+    rows = work_files(find_run(access.workspace, run_id))
+    found, following = page_of({row.path: row for row in rows}, str, cursor, limit)
+    return WorkFilesOut(files=[WorkFileOut.of(row) for row in found], next_cursor=following)
+
+
+Key = Annotated[Word, Field(description="Key of the entry.")]
+
+
+class BlackboardEntryNotFoundError(NotFoundError):
+    """The tree has no blackboard entry with that key."""
+
+
+def list_blackboard(
+    access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
+) -> BlackboardOut:
+    """Return the blackboard entries of a run's tree, by key; any run of the tree may be named.
+
+    Long values are cut: `GET /runs/{run_id}/blackboard/entry` returns the whole value.
+    """
+    shared = blackboard(find_run(access.workspace, run_id).root_id)
+    return list_page(BlackboardOut, shared, "key", cursor, limit, _row)
+
+
+def show_blackboard_entry(access: Access, run_id: Word, *, key: Key) -> BlackboardEntryOut:
+    """Return one entry with its whole value."""
+    run = find_run(access.workspace, run_id)
+    missing = BlackboardEntryNotFoundError(
+        f"The tree of run {run.pk} has no blackboard entry {key!r}.",
+        remedy=Remedy("blackboard.list_blackboard", "lists the keys", {"run_id": str(run.pk)}),
+    )
+    found = find_row(blackboard(run.root_id).filter(key=key), missing)
+    return BlackboardEntryOut.of(found, value_characters=len(_text(found.value)))
+
+
+def _row(entry: BlackboardEntry) -> BlackboardRowOut:
+    text = _text(entry.value)
+    shown = entry.value if len(text) <= PREVIEW_CHARACTERS else preview(text)
+    return BlackboardRowOut.of(entry, value=shown, value_characters=len(text))
+
+
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

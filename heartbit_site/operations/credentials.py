@@ -8,14 +8,7 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.credentials import entered_types
 from heartbit_site.base.errors import ForbiddenError, Remedy
-from heartbit_site.contract.credentials import (
-    CredentialChangeIn,
-    CredentialIn,
-    CredentialOut,
-    CredentialsOut,
-    CredentialTypeOut,
-    CredentialTypesOut,
-)
+from heartbit_site.contract import credentials as contract
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.contract.operation import MANAGE
 from heartbit_site.operations.paging import find_row, list_page, page_of, row_id
@@ -28,30 +21,27 @@ from tools.models import Credential
 
 def list_credential_types(
     access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
-) -> CredentialTypesOut:
+) -> contract.CredentialTypesOut:
     """Return the types of credentials that people can enter, by kind, with their fields."""
     known = entered_types()
     found, following = page_of(known, str, cursor, limit)
     types = [
-        CredentialTypeOut(
-            kind=each.kind,
-            label=each.label,
-            fields=each.model_json_schema(),
-            secrets=list(each.secret_fields()),
+        contract.CredentialTypeOut.of(
+            each, fields=each.model_json_schema(), secrets=list(each.secret_fields())
         )
         for each in found
     ]
-    return CredentialTypesOut(types=types, next_cursor=following)
+    return contract.CredentialTypesOut(types=types, next_cursor=following)
 
 
 def list_credentials(
     access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
-) -> CredentialsOut:
+) -> contract.CredentialsOut:
     """Return the workspace's credentials and the caller's own, newest first, without secrets."""
-    return list_page(CredentialsOut, _visible(access), "-pk", cursor, limit)
+    return list_page(contract.CredentialsOut, _visible(access), "-pk", cursor, limit)
 
 
-def create_credential(access: Access, body: CredentialIn) -> CredentialOut:
+def create_credential(access: Access, body: contract.CredentialIn) -> contract.CredentialOut:
     """Add a credential; one for all runs of the workspace requires the right to manage it."""
     if body.personal and access.user_id is None:
         raise ForbiddenError(
@@ -66,18 +56,18 @@ def create_credential(access: Access, body: CredentialIn) -> CredentialOut:
     )
     _check_right(access, row)
     save_credential(row, body.fields, by=actor_of(access))
-    return CredentialOut.of(row)
+    return contract.CredentialOut.of(row)
 
 
 def change_credential(
-    access: Access, credential_id: Word, body: CredentialChangeIn
-) -> CredentialOut:
+    access: Access, credential_id: Word, body: contract.CredentialChangeIn
+) -> contract.CredentialOut:
     """Change the given settings. An empty or omitted secret is unchanged."""
     row = _changeable(access, credential_id)
     for name, value in body.model_dump(exclude_none=True, exclude={"fields"}).items():
         setattr(row, name, value)
     save_credential(row, body.fields or {}, by=actor_of(access))
-    return CredentialOut.of(row)
+    return contract.CredentialOut.of(row)
 
 
 def remove_credential(access: Access, credential_id: Word) -> None:
@@ -85,11 +75,11 @@ def remove_credential(access: Access, credential_id: Word) -> None:
     remove(_changeable(access, credential_id), by=actor_of(access))
 
 
-def check_credential(access: Access, credential_id: Word) -> CredentialOut:
+def check_credential(access: Access, credential_id: Word) -> contract.CredentialOut:
     """Check a credential against its server, and store the result."""
     row = _changeable(access, credential_id)
     check(row)
-    return CredentialOut.of(row)
+    return contract.CredentialOut.of(row)
 
 
 def _visible(access: Access) -> QuerySet[Credential]:

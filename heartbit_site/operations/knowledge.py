@@ -13,19 +13,7 @@ from pydantic import Field
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import Remedy
-from heartbit_site.contract.knowledge import (
-    DocumentIn,
-    DocumentOut,
-    DocumentsOut,
-    KnowledgeBaseIn,
-    KnowledgeBaseOut,
-    KnowledgeBasesOut,
-    PassageDetailOut,
-    PassageHitOut,
-    PassageHitsOut,
-    PassageOut,
-    SavedDocumentOut,
-)
+from heartbit_site.contract import knowledge as contract
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
 from heartbit_site.operations.paging import find_row, list_page, row_id
 from memory.actions import bases, documents
@@ -43,12 +31,14 @@ from memory.querysets import with_counts
 
 def list_knowledge_bases(
     access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
-) -> KnowledgeBasesOut:
+) -> contract.KnowledgeBasesOut:
     """Return the knowledge bases of the workspace, by name."""
-    return list_page(KnowledgeBasesOut, with_counts(_bases(access)), "name", cursor, limit)
+    return list_page(contract.KnowledgeBasesOut, with_counts(_bases(access)), "name", cursor, limit)
 
 
-def save_knowledge_base(access: Access, body: KnowledgeBaseIn) -> KnowledgeBaseOut:
+def save_knowledge_base(
+    access: Access, body: contract.KnowledgeBaseIn
+) -> contract.KnowledgeBaseOut:
     """Create the knowledge base of this name, or change its description.
 
     With a folder of the drive, a worker imports its files as documents, and checks for new, changed
@@ -63,12 +53,12 @@ def save_knowledge_base(access: Access, body: KnowledgeBaseIn) -> KnowledgeBaseO
     return show_knowledge_base(access, body.name)
 
 
-def show_knowledge_base(access: Access, base: Name) -> KnowledgeBaseOut:
+def show_knowledge_base(access: Access, base: Name) -> contract.KnowledgeBaseOut:
     """Return a knowledge base."""
-    return KnowledgeBaseOut.of(_find_base(access, base, with_counts(_bases(access))))
+    return contract.KnowledgeBaseOut.of(_find_base(access, base, with_counts(_bases(access))))
 
 
-def refresh_knowledge_base(access: Access, base: Name) -> KnowledgeBaseOut:
+def refresh_knowledge_base(access: Access, base: Name) -> contract.KnowledgeBaseOut:
     """Ask a worker to import the new, changed and deleted files of the base's folder now."""
     following.request_folder(_find_base(access, base))
     return show_knowledge_base(access, base)
@@ -84,13 +74,15 @@ def remove_knowledge_base(access: Access, base: Name) -> None:
 
 def list_documents(
     access: Access, base: Name, *, cursor: Cursor = None, limit: Limit = USUAL
-) -> DocumentsOut:
+) -> contract.DocumentsOut:
     """Return the documents of a knowledge base with their state, by name."""
     rows = _find_base(access, base).documents.select_related("base")
-    return list_page(DocumentsOut, rows, "name", cursor, limit)
+    return list_page(contract.DocumentsOut, rows, "name", cursor, limit)
 
 
-def save_document(access: Access, base: Name, body: DocumentIn) -> SavedDocumentOut:
+def save_document(
+    access: Access, base: Name, body: contract.DocumentIn
+) -> contract.SavedDocumentOut:
     """Add a document, or replace the content of the document of this name, for a worker to read.
 
     At most 10 MB of text, Markdown, HTML, PDF or DOCX. Repeating the same content changes nothing,
@@ -104,12 +96,12 @@ def save_document(access: Access, base: Name, body: DocumentIn) -> SavedDocument
         source=body.source,
         kind=body.kind or "",
     )
-    return SavedDocumentOut.of(row, outcome=outcome)
+    return contract.SavedDocumentOut.of(row, outcome=outcome)
 
 
-def show_document(access: Access, base: Name, document_id: Word) -> DocumentOut:
+def show_document(access: Access, base: Name, document_id: Word) -> contract.DocumentOut:
     """Return a document with its state."""
-    return DocumentOut.of(_find_document(access, base, document_id))
+    return contract.DocumentOut.of(_find_document(access, base, document_id))
 
 
 def remove_document(access: Access, base: Name, document_id: Word) -> None:
@@ -127,17 +119,16 @@ def search_knowledge(
     query: Annotated[Word, Field(min_length=1, description="A question, or words to search for.")],
     base: Annotated[Name, Field(description="Filter by knowledge base; empty: all.")] = "",
     limit: Limit = 10,
-) -> PassageHitsOut:
+) -> contract.PassageHitsOut:
     """Return the best matching passages, with citations, as agents find them."""
     bases = _bases(access)
     if base:
         bases = bases.filter(pk=_find_base(access, base).pk)
     found = search_passages(bases, query, workspace_id=access.workspace.pk, limit=limit)
-    hits = [PassageHitOut.of(hit) for hit in found.hits]
-    return PassageHitsOut(hits=hits, found_by=found.basis, next_cursor=None)
+    return contract.PassageHitsOut.of(found, found_by=found.basis, next_cursor=None)
 
 
-def show_passage(access: Access, passage_id: Word) -> PassageDetailOut:
+def show_passage(access: Access, passage_id: Word) -> contract.PassageDetailOut:
     """Return a passage, as citations name it, with the one before and the one after it."""
     rows = Passage.objects.defer("search").select_related("document", "base__workspace")
     rows = rows.filter(base__workspace=access.workspace)
@@ -149,11 +140,7 @@ def show_passage(access: Access, passage_id: Word) -> PassageDetailOut:
     beside = rows.filter(document=row.document_id)
     before = beside.filter(position=row.position - 1).first()
     after = beside.filter(position=row.position + 1).first()
-    return PassageDetailOut.of(
-        row,
-        before=None if before is None else PassageOut.of(before),
-        after=None if after is None else PassageOut.of(after),
-    )
+    return contract.PassageDetailOut.of(row, before=before, after=after)
 
 
 def _bases(access: Access) -> QuerySet[KnowledgeBase]:
@@ -180,7 +167,7 @@ def _find_document(access: Access, base: str, document_id: str) -> Document:
     return find_row(rows.select_related("base__workspace"), missing)
 
 
-def _content(body: DocumentIn) -> bytes:
+def _content(body: contract.DocumentIn) -> bytes:
     if (body.text is None) == (body.content is None):
         raise InvalidKnowledgeError(
             "A document needs either text, or content in base64: give one of them."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from django.db import transaction
 from pydantic import Field
@@ -18,7 +18,6 @@ from heartbit_site.contract.mcp_servers import (
     McpServerIn,
     McpServerOut,
     McpServersOut,
-    McpToolChangeOut,
     McpToolOut,
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
@@ -114,8 +113,7 @@ def _whole(row: McpServer) -> McpServerDetailOut:
 
 
 def _tool(row: CatalogueTool) -> McpToolOut:
-    change: dict[str, Any] | None = None
-    if row.pending is not None:
-        diff = difference(row.definition, row.pending)
-        change = {"hash": row.pending_id, "diff": diff}
-    return McpToolOut.of(row, change=change and McpToolChangeOut(**change))
+    if row.pending is None:
+        return McpToolOut.of(row, change=None)
+    diff = difference(row.definition, row.pending)
+    return McpToolOut.of(row, change={"hash": row.pending_id, "diff": diff})

@@ -14,23 +14,8 @@ from agents.reads.agents import weights_of_agent
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import ForbiddenError, NotFoundError, Remedy
+from heartbit_site.contract import memories as contract
 from heartbit_site.contract.members import Username
-from heartbit_site.contract.memories import (
-    ErasedOut,
-    ForgetIn,
-    MemoriesOut,
-    MemoryChangeIn,
-    MemoryChangeOut,
-    MemoryDetailOut,
-    MemoryHitOut,
-    MemoryHitsOut,
-    MemoryIn,
-    MemoryOut,
-    MemorySettingsIn,
-    MemorySettingsOut,
-    MemorySourceOut,
-    ScopeName,
-)
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
 from heartbit_site.contract.operation import MANAGE
 from heartbit_site.operations.paging import find_row, list_page, row_id
@@ -50,7 +35,7 @@ from memory.visibility import visible_memories
 
 OfAgent = Annotated[Name, Field(description="Filter by agent; empty: all.")]
 OfPerson = Annotated[Word, Field(description="Filter by person, by user name; empty: all.")]
-OfScope = Annotated[ScopeName | None, Field(description="Filter by scope.")]
+OfScope = Annotated[contract.ScopeName | None, Field(description="Filter by scope.")]
 
 
 class PersonNotFoundError(NotFoundError):
@@ -66,10 +51,10 @@ def list_memories(
     forgotten: Annotated[bool, Field(description="List forgotten memories instead.")] = False,
     cursor: Cursor = None,
     limit: Limit = USUAL,
-) -> MemoriesOut:
+) -> contract.MemoriesOut:
     """Return memories, the newest first; only managers see those of other persons."""
     rows = _filtered(access, agent, person, scope).filter(forgotten_at__isnull=not forgotten)
-    return list_page(MemoriesOut, rows.select_related("user"), "-pk", cursor, limit)
+    return list_page(contract.MemoriesOut, rows.select_related("user"), "-pk", cursor, limit)
 
 
 def search_memories(
@@ -83,7 +68,7 @@ def search_memories(
     scope: OfScope = None,
     least_score: Annotated[float, Field(ge=0, le=1, description="Leave out lower scores.")] = 0.0,
     limit: Limit = 10,
-) -> MemoryHitsOut:
+) -> contract.MemoryHitsOut:
     """Return the best matching memories, with the reasons.
 
     Runs of an agent recall in the same order, among the memories of their scope. Unlike a run's
@@ -98,11 +83,10 @@ def search_memories(
         weights=Weights(**weights_of_agent(access.workspace, agent)) if agent else None,
         least_score=least_score,
     )
-    hits = [MemoryHitOut.of(hit) for hit in found.hits]
-    return MemoryHitsOut(hits=hits, found_by=found.basis, next_cursor=None)
+    return contract.MemoryHitsOut.of(found, found_by=found.basis, next_cursor=None)
 
 
-def create_memory(access: Access, body: MemoryIn) -> MemoryOut:
+def create_memory(access: Access, body: contract.MemoryIn) -> contract.MemoryOut:
     """Store a memory, or return the existing one with this text in the same scope.
 
     A memory of another person, an agent or the workspace requires the right to manage the
@@ -116,16 +100,18 @@ def create_memory(access: Access, body: MemoryIn) -> MemoryOut:
         _need_agent(access, body.agent)
     place = MemoryPlace(access.workspace.pk, Scope(body.scope), body.agent, user_id)
     given = body.model_dump(include={"category", "importance", "metadata"})
-    return MemoryOut.of(remember(place, body.text, by=_author(access), **given))
+    return contract.MemoryOut.of(remember(place, body.text, by=_author(access), **given))
 
 
-def show_memory_settings(access: Access) -> MemorySettingsOut:
+def show_memory_settings(access: Access) -> contract.MemorySettingsOut:
     """Return the embedding model and the retention of the workspace's memories."""
     row = MemoryPolicy.objects.filter(workspace=access.workspace).first()
-    return MemorySettingsOut.of(row or MemoryPolicy(workspace=access.workspace))
+    return contract.MemorySettingsOut.of(row or MemoryPolicy(workspace=access.workspace))
 
 
-def change_memory_settings(access: Access, body: MemorySettingsIn) -> MemorySettingsOut:
+def change_memory_settings(
+    access: Access, body: contract.MemorySettingsIn
+) -> contract.MemorySettingsOut:
     """Change the embedding model and the retention of the workspace's memories.
 
     A new embedding model must answer first; then a worker embeds all memories and documents.
@@ -139,7 +125,7 @@ def change_memory_settings(access: Access, body: MemorySettingsIn) -> MemorySett
         embedding_model=row.embedding_model if model is None else model,
         kept_days=row.kept_days if days is None else days or None,
     )
-    return MemorySettingsOut.of(saved)
+    return contract.MemorySettingsOut.of(saved)
 
 
 def erase_memories(
@@ -148,7 +134,7 @@ def erase_memories(
     *,
     agent: Annotated[Name, Field(description="Erase only this agent's memories; empty: all.")] = "",
     runs: Annotated[bool, Field(description="Erase the runs of the person as well.")] = False,
-) -> ErasedOut:
+) -> contract.ErasedOut:
     """Permanently delete a person's memories with their histories; there is no undo.
 
     The audit records the erasure, but not what was erased. Runs that extracted them are deleted
@@ -160,38 +146,42 @@ def erase_memories(
     if runs:
         _need_manager(access)
         done = erase_person(access.workspace, user, by=actor_of(access), agent=agent)
-        return ErasedOut(
+        return contract.ErasedOut(
             person=user.get_username(), agent=agent, erased=done.memories, runs=done.runs
         )
     erased = erase(access.workspace, user, by=actor_of(access), agent=agent)
-    return ErasedOut(person=user.get_username(), agent=agent, erased=erased)
+    return contract.ErasedOut(person=user.get_username(), agent=agent, erased=erased)
 
 
-def show_memory(access: Access, memory_id: Word) -> MemoryDetailOut:
+def show_memory(access: Access, memory_id: Word) -> contract.MemoryDetailOut:
     """Return a memory with its history, the last change first."""
     row = _find(access, memory_id)
-    return MemoryDetailOut.of(
+    return contract.MemoryDetailOut.of(
         row,
-        history=[MemoryChangeOut.of(one) for one in row.changes.all()],
-        sources=[MemorySourceOut.of(one) for one in LearnedMemory.objects.filter(item=row)],
+        history=list(row.changes.all()),
+        sources=list(LearnedMemory.objects.filter(item=row)),
     )
 
 
-def change_memory(access: Access, memory_id: Word, body: MemoryChangeIn) -> MemoryOut:
+def change_memory(
+    access: Access, memory_id: Word, body: contract.MemoryChangeIn
+) -> contract.MemoryOut:
     """Replace the given content; the history keeps the old one. 409 if the memory is forgotten."""
     content = body.model_dump(exclude_none=True)
-    return MemoryOut.of(supersede(_changeable(access, memory_id), by=_author(access), **content))
+    return contract.MemoryOut.of(
+        supersede(_changeable(access, memory_id), by=_author(access), **content)
+    )
 
 
-def forget_memory(access: Access, memory_id: Word, body: ForgetIn) -> MemoryOut:
+def forget_memory(access: Access, memory_id: Word, body: contract.ForgetIn) -> contract.MemoryOut:
     """Forget a memory (reversible)."""
     row = _changeable(access, memory_id)
-    return MemoryOut.of(forget(row, by=_author(access), reason=body.reason))
+    return contract.MemoryOut.of(forget(row, by=_author(access), reason=body.reason))
 
 
-def undo_memory_change(access: Access, memory_id: Word) -> MemoryOut:
+def undo_memory_change(access: Access, memory_id: Word) -> contract.MemoryOut:
     """Undo a memory's last change, or restore a forgotten memory. 409 without a change to undo."""
-    return MemoryOut.of(undo(_changeable(access, memory_id), by=_author(access)))
+    return contract.MemoryOut.of(undo(_changeable(access, memory_id), by=_author(access)))
 
 
 def _filtered(access: Access, agent: str, person: str, scope: str | None) -> MemoryQuerySet:

@@ -18,13 +18,7 @@ from agents.reads.messages import load_message, messages_at, with_inboxes
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import starter_of
 from heartbit_site.base.preview import preview
-from heartbit_site.contract.messages import (
-    AgentMessageOut,
-    AgentMessagesOut,
-    AgentMessageSummaryOut,
-    Kind,
-    SendIn,
-)
+from heartbit_site.contract import messages as contract
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.operations.paging import list_page, with_beginning
 
@@ -43,10 +37,10 @@ def list_messages(
     to: To = None,
     sender: By = None,
     thread: OnThread = None,
-    kind: Kind | None = None,
+    kind: contract.Kind | None = None,
     cursor: Cursor = None,
     limit: Limit = USUAL,
-) -> AgentMessagesOut:
+) -> contract.AgentMessagesOut:
     """Return messages between agents, people and programs, the newest first.
 
     Long texts are cut: `GET /messages/{message_id}` returns the whole text.
@@ -55,17 +49,17 @@ def list_messages(
     rows = messages_at(access.workspace, to=to, sender=sender)
     rows = rows.filter(**{name: value for name, value in given.items() if value is not None})
     rows = with_beginning(with_inboxes(rows), "body")
-    return list_page(AgentMessagesOut, rows, "-pk", cursor, limit, _summary)
+    return list_page(contract.AgentMessagesOut, rows, "-pk", cursor, limit, _summary)
 
 
-def show_message(access: Access, message_id: Word) -> AgentMessageOut:
+def show_message(access: Access, message_id: Word) -> contract.AgentMessageOut:
     """Return one message with its whole text."""
     return _whole(load_message(access.workspace, message_id))
 
 
 def send_message(
-    access: Access, body: SendIn, *, idempotency_key: Word | None = None
-) -> AgentMessageOut:
+    access: Access, body: contract.SendIn, *, idempotency_key: Word | None = None
+) -> contract.AgentMessageOut:
     """Send a message to inboxes, start a run with it, or reply to a message."""
     sender = sender_of_person(access.workspace, starter_of(access))
     made = _write(sender, body, f"api:{idempotency_key}" if idempotency_key else None)
@@ -74,7 +68,7 @@ def send_message(
     return _whole(with_inboxes(Message.objects.filter(pk=made.pk)).get())
 
 
-def _write(sender: Sender, body: SendIn, key: str | None) -> Message:
+def _write(sender: Sender, body: contract.SendIn, key: str | None) -> Message:
     if body.reply_to:
         return reply_to_message(sender, body.reply_to, body.text, key=key)
     if body.kind == "task":
@@ -82,7 +76,7 @@ def _write(sender: Sender, body: SendIn, key: str | None) -> Message:
     return put_into_inboxes(sender, body.to, body.text, thread=body.thread, key=key)
 
 
-def _check_same(made: Message, body: SendIn) -> None:
+def _check_same(made: Message, body: contract.SendIn) -> None:
     """Check that a message, which may be an earlier one with the same key, is as requested.
 
     Raises:
@@ -103,9 +97,9 @@ def _check_same(made: Message, body: SendIn) -> None:
         )
 
 
-def _summary(row: Any) -> AgentMessageSummaryOut:
-    return AgentMessageSummaryOut.of(row, body=preview(row.body_beginning))
+def _summary(row: Any) -> contract.AgentMessageSummaryOut:
+    return contract.AgentMessageSummaryOut.of(row, body=preview(row.body_beginning))
 
 
-def _whole(row: Message) -> AgentMessageOut:
-    return AgentMessageOut.of(row, body_characters=len(row.body))
+def _whole(row: Message) -> contract.AgentMessageOut:
+    return contract.AgentMessageOut.of(row, body_characters=len(row.body))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
@@ -24,19 +24,12 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.markdown import to_html
 from heartbit_site.base.models import Workspace
-from heartbit_site.contract.conversations import (
-    CallStepOut,
-    ChildRunOut,
-    MessageOut,
-    SteerStepOut,
-    TextStepOut,
-)
+from heartbit_site.contract import conversations as contract
 from heartbit_site.contract.runs import UsageOut
 from heartbit_site.operations.run_views import Costs, costs_of
 
-if TYPE_CHECKING:
-    Step = TextStepOut | CallStepOut | SteerStepOut
-    OfCall = tuple[UUID, str]  # a run, and the name of one of its calls
+Step = contract.TextStepOut | contract.CallStepOut | contract.SteerStepOut
+OfCall = tuple[UUID, str]  # a run, and the name of one of its calls
 
 _HEADING = 80  # characters
 _READ = 400  # characters of the first message that are looked at for one
@@ -130,7 +123,7 @@ def heading_of(title: str, first_task: str | None) -> str:
 
 def messages_of(
     conversation: Conversation, access: Access, *, before: UUID | None, limit: int
-) -> tuple[list[MessageOut], UUID | None]:
+) -> tuple[list[contract.MessageOut], UUID | None]:
     """Return the last messages, or those before a run of the thread, the oldest first.
 
     Returns:
@@ -156,13 +149,13 @@ def _by_root(page: list[Run]) -> dict[UUID, list[Run]]:
     return found
 
 
-def _message(run: Run, tree: list[Run], costs: Costs, steps: list[Step]) -> MessageOut:
+def _message(run: Run, tree: list[Run], costs: Costs, steps: list[Step]) -> contract.MessageOut:
     last = steps[-1] if steps else None
-    if isinstance(last, TextStepOut) and last.text == run.output:
+    if isinstance(last, contract.TextStepOut) and last.text == run.output:
         steps = steps[:-1]  # it is the answer
     paid = [costs[one.pk] for one in tree]
     known = [one for one in paid if one is not None]
-    return MessageOut.of(
+    return contract.MessageOut.of(
         run,
         steps=steps,
         html=to_html(run.output or ""),
@@ -184,19 +177,19 @@ def _steps(trees: dict[UUID, list[Run]], access: Access) -> dict[UUID, list[Step
         if event.type == RunSteered.type:
             payload = event.payload
             steps.append(
-                SteerStepOut(
+                contract.SteerStepOut(
                     kind="steer", text=payload["text"], by=payload.get("by", ""), at=event.at
                 )
             )
             continue
         text = event.payload["message"]["text"]
         if text:
-            steps.append(TextStepOut(kind="text", text=text, html=to_html(text)))
+            steps.append(contract.TextStepOut(kind="text", text=text, html=to_html(text)))
         steps += [calls[name] for name in _called(event) if name in calls]
     return found
 
 
-def _calls(trees: dict[UUID, list[Run]], access: Access) -> dict[OfCall, CallStepOut]:
+def _calls(trees: dict[UUID, list[Run]], access: Access) -> dict[OfCall, contract.CallStepOut]:
     took, helpers = _durations(trees), _helpers(trees)
     found = {}
     texts: dict[UUID, TreeTexts | None] = {}
@@ -210,7 +203,7 @@ def _calls(trees: dict[UUID, list[Run]], access: Access) -> dict[OfCall, CallSte
             of_run = hidden.of(call.run_id)
             result = None if result is None else of_run.result(call.tool, arguments, result)
             arguments = of_run.arguments(call.tool, arguments)
-        found[name] = CallStepOut.of(
+        found[name] = contract.CallStepOut.of(
             call,
             kind="call",
             arguments=arguments[:_LONGEST],
@@ -227,7 +220,7 @@ def _durations(ids: Iterable[UUID]) -> dict[OfCall, int]:
     return {(run_id, call_id): duration for run_id, call_id, duration in rows}
 
 
-def _helpers(trees: dict[UUID, list[Run]]) -> dict[OfCall, list[ChildRunOut]]:
+def _helpers(trees: dict[UUID, list[Run]]) -> dict[OfCall, list[contract.ChildRunOut]]:
     """Return the sub-agents that each call waits for, or has waited for."""
     runs = {str(run.pk): run for tree in trees.values() for run in tree}
     waiting = RunEvent.objects.filter(run__in=trees, type=CallWaiting.type)
@@ -237,7 +230,7 @@ def _helpers(trees: dict[UUID, list[Run]]) -> dict[OfCall, list[ChildRunOut]]:
     found = {}
     for run_id, call_id, ids in rows:
         found[run_id, call_id] = [
-            ChildRunOut.of(runs[one], task=runs[one].task[:_TASK])
+            contract.ChildRunOut.of(runs[one], task=runs[one].task[:_TASK])
             for one in ids or ()
             if one in runs
         ]

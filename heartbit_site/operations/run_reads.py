@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import Annotated, TypeVar
 from uuid import UUID
 
 from django.db.models import Q
@@ -12,6 +15,7 @@ from agents.choices import TERMINAL
 from agents.models import Run
 from agents.querysets import find_run, find_run_status, id_range
 from agents.reads.outcome import read_outcome
+from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.contract.model import Cursor, Limit, Name, Word
 from heartbit_site.contract.operation import Answered, PendingAnswer
@@ -23,8 +27,9 @@ from heartbit_site.contract.runs import (
     Status,
 )
 from heartbit_site.operations.paging import page
-from heartbit_site.operations.pending import read_at_end
 from heartbit_site.operations.run_views import costs_of, seen, summaries, summary
+
+T = TypeVar("T")
 
 Wait = Annotated[
     float,
@@ -104,3 +109,18 @@ def _says(text: str) -> Q:
     found = Q(task__icontains=text) | Q(agent__icontains=text)
     span = id_range(text)
     return found if span is None else found | Q(pk__range=span)
+
+
+async def read_at_end(run_id: UUID, seconds: float, read: Callable[[], T]) -> T:
+    """Wait until a run has ended or a timeout; return what ``read`` then returns.
+
+    Raises:
+        RunNotFoundError: The run was deleted while waiting.
+    """
+    # Slow to import, for the only operations that wait.
+    from agents.live import valkey_ends  # noqa: PLC0415
+
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await valkey_ends.shared().result(run_id)
+    return await orm.read_in_thread(read)

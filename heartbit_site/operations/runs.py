@@ -20,8 +20,7 @@ from heartbit_site.contract.model import Word
 from heartbit_site.contract.operation import Answered, PendingAnswer
 from heartbit_site.contract.runs import RunDetailOut, RunIn, RunStateOut, SteerIn
 from heartbit_site.operations.messages_of_conversations import find_conversation
-from heartbit_site.operations.pending import read_at_end
-from heartbit_site.operations.run_reads import Wait
+from heartbit_site.operations.run_reads import Wait, read_at_end
 from heartbit_site.operations.run_views import detail, detail_of_new, detail_of_root
 
 

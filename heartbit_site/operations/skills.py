@@ -34,8 +34,8 @@ from heartbit_site.contract.skills import (
     SkillVersionOut,
     SkillVersionsOut,
 )
+from heartbit_site.operations.agents import Newer, Number, Older
 from heartbit_site.operations.paging import list_page, page
-from heartbit_site.operations.versions import Newer, Number, Older
 
 Path = Annotated[Word, Field(min_length=1, description="Path of the file in the skill.")]
 

@@ -27,26 +27,16 @@ from agents.runtime.toolset.offer import OfferedTools, offered_tools
 from agents.runtime.toolset.unread import with_unread_then
 from heartbit_site.base.access import Access
 from heartbit_site.base.preview import preview
-from heartbit_site.contract.turns import (
-    AssistantMessageOut,
-    ToolMessageOut,
-    TurnAnswerOut,
-    TurnCallOut,
-    TurnDecisionOut,
-    TurnOut,
-    TurnRequestOut,
-    TurnRowOut,
-    UserMessageOut,
-)
+from heartbit_site.contract import turns as contract
 from tools.definitions.catalogue import catalogue
 from tools.definitions.registry import definition_hash, resolve
 
 
-def list_turns(run: Run, access: Access | None = None) -> list[TurnRowOut]:
+def list_turns(run: Run, access: Access | None = None) -> list[contract.TurnRowOut]:
     """Return a summary of each turn for a reader: text, tools called, completeness and figures."""
     past = history_for(load_history(run), texts_of_run(access, run))
     return [
-        TurnRowOut.of(
+        contract.TurnRowOut.of(
             turn.answer,
             number=turn.number,
             text=preview(turn.answer.message.text),
@@ -59,7 +49,7 @@ def list_turns(run: Run, access: Access | None = None) -> list[TurnRowOut]:
     ]
 
 
-def describe_turn(run: Run, number: int, access: Access | None = None) -> TurnOut:
+def describe_turn(run: Run, number: int, access: Access | None = None) -> contract.TurnOut:
     """Return one turn with all its details.
 
     Args:
@@ -86,7 +76,7 @@ def describe_turn(run: Run, number: int, access: Access | None = None) -> TurnOu
     )
     state = replay_to(past.journal, turn.asked_seq, to_messages(past.thread))
     answer = turn.answer
-    return TurnOut.of(
+    return contract.TurnOut.of(
         answer,
         run_id=str(run.pk),
         agent=run.agent,
@@ -95,7 +85,7 @@ def describe_turn(run: Run, number: int, access: Access | None = None) -> TurnOu
         turn_count=len(turns(past.journal)),
         complete=turn.closed_seq is not None,
         request=_request(run, state, definition, offer, access),
-        answer=TurnAnswerOut.of(
+        answer=contract.TurnAnswerOut.of(
             answer.message, role="assistant", finish_reason=answer.finish_reason
         ),
         calls=_calls(turn, past, offer),
@@ -121,7 +111,7 @@ def _request(
     definition: AgentDefinition,
     offer: OfferedTools,
     access: Access | None,
-) -> TurnRequestOut:
+) -> contract.TurnRequestOut:
     texts = texts_of_run(access, run)
     if run.kind == RunKind.EXTRACTION and texts is not None:
         known = hidden_memories(None, texts.person)
@@ -131,7 +121,7 @@ def _request(
         known = known_block(access, run)
     request = build_request(state, definition, tools=offer.definitions, known=known)
     offered = len(state.messages) + bool(known)
-    return TurnRequestOut.of(
+    return contract.TurnRequestOut.of(
         request,
         messages=[_message(message) for message in request.messages],
         omitted_messages=max(0, offered - len(request.messages)),
@@ -145,17 +135,19 @@ def _changed(run: Run, definition: AgentDefinition) -> list[str]:
     return [tool.name for tool in definition.tools if now.get(tool.name) != tool.pinned]
 
 
-def _message(message: Message) -> UserMessageOut | AssistantMessageOut | ToolMessageOut:
+def _message(
+    message: Message,
+) -> contract.UserMessageOut | contract.AssistantMessageOut | contract.ToolMessageOut:
     match message:
         case AssistantMessage():
-            return AssistantMessageOut.of(message, role="assistant")
+            return contract.AssistantMessageOut.of(message, role="assistant")
         case ToolMessage():
-            return ToolMessageOut.of(message, role="tool")
+            return contract.ToolMessageOut.of(message, role="tool")
         case _:
-            return UserMessageOut.of(message, role="user")
+            return contract.UserMessageOut.of(message, role="user")
 
 
-def _calls(turn: Turn, past: RunHistory, offer: OfferedTools) -> list[TurnCallOut]:
+def _calls(turn: Turn, past: RunHistory, offer: OfferedTools) -> list[contract.TurnCallOut]:
     after = [recorded.event for recorded in past.journal[turn.seq :]]
     asked = {e.call_id: e for e in after if isinstance(e, ApprovalRequested)}
     waited = {e.call_id: e.runs for e in after if isinstance(e, CallWaiting)}
@@ -168,7 +160,7 @@ def _calls(turn: Turn, past: RunHistory, offer: OfferedTools) -> list[TurnCallOu
         effect = spec.effect.value if spec is not None else ""
         status = "pending" if question is None else "waiting"
         found.append(
-            TurnCallOut(
+            contract.TurnCallOut(
                 call_id=call_id,
                 tool=call.name,
                 arguments=call.arguments,
@@ -184,8 +176,8 @@ def _calls(turn: Turn, past: RunHistory, offer: OfferedTools) -> list[TurnCallOu
     return found
 
 
-def _decision(value: dict[str, Any] | None) -> TurnDecisionOut | None:
+def _decision(value: dict[str, Any] | None) -> contract.TurnDecisionOut | None:
     if value is None:
         return None
     names = ("status", "by", "reason", "arguments")
-    return TurnDecisionOut(**{name: value.get(name) for name in names})
+    return contract.TurnDecisionOut(**{name: value.get(name) for name in names})

@@ -25,7 +25,7 @@ from heartbit_site.base.audit import actor_of
 from heartbit_site.base.credentials import CredentialType, entered_types
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.contract.credentials import CredentialIn
-from heartbit_site.contract.validation import sentence
+from heartbit_site.contract.problem import sentence
 from heartbit_site.operations.credentials import (
     check_credential,
     create_credential,

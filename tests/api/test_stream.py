@@ -12,7 +12,7 @@ from httpx_sse import EventSource, ServerSentEvent
 from agents.actions.fleet import pause_work, resume_work
 from agents.limits.pauses import queue
 from agents.models import Agent, Run, RunEvent
-from heartbit_site.api import stream
+from heartbit_site.api.routes import events as stream
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import SYSTEM

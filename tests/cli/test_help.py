@@ -78,7 +78,7 @@ load("status")
 startup.set_up_django(read(), reads_only=True)
 import heartbit_site.cli.backend.local, heartbit_site.first_start
 from heartbit_site.contract.runs import LIST_RUNS
-from heartbit_site.operations.lookup import function_of
+from heartbit_site.operations import function_of
 function_of(LIST_RUNS)
 print([name for name in {SLOW_TO_LIST!r} if name in sys.modules])
 """

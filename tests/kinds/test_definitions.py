@@ -24,8 +24,7 @@ from heartbit_site.config.apply import import_config
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.export import export
 from heartbit_site.config.read import parse
-from heartbit_site.operations.agents import show_agent
-from heartbit_site.operations.versions import compare_versions
+from heartbit_site.operations.agents import compare_versions, show_agent
 from tools.definitions.catalogue import catalogue
 
 if TYPE_CHECKING:

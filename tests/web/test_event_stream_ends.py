@@ -11,7 +11,7 @@ from django.conf import settings
 from django.test import AsyncClient
 
 from agents.models import Agent
-from heartbit_site.api import stream
+from heartbit_site.api.routes import events as stream
 from heartbit_site.base import orm
 from tests.starts import start_run
 from tests.web.people import member, session_of

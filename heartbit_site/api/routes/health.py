@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Literal
 
 from django.db import connection
 from django.http import HttpRequest
@@ -11,11 +11,17 @@ from ninja import Router
 
 from heartbit_site.api.errors import answer
 from heartbit_site.base import orm
-from heartbit_site.contract.health import HealthOut
+from heartbit_site.base.view import View
 
 router = Router(tags=["health"])
 
 PATIENCE_SECONDS = 3.0
+
+
+class HealthOut(View):
+    """State of a server that answers, as does its database."""
+
+    status: Literal["ok"]
 
 
 @router.get(

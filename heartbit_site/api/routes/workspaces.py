@@ -10,9 +10,9 @@ from ninja import Router
 from heartbit_site.api.auth import PERSON
 from heartbit_site.api.openapi import answers
 from heartbit_site.base.access import Access, access_of_user, workspaces_of
-from heartbit_site.contract.identity import WorkspacesOut
+from heartbit_site.contract.members import WorkspacesOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit
-from heartbit_site.operations.identity import workspace_of
+from heartbit_site.operations.members import workspace_of
 from heartbit_site.operations.paging import page, page_of
 
 router = Router(tags=["identity"])

@@ -21,9 +21,9 @@ from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.terminal.errors import CANNOT_START, USAGE, CommandError, UsageError
 from heartbit_site.cli.terminal.output import one_line
 from heartbit_site.contract.operation import Answered, Operation, PendingAnswer
-from heartbit_site.contract.validation import sentence
+from heartbit_site.contract.problem import sentence
 from heartbit_site.first_start import default_workspace
-from heartbit_site.operations.lookup import function_of
+from heartbit_site.operations import function_of
 
 Out = TypeVar("Out")
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from heartbit_site.cli.terminal.errors import UsageError
 from heartbit_site.cli.terminal.output import INVOCATION, one_line
-from heartbit_site.contract.validation import sentence
+from heartbit_site.contract.problem import sentence
 
 if TYPE_CHECKING:
     from heartbit_site.contract.operation import Operation

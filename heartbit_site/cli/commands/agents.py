@@ -18,9 +18,8 @@ from heartbit_site.cli.terminal.margin import margined, text_width
 from heartbit_site.cli.terminal.output import as_json, note, one_line, write
 from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_list, print_view
 from heartbit_site.cli.terminal.times import format_relative
-from heartbit_site.contract import agent_status, versions
-from heartbit_site.contract.agents import LIST_AGENTS, SHOW_AGENT, AgentOut
-from heartbit_site.contract.versions import DiffOut, VersionOut
+from heartbit_site.contract import agents as contract
+from heartbit_site.contract.agents import LIST_AGENTS, SHOW_AGENT, AgentOut, DiffOut, VersionOut
 
 NAME = common.argument("NAME", "The agent's name.")
 ANY = common.argument("[NAME]", "The agent's name; none: all.", None)
@@ -49,7 +48,7 @@ def show(name: str = NAME) -> int:
     """Show an agent: its definition, versions and figures."""
     server = backend()
     agent = server.call(SHOW_AGENT, name=name)
-    published = server.every(versions.LIST_VERSIONS, name=name).versions
+    published = server.every(contract.LIST_VERSIONS, name=name).versions
     busy = f" with run {agent.current_run_id}" if agent.current_run_id else ""
     numbers = (f"{one.number}{' (current)' if one.current else ''}" for one in published)
     facts = (
@@ -74,7 +73,7 @@ def show(name: str = NAME) -> int:
 @app.command(name="versions", cls=RemoteCommand)
 def list_versions(name: str = NAME) -> int:
     """List what was published of an agent, the newest first."""
-    found = backend().every(versions.LIST_VERSIONS, name=name)
+    found = backend().every(contract.LIST_VERSIONS, name=name)
     none = f"The agent {one_line(found.agent)} was never published."
     return print_list(found, VERSIONS, none=none)
 
@@ -82,15 +81,15 @@ def list_versions(name: str = NAME) -> int:
 @app.command(cls=RemoteCommand)
 def diff(name: str = NAME, older: int | None = FROM, newer: int | None = TO) -> int:
     """Show what changed between two versions of an agent."""
-    found = call(versions.COMPARE_VERSIONS, name=name, older=older, newer=newer)
+    found = call(contract.COMPARE_VERSIONS, name=name, older=older, newer=newer)
     return print_view(found, lambda: _print_diff(found))
 
 
 @app.command(cls=RemoteCommand)
 def rollback(name: str = NAME, number: int = NUMBER, *, force: bool = FORCE) -> int:
     """Bring an agent back to an earlier version; its runs stay as they are."""
-    body = versions.RollbackIn(force=force)
-    done = call(versions.ROLL_BACK, body, name=name, number=number)
+    body = contract.RollbackIn(force=force)
+    done = call(contract.ROLL_BACK, body, name=name, number=number)
     print_done(done, f"{done.agent} is v{done.version} now: its next runs use it.")
     if done.differs and not as_json():
         note(f"Not as in v{done.requested_version}: {done.differs}.")
@@ -101,15 +100,15 @@ def rollback(name: str = NAME, number: int = NUMBER, *, force: bool = FORCE) -> 
 def status(name: str | None = ANY) -> int:
     """Show what an agent is doing: its runs, queue, uptime and tools."""
     if name is None:
-        return print_all(agent_status.LIST_AGENT_STATUSES, STATUSES)
-    found = call(agent_status.SHOW_AGENT_STATUS, name=name)
+        return print_all(contract.LIST_AGENT_STATUSES, STATUSES)
+    found = call(contract.SHOW_AGENT_STATUS, name=name)
     return print_view(found, lambda: print_facts(found.name, _facts(found), width=TITLES))
 
 
 @app.command(cls=RemoteCommand)
 def start(name: str = NAME) -> int:
     """Let a stopped agent take runs again; its runs resume."""
-    found = call(agent_status.START_AGENT, name=name)
+    found = call(contract.START_AGENT, name=name)
     return print_done(found, f"The agent {one_line(found.name)} is started.")
 
 
@@ -119,7 +118,7 @@ def stop(name: str = NAME) -> int:
 
     Nothing is lost: queued and waiting runs stay, and go on when it is started.
     """
-    found = call(agent_status.STOP_AGENT, name=name)
+    found = call(contract.STOP_AGENT, name=name)
     print_done(found, f"The agent {one_line(found.name)} is stopped.")
     queue = found.queue
     if not as_json() and (queue.running or queue.queued):
@@ -133,7 +132,7 @@ def stop(name: str = NAME) -> int:
 @app.command(cls=RemoteCommand)
 def restart(name: str = NAME) -> int:
     """Requeue an agent's running runs, so that they are claimed again; start a stopped one."""
-    found = call(agent_status.RESTART_AGENT, name=name)
+    found = call(contract.RESTART_AGENT, name=name)
     return print_done(found, f"The agent {one_line(found.name)} is restarted.")
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from heartbit_site.cli.backend.chosen import call
 from heartbit_site.cli.options import common
 from heartbit_site.cli.terminal.table import Table, print_list
-from heartbit_site.contract.deliveries import LIST_DELIVERIES, ResultDeliveryOut, Status
+from heartbit_site.contract.webhooks import LIST_DELIVERIES, ResultDeliveryOut, Status
 
 RUN = common.option("RUN", "Show deliveries of this run: its id, or how it begins.")
 STATUS = common.option("", "In this state.", None)

@@ -16,9 +16,8 @@ from heartbit_site.cli.serving import rolling_restart
 from heartbit_site.cli.terminal.errors import OK, UsageError
 from heartbit_site.cli.terminal.output import as_json, one_line, write, write_json
 from heartbit_site.cli.terminal.table import Table, print_done, print_view
-from heartbit_site.contract import pauses
-from heartbit_site.contract.fleet import SHOW_FLEET
-from heartbit_site.contract.pauses import Holdable, PauseStateOut
+from heartbit_site.contract import fleet as contract
+from heartbit_site.contract.fleet import SHOW_FLEET, Holdable, PauseStateOut
 
 if TYPE_CHECKING:
     #: What is meant, and the parameters of its path.
@@ -111,13 +110,13 @@ def _act(wanted: Literal["stop", "restart"], worker: str | None, patience: float
 @app.command(cls=RemoteCommand)
 def pause_queue(queue: str = QUEUE, *, reason: str = REASON) -> int:
     """Pause a queue: no run is claimed from it; running ones continue for a minute."""
-    return _hold((pauses.QUEUE, {"queue": queue}), reason)
+    return _hold((contract.QUEUE, {"queue": queue}), reason)
 
 
 @app.command(cls=RemoteCommand)
 def resume_queue(queue: str = QUEUE) -> int:
     """Resume a paused queue."""
-    return _free((pauses.QUEUE, {"queue": queue}))
+    return _free((contract.QUEUE, {"queue": queue}))
 
 
 @app.command(cls=RemoteCommand)
@@ -152,14 +151,14 @@ def enable_tool(tool: str = TOOL, *, place: str | None = PLACE) -> int:
 
 def _all_or(workspace: str | None) -> Named:
     if workspace is None:
-        return pauses.EVERYTHING, {}
-    return pauses.ANY_WORKSPACE, {"slug": _not_empty(workspace)}
+        return contract.EVERYTHING, {}
+    return contract.ANY_WORKSPACE, {"slug": _not_empty(workspace)}
 
 
 def _tool(name: str, workspace: str | None) -> Named:
     if workspace is None:
-        return pauses.TOOL, {"tool": name}
-    return pauses.TOOL_IN_ANY_WORKSPACE, {"slug": _not_empty(workspace), "tool": name}
+        return contract.TOOL, {"tool": name}
+    return contract.TOOL_IN_ANY_WORKSPACE, {"slug": _not_empty(workspace), "tool": name}
 
 
 def _not_empty(slug: str) -> str:

@@ -16,8 +16,8 @@ from heartbit_site.cli.options.shared import ChangeHereCommand, PrintingCommand
 from heartbit_site.cli.terminal.errors import OK, UsageError
 from heartbit_site.cli.terminal.output import as_json, note, one_line, write, write_view
 from heartbit_site.cli.terminal.table import Table, print_done, print_list
-from heartbit_site.contract import keys as contract
-from heartbit_site.contract.keys import KeyIn, KeyOut
+from heartbit_site.contract import members as contract
+from heartbit_site.contract.members import KeyIn, KeyOut
 
 NAME = common.argument("NAME", "Purpose of the key, such as nightly-import.")
 PREFIX = common.argument(

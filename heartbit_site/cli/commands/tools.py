@@ -17,7 +17,7 @@ from heartbit_site.cli.terminal.margin import visible
 from heartbit_site.cli.terminal.output import one_line, write
 from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_view
 from heartbit_site.contract import tools
-from heartbit_site.contract.pauses import TOOL_IN_WORKSPACE
+from heartbit_site.contract.fleet import TOOL_IN_WORKSPACE
 
 NAME = common.argument("NAME", "The tool's name.")
 REASON = common.option("TEXT", "Say why; models and people read it.")
