@@ -21,9 +21,8 @@ from heartbit_site.base.models import AuditEntry, Workspace
 from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from scheduling import recurrence
-from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.save_schedule import CREATED, save_schedule
-from scheduling.actions.set_schedule import put
+from scheduling.actions.schedules import put, remove_schedule
 from scheduling.choices import TaskType
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule

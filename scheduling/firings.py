@@ -14,8 +14,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Coalesce
 
 from agents.actions.admit import admit
-from agents.actions.run_request import RunRequest, call_of
-from agents.actions.start_conversation import start_conversation
+from agents.actions.run_request import RunRequest, call_of, start_conversation
 from agents.choices import BusyPolicy
 from agents.delivery.targets import read_targets
 from agents.errors import AgentNotFoundError, ConversationBusyError, HaltedError, NotNowError

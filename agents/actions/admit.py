@@ -12,8 +12,8 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models.functions import Coalesce
 
+from agents.actions.fleet import wake_queue
 from agents.actions.run_request import RunRequest, refuse_other
-from agents.actions.wake_run import wake_queue
 from agents.actions.write_run import Row, write_run
 from agents.choices import BusyPolicy, Placement, RunKind
 from agents.delivery.mail import new_message_id

@@ -36,8 +36,8 @@ from agents.delivery.targets import (
 from agents.delivery.webhooks import RETRY_AFTER, RUN_DELIVERED, data_of, message, new_message_id
 from agents.errors import ArtifactNotFoundError, InvalidTargetsError
 from agents.models import Delivery, Run, WebhookDelivery, WebhookEndpoint
+from agents.reads.agents import definition_of
 from agents.reads.artifacts import find_artifact
-from agents.reads.versions import definition_of
 from agents.runtime.rights.data_flow import ENDINGS
 from agents.runtime.rights.mixed_data import reason_to_hold
 from tools.definitions.catalogue import catalogue

@@ -1,4 +1,4 @@
-"""Pause and resume work, start and stop agents, and ask workers to leave.
+"""Wake workers, pause and resume work, start and stop agents, and ask workers to leave.
 
 Paused and stopped work is not claimed. Running runs of a paused queue continue. Those of a stopped
 workspace or installation are handed back at once, except for an effect in flight, which finishes
@@ -12,21 +12,55 @@ started.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Literal
+from uuid import UUID
 
 from django.db import transaction
 
-from agents.actions.wake_run import wake_released
 from agents.choices import Placement
 from agents.errors import StoppedByOperatorError
 from agents.limits.pauses import PauseTarget, find_pauses, of_operator
 from agents.live.changes import EVERYWHERE, notify_on_commit
-from agents.models import Agent, WorkerHeartbeat
+from agents.models import Agent, Run, WorkerHeartbeat
 from agents.models.pause import Pause
+from agents.runs import wake_messages
 from agents.runs.notices import notify_workers
 from heartbit_site.base.audit import SYSTEM, Actor, record
 from heartbit_site.base.errors import NotFoundError
+from heartbit_site.base.query import fetch_all
 from heartbit_site.base.rights import require
+
+
+def wake_run(run_id: UUID | None) -> None:
+    """Wake the run that an SQL function returned, if any.
+
+    A local run's process is notified by NOTIFY instead.
+    """
+    if run_id is None:
+        return
+    for queue in Run.objects.filter(pk=run_id, home=Placement.FLEET).values_list(
+        "queue", flat=True
+    ):
+        wake_queue(run_id, queue)
+
+
+def wake_queue(run_id: UUID, queue: str) -> None:
+    """Wake the queue's workers after the commit, to claim a run of the fleet."""
+    transaction.on_commit(partial(wake_messages.wake_run, run_id, queue=queue))
+
+
+def wake_released(query: str, values: Sequence[object]) -> None:
+    """Wake the queues of the runs that an SQL function makes claimable.
+
+    Args:
+        query: A query of the function's rows: the run, and its queue.
+        values: The function's arguments.
+    """
+    for run_id, queue in fetch_all(query, values):
+        wake_queue(run_id, queue)
+
 
 _REASON = 500
 

@@ -29,6 +29,8 @@ from heartbit_site.base.errors import ConfigurationError, ConflictError, about
 from heartbit_site.base.models import UsageEntry, Workspace
 from heartbit_site.base.query import fetch_all, fetch_one
 
+logger = logging.getLogger(__name__)
+
 NO_LIMIT = "Set a limit of tokens, of US dollars, or both."
 
 
@@ -75,8 +77,6 @@ def _check(budget: Budget) -> None:
         whose = agent.name if agent is not None else "the whole workspace"
         raise ConflictError(f"There is a budget of {whose} for each {budget.period} already.")
 
-
-logger = logging.getLogger(__name__)
 
 _WARNING, _REACHED = "quota.warning", "quota.reached"
 _MOST_PERCENT = 1000

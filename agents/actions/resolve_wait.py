@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
-from agents.actions.wake_run import wake_run
+from agents.actions.fleet import wake_run
 from agents.choices import CallResolution
 from agents.errors import CallClosedError, InvalidEditError
 from agents.journal.waits import kind_of

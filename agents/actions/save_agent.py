@@ -34,8 +34,7 @@ from agents.definitions.spec import DefinitionSpec
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.errors import IdempotencyMismatchError
 from agents.models import Agent
-from agents.reads.agents import grantable, spec_of
-from agents.reads.versions import find_editable
+from agents.reads.agents import find_editable, grantable, spec_of
 from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConflictError, Remedy

@@ -18,7 +18,6 @@ from agents.messaging.addresses import (
 )
 from agents.messaging.guard import hops_of, refuse_local, refuse_sub_agent
 from agents.messaging.storage import (
-    Draft,
     checked_entry,
     checked_text,
     checked_thread,
@@ -57,10 +56,10 @@ def send_message(
     if earlier is not None:
         return earlier
     hops = hops_of(sender)
-    draft = Draft(
-        MessageKind.NOTIFICATION, words, resolve_recipient(sender, to), hops, thread=about
-    )
-    return save_message(draft, sender=sender, key=key)
+    recipient = resolve_recipient(sender, to)
+    kind = MessageKind.NOTIFICATION
+    columns = {"thread": about, "idempotency_key": key}
+    return save_message(sender, kind, words, recipient, hops, **columns)
 
 
 @transaction.atomic
@@ -105,11 +104,9 @@ def start_agent(sender: Sender, to: str, task: str, *, key: str | None = None) -
             by=sender.by or Actor(sender.address, "system"),
         )
     )
-    run_id = admitted.run_id
-    draft = Draft(
-        MessageKind.TASK, words, Recipient(address_of(agent)), hops, run_id=run_id, id=message_id
-    )
-    return save_message(draft, sender=sender, key=key)
+    columns = {"id": message_id, "run_id": admitted.run_id, "idempotency_key": key}
+    recipient = Recipient(address_of(agent))
+    return save_message(sender, MessageKind.TASK, words, recipient, hops, **columns)
 
 
 @transaction.atomic
@@ -142,14 +139,15 @@ def ask_agent(
     request = lock_sender(sender, key)
     if request is None:
         find_agent(sender.workspace, agent.name, origin=sender.origin)  # raises if it is stopped
-        draft = Draft(
+        request = save_message(
+            sender,
             MessageKind.REQUEST,
             words,
             Recipient(address_of(agent)),
             hops_of(sender),
+            idempotency_key=key,
             run_id=new_id(),
             expires_at=timezone.now() + timedelta(seconds=timeout_seconds),
         )
-        request = save_message(draft, sender=sender, key=key)
     child = ChildTask(agent.name, as_question(request), run_id=request.run_id)
     return Suspension((child,), timeout_seconds)

@@ -16,8 +16,8 @@ from django.db.models import Max
 from agents.actions.publish_agent import Led, publish_again
 from agents.errors import ShippedSkillError, SkillInUseError
 from agents.models import Skill, SkillFile, SkillVersion
+from agents.reads.agents import find_version
 from agents.reads.skills import users_of
-from agents.reads.versions import find_version
 from agents.skills import snapshot
 from agents.skills.folder import SkillFolder, shipped_skills
 from heartbit_site.base import audit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db.models import OuterRef, QuerySet, Subquery
 
-from agents.approvals.uncertain_calls import written_arguments
+from agents.approvals.questions import written_arguments
 from agents.models import ToolCall, Wait
 from agents.querysets import calls_waiting, uncertain_calls
 

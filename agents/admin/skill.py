@@ -20,8 +20,8 @@ from agents.admin.skill_upload import SkillForm, report_republished, store_uploa
 from agents.admin.skill_versions import SkillVersionInline, compare_with_asked, roll_back
 from agents.errors import SkillNotFoundError
 from agents.models import Agent, Skill, SkillVersion
+from agents.reads.agents import VersionNotFoundError, find_version
 from agents.reads.skills import users_by_skill
-from agents.reads.versions import VersionNotFoundError, find_version
 from agents.runtime.files.skill_files import file_of
 from heartbit_site.admin.audit_mixin import actor_of
 from heartbit_site.admin.columns import Column, format_datetime, link, pill, two_lines

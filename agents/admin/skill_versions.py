@@ -15,7 +15,7 @@ from agents.actions.skills import rollback_skill
 from agents.admin.skill_upload import report_republished
 from agents.admin.version import diff_lines, setting_row
 from agents.models import Skill, SkillVersion
-from agents.reads.versions import VersionNotFoundError, pair
+from agents.reads.agents import VersionNotFoundError, pair
 from agents.runtime.files.skill_files import content_of
 from agents.skills.snapshot import SkillDiff, compare
 from heartbit_site.admin.audit_mixin import actor_of

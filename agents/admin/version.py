@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from agents.actions.rollback_agent import rollback_agent
 from agents.definitions.snapshot_diff import FieldChangeOut, SnapshotDiff, compare
 from agents.models import Agent, AgentVersion
-from agents.reads.versions import VersionNotFoundError, pair, versions_of
+from agents.reads.agents import VersionNotFoundError, pair, versions_of
 from heartbit_site.admin.audit_mixin import actor_of
 from heartbit_site.admin.columns import Column, link, pill
 from heartbit_site.admin.themed import ReadOnlyAdmin, ReadOnlyInline, json_block

@@ -6,8 +6,7 @@ Usage, inside ``transaction.atomic()``::
     if earlier is not None:
         return earlier
     to = resolve_recipient(sender, "agent:writer")
-    draft = Draft(MessageKind.NOTIFICATION, text, to, hops_of(sender))
-    return save_message(draft, sender=sender, key=key)
+    return save_message(sender, MessageKind.NOTIFICATION, text, to, hops_of(sender))
 
 Locks are taken in one order, the sender's and then the thread's, and held until the commit: so
 messages become visible in the order of their numbers. Locks of runs come after both.
@@ -16,9 +15,7 @@ messages become visible in the order of their numbers. Locks of runs come after 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from datetime import datetime
-from uuid import UUID
+from typing import Any
 
 from django.db.models import Max
 
@@ -33,28 +30,6 @@ from heartbit_site.base.query import execute
 from heartbit_site.base.untrusted import clean_text
 
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, %s))"
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A message before it is stored.
-
-    Attributes:
-        hops: See ``guard.hops_of``.
-        thread: Name of the thread; empty: the message begins a new one.
-        answered: Message being answered, whose thread is used.
-        expires_at: Time after which no run waits for an answer.
-    """
-
-    kind: MessageKind
-    text: str
-    to: Recipient
-    hops: int
-    thread: str = ""
-    answered: Message | None = None
-    run_id: UUID | None = None
-    expires_at: datetime | None = None
-    id: UUID = field(default_factory=new_id)
 
 
 def checked_text(text: str) -> str:
@@ -125,30 +100,30 @@ def lock_sender(sender: Sender, key: str | None) -> Message | None:
     return None
 
 
-def save_message(draft: Draft, *, sender: Sender, key: str | None) -> Message:
-    """Store a message; the audit records a person's message without its text."""
-    thread = draft.answered.thread if draft.answered is not None else draft.thread
+def save_message(
+    sender: Sender, kind: MessageKind, text: str, to: Recipient, hops: int, **columns: Any
+) -> Message:
+    """Store a message; the audit records a person's message without its text.
+
+    ``columns`` are its other columns; without ``thread`` it begins a new one.
+    """
+    number, thread = columns.pop("id", new_id()), columns.pop("thread", "")
     message = Message.objects.create(
-        id=draft.id,
+        id=number,
         workspace=sender.workspace,
         origin=sender.origin,
         sender=sender.address,
-        recipient=draft.to.address,
-        kind=draft.kind,
-        thread=thread or str(draft.id),
+        recipient=to.address,
+        kind=kind,
+        thread=thread or str(number),
         seq=_next(sender, thread) if thread else 1,
-        body=draft.text,
-        in_reply_to=draft.answered.pk if draft.answered is not None else None,
+        body=text,
         source_run_id=sender.run.pk if sender.run is not None else None,
         source_call_id=sender.call_id,
-        run_id=draft.run_id,
-        hops=draft.hops,
-        expires_at=draft.expires_at,
-        idempotency_key=key,
+        hops=hops,
+        **columns,
     )
-    InboxEntry.objects.bulk_create(
-        InboxEntry(message=message, agent=agent) for agent in draft.to.inboxes
-    )
+    InboxEntry.objects.bulk_create(InboxEntry(message=message, agent=agent) for agent in to.inboxes)
     if sender.by is not None:
         audit.record(
             sender.by,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from agents.actions.create_default_team import BLACKBOARD, PROMPT
+from agents.actions.write_agents import BLACKBOARD, PROMPT
 from agents.definitions.spec import AgentSpec, DefinitionSpec, ToolGrant
 from agents.llm.providers import PROVIDERS
 from heartbit_site.config.definition import Configuration

@@ -7,7 +7,7 @@ from django.db import transaction
 from agents.actions.fleet import Switch, set_agent_state
 from agents.models import Agent
 from agents.reads.agent_status import status_of, statuses
-from agents.reads.versions import find_editable
+from agents.reads.agents import find_editable
 from agents.reads.views import AgentStatusOut
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, record_on

@@ -13,8 +13,8 @@ from pydantic import Field
 from agents.actions import skills as actions
 from agents.actions.skills import SavedSkill
 from agents.models import Skill, SkillVersion
+from agents.reads.agents import pair
 from agents.reads.skills import find_skill, skills_in, users_by_name
-from agents.reads.versions import pair
 from agents.runtime.files.skill_files import content_of, file_of
 from agents.skills.archive import InvalidSkillError, unpack
 from agents.skills.folder import read_folder

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from agents.actions.rollback_agent import rollback_agent
 from agents.definitions.snapshot_diff import compare
-from agents.reads.versions import find_editable, find_version, pair, with_runs
+from agents.reads.agents import find_editable, find_version, pair, with_runs
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name

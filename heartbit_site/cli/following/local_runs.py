@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 from uuid import UUID
 
-from agents.approvals.uncertain_calls import unasked
+from agents.approvals.questions import unasked
 from agents.choices import Placement, RunStatus
 from agents.errors import ProgramToolsError
 from agents.models import Run, Wait
