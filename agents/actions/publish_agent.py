@@ -24,7 +24,7 @@ from agents.reads.skills import current_versions, pinned, skills_in
 from heartbit_site.base.audit import SYSTEM, Actor, record_on
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.rights import require
-from tools.definitions import stored as definitions
+from tools.definitions import catalogue as definitions
 from tools.definitions.catalogue import catalogue
 from tools.definitions.registry import definition_hash
 

@@ -23,10 +23,8 @@ from heartbit_site.admin.columns import Column, Tone, format_datetime, pill, tex
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.visible_text import visible
-from tools.actions.accept_mcp_change import accept_mcp_change
-from tools.actions.remove_mcp_server import remove_mcp_server
-from tools.actions.save_mcp_server import save_mcp_server
-from tools.actions.start_mcp_refresh import start_mcp_refresh
+from tools.actions.mcp_servers import accept_mcp_change, remove_mcp_server, save_mcp_server
+from tools.actions.refresh_mcp_server import start_mcp_refresh
 from tools.mcp.definition_text import difference
 from tools.models import CatalogueTool, McpServer
 from tools.models.mcp_server import McpServerQuerySet

@@ -19,7 +19,7 @@ from agents.journal.events import CallWaiting
 from agents.journal.waits import QUESTION, kind_of
 from agents.models import Run, RunEvent, ToolBinding, ToolCall, Wait
 from agents.querysets import shown_tool
-from heartbit_site.base.argument_order import in_schema_order
+from heartbit_site.base.schema_references import in_schema_order
 from heartbit_site.base.toolspec import ToolSpec
 from tools.definitions import stored as definitions
 

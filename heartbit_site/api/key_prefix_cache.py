@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import time
 
-from heartbit_site.base.actions.create_api_key import prefix_of
+from heartbit_site.base.actions.api_keys import prefix_of
 from heartbit_site.base.models import ApiKey
 
 FRESH_SECONDS = 5.0

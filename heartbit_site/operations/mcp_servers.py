@@ -23,10 +23,9 @@ from heartbit_site.contract.mcp_servers import (
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.operations.paging import find_row, list_page, row_id
-from tools.actions.accept_mcp_change import accept_mcp_change
-from tools.actions.remove_mcp_server import remove_mcp_server as remove
-from tools.actions.save_mcp_server import set_mcp_server
-from tools.actions.start_mcp_refresh import start_mcp_refresh
+from tools.actions.mcp_servers import accept_mcp_change, set_mcp_server
+from tools.actions.mcp_servers import remove_mcp_server as remove
+from tools.actions.refresh_mcp_server import start_mcp_refresh
 from tools.errors import McpServerNotFoundError
 from tools.mcp.definition_text import difference
 from tools.models import CatalogueTool, McpServer

@@ -177,7 +177,7 @@ LOGGING = {
     "filters": {"refused_hosts": {"()": "heartbit_site.base.refused_hosts.RefusedHosts"}},
     "handlers": {
         "stderr": {
-            "class": "heartbit_site.base.log_outages.OutageHandler",
+            "class": "heartbit_site.base.log_output.OutageHandler",
             "formatter": "line",
         }
     },
@@ -248,7 +248,7 @@ HEARTBIT_MEMORY_WEIGHTS = "agents.reads.agents.weights_of_run"
 #: Dotted path of the class of another memory provider; empty: Heartbit's own memory.
 HEARTBIT_MEMORY_PROVIDER = variables.MEMORY_PROVIDER.read()
 #: Dotted path of the class that reads a knowledge base's folder; the memory app may not import it.
-HEARTBIT_FOLDER_SOURCE = "tools.connectors.drive.knowledge_source.DriveSource"
+HEARTBIT_FOLDER_SOURCE = "tools.connectors.drive.folder.DriveSource"
 #: Dotted paths of functions that delete a person's runs, and the runs that extracted memories.
 HEARTBIT_ERASE_RUNS = "agents.housekeeping.erase_person.erase_runs_everywhere"
 HEARTBIT_ERASE_EXTRACTIONS = "agents.actions.erase_runs.erase_extractions"

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods
 from agents.actions.decide_call import revoke_grants
 from agents.models import Grant
 from heartbit_site.base.access import Access, role_of
-from heartbit_site.base.actions.set_password import set_password
+from heartbit_site.base.actions.users import set_password
 from heartbit_site.base.audit import actor_of
 from heartbit_site.web.login import PAUSE
 from heartbit_site.web.page import page, show

@@ -20,8 +20,7 @@ from agents.reads.tools import in_tool_order
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.untrusted import UntrustedJSONError
 from heartbit_site.base.visible_text import visible
-from tools.calls.answer_form import explained, without_form
-from tools.calls.questions import read_answer
+from tools.calls.questions import explained, read_answer, without_form
 
 _PAGE = "web/approve_link.html"
 _MOST_REASON = 2000

@@ -22,7 +22,7 @@ from heartbit_site.operations.credentials import (
     remove_credential,
 )
 from heartbit_site.web.page import page, show
-from tools.credentials.labels import label_of
+from tools.credentials.values import label_of
 from tools.errors import CredentialNotFoundError
 from tools.models import Credential
 

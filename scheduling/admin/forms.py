@@ -18,7 +18,7 @@ from agents.models import WebhookEndpoint
 from heartbit_site.admin.actions import DialogForm
 from heartbit_site.admin.saved_by_verb import VerbForm
 from heartbit_site.admin.themed import line_widget, text_widget
-from heartbit_site.base.local_times import NoSuchTimeError, localize
+from heartbit_site.base.moments import NoSuchTimeError, localize
 from scheduling.actions.save_schedule import problems
 from scheduling.admin.delivery_fields import changed_targets, shown_targets
 from scheduling.errors import ScheduleError

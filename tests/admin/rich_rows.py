@@ -33,8 +33,8 @@ from memory.models import Document, KnowledgeBase, MemoryPolicy
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.models import Schedule
 from tests.skills.folders import skill_folder
-from tools.actions.save_credential import save_credential
-from tools.actions.save_mcp_server import set_mcp_server
+from tools.actions.credentials import save_credential
+from tools.actions.mcp_servers import set_mcp_server
 from tools.models import Credential, McpServer
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from agents.messaging.addresses import sender_of_person
 from agents.models import Agent, Budget, Channel, Delivery, WebhookEndpoint
 from heartbit_site.admin.themed import ModelAdmin
 from heartbit_site.base import audit
-from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.actions.api_keys import create_api_key
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Membership, ProviderAccount
@@ -54,7 +54,7 @@ from tests.admin import rows
 from tests.inbound.posts import channel_of
 from tests.skills.folders import skill_folder
 from tests.starts import post_message
-from tools.actions.save_credential import save_credential
+from tools.actions.credentials import save_credential
 from tools.models import Credential, McpServer
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from tests.admin.rows import Held, answer
 from tests.operation.test_archive import actor, age, finished, read
 from tests.runtime.extraction import person
 from tests.starts import fork_run
-from tools.actions.save_credential import save_credential
+from tools.actions.credentials import save_credential
 from tools.models import Credential
 
 if TYPE_CHECKING:

@@ -32,9 +32,9 @@ from heartbit_site.base.models import AuditEntry
 from tests.admin import rows
 from tests.fleet import Worker, wait_until
 from tests.pace import in_time
+from tools.actions.mcp_servers import set_mcp_server
 from tools.actions.read_mcp_server import Reading
 from tools.actions.refresh_mcp_server import store_reading
-from tools.actions.save_mcp_server import set_mcp_server
 from tools.mcp.listing import Offer
 from tools.models import McpServer
 

@@ -33,8 +33,8 @@ from tests.mcp.servers import STDIO
 from tests.runtime.deciding import waiting
 from tests.runtime.desk import agent_tools
 from tests.starts import start_run
+from tools.actions.mcp_servers import save_mcp_server
 from tools.actions.refresh_mcp_server import refresh_mcp_server
-from tools.actions.save_mcp_server import save_mcp_server
 from tools.definitions.registry import marked, registry
 from tools.models import McpServer
 

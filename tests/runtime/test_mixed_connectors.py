@@ -26,9 +26,9 @@ from tests.inbound.imap_server import ImapServer, imap_server
 from tests.mcp.servers import http_server
 from tests.runtime.deciding import waiting
 from tests.sizes import chosen
+from tools.actions.credentials import save_credential
+from tools.actions.mcp_servers import save_mcp_server
 from tools.actions.refresh_mcp_server import refresh_mcp_server
-from tools.actions.save_credential import save_credential
-from tools.actions.save_mcp_server import save_mcp_server
 from tools.connectors.drive.folder import workspace_drive
 from tools.models import Credential, McpServer
 

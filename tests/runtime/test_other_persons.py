@@ -34,7 +34,7 @@ from memory.history import Author, MemoryPlace
 from memory.models import MemoryItem
 from tests.runtime.deciding import waiting
 from tests.starts import fork_run, post_message, start_run
-from tools.actions.save_credential import save_credential
+from tools.actions.credentials import save_credential
 from tools.definitions.registry import registry
 from tools.models import Credential
 

@@ -18,8 +18,8 @@ from agents.reads.tools import question_of
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 from tests.mcp.servers import http_server
+from tools.actions.mcp_servers import save_mcp_server
 from tools.actions.refresh_mcp_server import refresh_mcp_server
-from tools.actions.save_mcp_server import save_mcp_server
 from tools.models import McpServer
 
 if TYPE_CHECKING:

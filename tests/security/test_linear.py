@@ -22,7 +22,7 @@ from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_jso
 from heartbit_site.base.visible_text import visible
 from tests.api.server import Caller, key_for
 from tests.pace import in_time
-from tools.credentials.token_response import OAuthError, read_token_response
+from tools.credentials.oauth import OAuthError, read_token_response
 from tools.mail.headers import split_header
 from tools.mail.parts import read_body
 from tools.sandbox.languages import interpreter_for

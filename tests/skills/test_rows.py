@@ -28,7 +28,7 @@ from heartbit_site.config.apply import import_config
 from heartbit_site.config.build import build
 from heartbit_site.config.export import export
 from tests.skills.folders import skill_files, skill_folder
-from tools.actions.save_credential import save_credential
+from tools.actions.credentials import save_credential
 from tools.models import Credential
 
 if TYPE_CHECKING:

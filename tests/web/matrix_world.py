@@ -33,8 +33,7 @@ from agents.models import (
     WebhookEndpoint,
     WorkFile,
 )
-from heartbit_site.base.actions.create_api_key import create_api_key
-from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
+from heartbit_site.base.actions.api_keys import create_api_key, revoke_api_keys
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import ApiKey, AuditEntry, Membership, Role, Workspace
@@ -54,8 +53,8 @@ from tests.skills.folders import skill_folder
 from tests.starts import start_run
 from tests.web.matrix_table import ROUTES
 from tests.web.people import member, person, session_of
-from tools.actions.save_credential import save_credential
-from tools.actions.save_mcp_server import set_mcp_server
+from tools.actions.credentials import save_credential
+from tools.actions.mcp_servers import set_mcp_server
 from tools.models import Credential, McpServer
 
 if TYPE_CHECKING:

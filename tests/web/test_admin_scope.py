@@ -29,7 +29,7 @@ from agents.models import Agent, Budget, Delivery, Run, WebhookEndpoint
 from heartbit_site.admin.permissions import INSTALLATION
 from heartbit_site.admin.workspace_scoped import WorkspaceScopedAdmin
 from heartbit_site.base import audit
-from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.actions.api_keys import create_api_key
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import (
@@ -56,10 +56,10 @@ from tests.clients import Client
 from tests.inbound.posts import channel_of
 from tests.skills.folders import skill_folder
 from tests.starts import post_message
-from tools.actions.save_credential import save_credential
-from tools.actions.save_mcp_server import save_mcp_server
+from tools.actions.credentials import save_credential
+from tools.actions.mcp_servers import save_mcp_server
+from tools.definitions.catalogue import store
 from tools.definitions.registry import definition_hash, registry
-from tools.definitions.stored import store
 from tools.models import CatalogueTool, Credential, McpServer
 
 if TYPE_CHECKING:

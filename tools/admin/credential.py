@@ -16,11 +16,9 @@ from heartbit_site.admin.columns import Column, pill, two_lines
 from heartbit_site.admin.saved_by_verb import VerbAdmin
 from heartbit_site.base import amounts
 from heartbit_site.base.credentials import CredentialType, credential_types, entered_types
-from tools.actions.check_credential import check_credential
-from tools.actions.remove_credential import remove_credential
-from tools.actions.save_credential import save_credential
+from tools.actions.credentials import check_credential, remove_credential, save_credential
 from tools.admin.credential_form import PREFIX, CredentialForm, form_for, given
-from tools.credentials.labels import label_of
+from tools.credentials.values import label_of
 from tools.models import CatalogueTool, Credential
 
 KIND: Final = "kind"  # the parameter of the address of the form that adds one

@@ -1,7 +1,7 @@
 """Engine of a claimed run, chosen by the run's kind.
 
-A new kind of run needs an engine in ``agents.loop``, a builder, and a line in ``ENGINES``
-(``docs/contributing/add-a-kind-of-run.md``).
+A new kind of run needs an engine in ``agents.loop``, a builder, and its entry in
+``agents.definitions.kinds`` (``docs/contributing/add-a-kind-of-run.md``).
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ from collections import ChainMap
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Final
 
-from agents.choices import RunKind
 from agents.definitions import snapshot
 from agents.definitions.definition import AgentDefinition
 from agents.llm.messages import StreamEvent
@@ -229,10 +227,3 @@ async def build_extraction(
         active.gate,
         store=None if source.is_silent else partial(store_extracted, source),
     )
-
-
-ENGINES: Final[dict[str, Build]] = {
-    RunKind.AGENT: build_agent,
-    RunKind.TOOL_CALL: build_tool_call,
-    RunKind.EXTRACTION: build_extraction,
-}

@@ -11,7 +11,7 @@ from heartbit_site.admin.actions import dialog
 from heartbit_site.admin.audit_mixin import actor_of
 from heartbit_site.admin.pages.member import MemberInline, NewMemberForm
 from heartbit_site.admin.themed import ModelAdmin
-from heartbit_site.base.actions.save_member import save_member
+from heartbit_site.base.actions.members import save_member
 from heartbit_site.base.models import Workspace
 
 

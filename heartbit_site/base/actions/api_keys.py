@@ -1,4 +1,4 @@
-"""Create and authenticate API keys."""
+"""Create, authenticate and revoke API keys."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from django.utils import timezone
 
 from heartbit_site.base.audit import BY_CHANNEL, BY_SCHEDULE, SYSTEM, Actor, record_on
 from heartbit_site.base.errors import ConfigurationError, ForbiddenError, about
-from heartbit_site.base.instances import instance_of
 from heartbit_site.base.models import ApiKey, Workspace
 from heartbit_site.base.moments import to_utc
-from heartbit_site.base.query import fetch_one
+from heartbit_site.base.query import fetch_one, instance_of
 from heartbit_site.base.rights import require
 from heartbit_site.base.scopes import SCOPES, USUAL_DAYS
 
@@ -187,3 +186,21 @@ def _note_use(row: ApiKey) -> None:
     due = Q(last_used_at__isnull=True) | Q(last_used_at__lte=stale)
     if ApiKey.objects.filter(due, pk=row.pk).update(last_used_at=now):
         row.last_used_at = now
+
+
+def revoke_api_keys(ids: Iterable[int], *, by: Actor = SYSTEM) -> int:
+    """Refuse these keys from the next request on; return how many were not revoked before.
+
+    Args:
+        ids: Ids of the keys.
+        by: Author, for the audit.
+    """
+    with transaction.atomic():
+        alive = ApiKey.objects.filter(pk__in=list(ids), revoked_at__isnull=True)
+        keys = list(
+            alive.select_for_update(of=("self",)).select_related("workspace").order_by("pk")
+        )
+        ApiKey.objects.filter(pk__in=[key.pk for key in keys]).update(revoked_at=timezone.now())
+        for key in keys:
+            record_on(by, "api_key.revoke", key)
+    return len(keys)

@@ -1,26 +1,131 @@
-"""Finish a sign-in at an MCP server."""
+"""Start and finish a sign-in at an MCP server."""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 from collections.abc import Mapping
+from datetime import timedelta
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 import httpx
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
 from heartbit_site.base import aio, secrets
 from heartbit_site.base.audit import Actor, record_on
-from heartbit_site.base.credentials import SignInCredential
-from heartbit_site.base.errors import ConflictError
-from tools.actions.start_sign_in import hashed
-from tools.credentials.token_response import TokenAnswer
+from heartbit_site.base.credentials import OAuthAppCredential, SignInCredential
+from heartbit_site.base.errors import ConfigurationError, ConflictError
+from tools.credentials.oauth import TokenAnswer
+from tools.credentials.values import reveal
 from tools.models import Credential, McpServer, PendingSignIn
 from tools.sign_in.errors import SignInError
 from tools.sign_in.http import sign_in_client
 from tools.sign_in.plan import SignInPlan
-from tools.sign_in.storage import renewed, sign_in_name, store
+from tools.sign_in.storage import find_sign_in, renewed, sign_in_name, store
+
+#: Time that a person has at the authorization server.
+PATIENCE: Final = timedelta(minutes=10)
+#: Time that finding out where to sign in may take.
+SECONDS: Final = 25.0
+CALLBACK: Final = "/oauth/callback/"
+DOCUMENT: Final = "/oauth/client.json"
+
+
+def start_sign_in(server: McpServer, *, user_id: int, session: str, is_shared: bool) -> str:
+    """Find the authorization server of a server, and store the sign-in.
+
+    Args:
+        server: The server.
+        user_id: The person.
+        session: Key of their browser session, which alone may finish it.
+        is_shared: True if the workspace signs in: its runs without a person use it as well.
+
+    Returns:
+        The address of the authorization server, for the person's browser.
+
+    Raises:
+        ConfigurationError: People do not sign in to this server.
+        SignInError: Signing in is not possible, for the given reason.
+    """
+    if not server.sign_in or not server.enabled:
+        raise ConfigurationError(f"Nobody signs in to the MCP server {server.name}.")
+    owner = None if is_shared else user_id
+    known = find_sign_in(server, owner)
+    flow: Any = import_module("tools.sign_in.flow")  # with the SDK, which takes a second
+    plan: SignInPlan = aio.run(_begin(flow, server, _app(server), _wanted(known)))
+    with transaction.atomic():
+        now = timezone.now()
+        PendingSignIn.objects.filter(expires_at__lt=now).delete()
+        PendingSignIn.objects.filter(server=server, started_by_id=user_id).delete()
+        row = PendingSignIn.objects.create(
+            workspace_id=server.workspace_id,
+            server=server,
+            started_by_id=user_id,
+            is_shared=is_shared,
+            state_hash=hashed(plan.state),
+            session_hash=hashed(session),
+            expires_at=now + PATIENCE,
+        )
+        row.plan = secrets.seal(row, "plan", plan.model_dump_json())
+        row.save(update_fields=["plan"])
+    link: str = flow.authorization_link(plan)
+    return link
+
+
+def hashed(text: str) -> str:
+    """Return the SHA-256 of a secret that is looked up but never shown."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+async def _begin(
+    flow: Any, server: McpServer, app: OAuthAppCredential | None, scope: str
+) -> SignInPlan:
+    root = settings.HEARTBIT_PUBLIC_URL
+    try:
+        async with asyncio.timeout(SECONDS), sign_in_client() as http:
+            plan: SignInPlan = await flow.begin(
+                server.url,
+                http,
+                app=app,
+                redirect_uri=f"{root}{CALLBACK}",
+                document_url=f"{root}{DOCUMENT}" if root.startswith("https://") else "",
+                scope=scope,
+            )
+    except TimeoutError:
+        raise SignInError(
+            f"The MCP server {server.name} or its authorization server did not answer in time: "
+            f"try again."
+        ) from None
+    except httpx.HTTPError as error:
+        words = str(error).rstrip(".") or type(error).__name__
+        raise SignInError(f"A server cannot be reached: {words}.") from None
+    return plan
+
+
+def _app(server: McpServer) -> OAuthAppCredential | None:
+    if not server.credential:
+        return None
+    row = Credential.objects.filter(
+        workspace=server.workspace_id,
+        user=None,
+        enabled=True,
+        name=server.credential,
+        kind=OAuthAppCredential.kind,
+    ).first()
+    value = None if row is None else reveal(row)
+    if not isinstance(value, OAuthAppCredential):
+        raise ConfigurationError(
+            f"The MCP server {server.name} names the OAuth app {server.credential!r}, which the "
+            "workspace does not have or has disabled: add it under Credentials."
+        )
+    return value
+
+
+def _wanted(known: Credential | None) -> str:
+    return "" if known is None else str(known.settings.get("wanted_scope", ""))
 
 
 def take_sign_in(state: str, *, user_id: int, session: str) -> tuple[PendingSignIn, SignInPlan]:

@@ -1,21 +1,27 @@
-"""Save a credential, its secrets encrypted."""
+"""Save, check and remove credentials; their secrets are encrypted."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils import timezone
 from pydantic import ValidationError
 
-from heartbit_site.base import audit, secrets
+from heartbit_site.base import aio, audit, secrets
 from heartbit_site.base.audit import Actor
-from heartbit_site.base.credentials import CredentialType
-from heartbit_site.base.errors import ConfigurationError, ConflictError, about
+from heartbit_site.base.credentials import CredentialType, SignInCredential
+from heartbit_site.base.errors import ConfigurationError, ConflictError, HeartbitError, about
+from heartbit_site.base.http.allow import parse_allow
+from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.rights import require
-from tools.credentials.values import split, type_of
+from tools.connectors.credential_checks import check_credential as ask
+from tools.credentials.values import reveal, split, type_of
 from tools.models import Credential
+from tools.sign_in.revocation import revoke_tokens
 
 #: Fields that decide where the secrets are sent.
 _ADDRESS = ("url", "token_url", "issuer", "host", "port", "security")
@@ -121,3 +127,46 @@ def _others(credential: Credential) -> QuerySet[Credential]:
     return Credential.objects.filter(
         workspace=credential.workspace_id, user=credential.user_id, name=credential.name
     ).exclude(pk=credential.pk)
+
+
+_MAX_BYTES = 1_000_000
+
+
+def check_credential(credential: Credential) -> None:
+    """Check a credential and store the result in its row, within ten seconds."""
+    try:
+        aio.run(_ask(reveal(credential)))
+    except HeartbitError as error:
+        credential.healthy, credential.health_message = False, str(error)
+    else:
+        credential.healthy, credential.health_message = True, ""
+    credential.checked_at = timezone.now()
+    # Not if it was changed meanwhile: the result is that of what was there before.
+    Credential.objects.filter(
+        pk=credential.pk, secret=credential.secret, settings=credential.settings
+    ).update(
+        healthy=credential.healthy,
+        health_message=credential.health_message,
+        checked_at=credential.checked_at,
+    )
+
+
+async def _ask(value: CredentialType) -> None:
+    allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
+    async with GuardedClient(allow=allow, max_response_bytes=_MAX_BYTES) as http:
+        await ask(value, http)
+
+
+def remove_credential(credential: Credential, *, by: Actor) -> str:
+    """Delete a credential; later calls that need it are refused.
+
+    Returns:
+        The outcome of revoking a sign-in's tokens, as a sentence; empty for other credentials.
+    """
+    with transaction.atomic():
+        # Under the lock, which a renewal of the tokens holds as well.
+        row = Credential.objects.select_for_update(of=("self",)).filter(pk=credential.pk).first()
+        value = None if row is None or row.kind != SignInCredential.kind else reveal(row)
+        audit.record_on(by, "credential.delete", credential, details={"kind": credential.kind})
+        credential.delete()
+    return revoke_tokens(value) if isinstance(value, SignInCredential) else ""

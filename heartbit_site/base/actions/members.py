@@ -1,13 +1,14 @@
-"""Add a member to a workspace, or change a member's role."""
+"""Add members to a workspace, change their roles, and remove them."""
 
 from __future__ import annotations
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from heartbit_site.base.actions.api_keys import revoke_api_keys
 from heartbit_site.base.audit import Actor, record
-from heartbit_site.base.errors import ConfigurationError, ConflictError
-from heartbit_site.base.models import Membership, Role, Workspace
+from heartbit_site.base.errors import ConfigurationError, ConflictError, NotFoundError, Remedy
+from heartbit_site.base.models import ApiKey, Membership, Role, Workspace
 from heartbit_site.base.rights import require
 
 
@@ -78,4 +79,45 @@ def keep_an_admin(workspace: Workspace, member: Membership) -> None:
         raise LastAdminError(
             f"{member.user.get_username()} is the only admin of {workspace.slug}: make another "
             "member an admin first."
+        )
+
+
+class MemberNotFoundError(NotFoundError):
+    """The user does not belong to the workspace."""
+
+
+def remove_member(workspace: Workspace, user: User, *, by: Actor) -> None:
+    """End a membership, and the API keys that the person created in the workspace.
+
+    Rows that the person created stay, with their name. Their sockets and streams end within
+    seconds.
+
+    Args:
+        workspace: The workspace.
+        user: The member.
+        by: Author, for the audit.
+
+    Raises:
+        MemberNotFoundError: The user is not a member.
+        LastAdminError: The user is the only admin.
+    """
+    require(by, "workspace:manage", workspace_id=workspace.pk)
+    with transaction.atomic():
+        present = locked_members(workspace).get(user.pk)
+        if present is None:
+            raise MemberNotFoundError(
+                f"{user.get_username()} is no member of {workspace.slug}.",
+                remedy=Remedy("members.list_members"),
+            )
+        keep_an_admin(workspace, present)
+        present.delete()
+        keys = ApiKey.objects.filter(workspace=workspace, user=user)
+        ended = revoke_api_keys(keys.values_list("pk", flat=True), by=by)
+        record(
+            by,
+            "member.remove",
+            workspace=workspace,
+            target=f"user:{user.pk}",
+            label=user.get_username(),
+            details={"role": present.role, "keys_revoked": ended},
         )
