@@ -11,7 +11,7 @@ from uuid import UUID
 from celery import shared_task
 from celery.worker import state
 
-from agents.actions import notify_approvers as announcing
+from agents.actions import waits as announcing
 from agents.actions.channels import poll_mailboxes as poll
 from agents.actions.deliver_results import deliver_results as deliver_due_results
 from agents.actions.provider_accounts import check_enabled_accounts

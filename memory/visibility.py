@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from django.db.models import Q
 
+from heartbit_site.base.access import Access
 from memory.models import MemoryItem
 from memory.querysets import MemoryQuerySet
-
-if TYPE_CHECKING:
-    from heartbit_site.base.access import Access
 
 #: The scope that shows the memories of every person of the workspace.
 MANAGE: Final = "workspace:manage"

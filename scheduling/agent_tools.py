@@ -13,7 +13,7 @@ from pydantic import Field
 
 from agents.choices import DeliveryKind
 from agents.errors import MessageLimitReachedError, SubAgentError
-from agents.messaging.guard import hops_to, is_delegated
+from agents.messaging.storage import hops_to, is_delegated
 from agents.models import Delivery, Run
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import AuditEntry, Workspace

@@ -26,7 +26,7 @@ from agents.errors import (
 )
 from agents.journal.events import RunSteered
 from agents.journal.memory_texts import is_recall
-from agents.limits.quotas import raise_if_exceeded
+from agents.limits.pauses import raise_if_exceeded
 from agents.live.changes import notify_on_commit
 from agents.models import Agent, Conversation, Delivery, RecalledMemory, Run, RunEvent, ToolCall
 from agents.reads.agents import find_agent

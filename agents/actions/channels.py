@@ -10,7 +10,7 @@ from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from agents.actions.receive_message import receive_mail, refuse_message
-from agents.delivery.webhooks import new_secret
+from agents.delivery.sending import new_secret
 from agents.errors import ChannelNotFoundError
 from agents.inbound.channels import check_channel, due_for_polling, refuse_a_second
 from agents.models import Channel

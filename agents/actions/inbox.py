@@ -13,8 +13,7 @@ from django.utils import timezone
 
 from agents.errors import CallClosedError, RecipientError, UnknownMessageError
 from agents.messaging.addresses import AGENT, Recipient, Sender, inbox_of
-from agents.messaging.guard import hops_of
-from agents.messaging.storage import checked_entry, lock_sender, save_message
+from agents.messaging.storage import checked_entry, hops_of, lock_sender, save_message
 from agents.messaging.texts import as_inbox_entry, as_steering_text
 from agents.models import Agent, InboxEntry, Message, MessageKind, Run
 from agents.runs.sql_functions import call_function

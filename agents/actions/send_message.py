@@ -16,12 +16,14 @@ from agents.messaging.addresses import (
     resolve_agent,
     resolve_recipient,
 )
-from agents.messaging.guard import hops_of, refuse_local, refuse_sub_agent
 from agents.messaging.storage import (
     checked_entry,
     checked_text,
     checked_thread,
+    hops_of,
     lock_sender,
+    refuse_local,
+    refuse_sub_agent,
     save_message,
 )
 from agents.messaging.texts import as_question, as_task

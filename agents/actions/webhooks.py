@@ -14,8 +14,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from agents.delivery.attempts import store_attempt
-from agents.delivery.webhooks import EVENTS, OVERLAP, body_of, headers_of, new_secret
+from agents.delivery.sending import EVENTS, OVERLAP, body_of, headers_of, new_secret, store_attempt
 from agents.errors import TooManyWebhooksError
 from agents.models import Channel, WebhookDelivery, WebhookEndpoint
 from agents.models.webhook import check_webhook_url

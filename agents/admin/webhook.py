@@ -14,7 +14,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 from agents.actions.redeliver import ping_webhook
 from agents.actions.webhooks import remove_webhook, save_webhook
 from agents.admin.signing import SigningAdmin
-from agents.delivery.webhooks import EVENTS
+from agents.delivery.sending import EVENTS
 from agents.models import WebhookEndpoint
 from heartbit_site.admin.actions import DialogForm, dialog
 from heartbit_site.admin.audit_mixin import actor_of

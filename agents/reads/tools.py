@@ -21,7 +21,7 @@ from agents.models import Run, RunEvent, ToolBinding, ToolCall, Wait
 from agents.querysets import shown_tool
 from heartbit_site.base.schema_references import in_schema_order
 from heartbit_site.base.toolspec import ToolSpec
-from tools.definitions import stored as definitions
+from tools.definitions import catalogue as definitions
 
 
 def pinned_tools(definition: AgentDefinition) -> dict[str, ToolSpec]:

@@ -12,7 +12,7 @@ from heartbit_site.contract.model import Body, Page, Word, changes
 from heartbit_site.contract.operation import MANAGE, Operation
 
 SECRET = Field(description="Secret, whsec_...; returned only once.")
-#: As ``agents.delivery.webhooks.EVENTS`` has them.
+#: As ``agents.delivery.sending.EVENTS`` has them.
 EventName = Literal[
     "run.succeeded",
     "run.failed",

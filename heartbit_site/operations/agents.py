@@ -7,8 +7,8 @@ from django.db.models import QuerySet
 from agents.actions import save_agent as saving
 from agents.errors import AgentNotFoundError
 from agents.models import Agent
+from agents.reads.agent_status import agents_with_metrics
 from agents.reads.agents import spec_of
-from agents.reads.metrics import agents_with_metrics
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import Remedy

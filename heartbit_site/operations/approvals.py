@@ -13,7 +13,7 @@ from django.db.models import Q
 
 from agents.actions.decide_call import VERDICTS, Always, decide_call
 from agents.actions.dry_run_call import dry_run_call
-from agents.actions.resolve_wait import resolve_call as resolve
+from agents.actions.waits import resolve_call as resolve
 from agents.approvals.call_display import display_call
 from agents.approvals.questions import (
     UncertainCall,

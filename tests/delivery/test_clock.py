@@ -12,7 +12,7 @@ from django.utils import timezone
 from agents.actions.deliver_results import LEASE_SECONDS, deliver_results
 from agents.actions.redeliver import ping_webhook, redeliver_result, redeliver_webhook
 from agents.actions.webhooks import deliver_webhooks, save_webhook
-from agents.delivery.webhooks import RETRY_AFTER
+from agents.delivery.sending import RETRY_AFTER
 from agents.models import WebhookDelivery, WebhookEndpoint
 from heartbit_site.base.audit import SYSTEM
 from scheduling.querysets import database_now

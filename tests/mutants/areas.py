@@ -93,7 +93,7 @@ AREAS: Final = {
     ),
     "quotas": Area(
         (
-            "agents/limits/quotas.py",
+            "agents/limits/pauses.py",
             "agents/limits/pauses.py",
             "agents/runtime/providers/budgets.py",
         ),

@@ -15,7 +15,7 @@ from agents.actions.run_request import start_conversation
 from agents.actions.send_message import send_message
 from agents.actions.skills import save_skill
 from agents.actions.webhooks import save_webhook
-from agents.delivery.webhooks import new_message_id
+from agents.delivery.sending import new_message_id
 from agents.journal.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
 from agents.messaging.addresses import sender_of_person

@@ -24,7 +24,7 @@ from agents.actions.webhooks import (
     save_webhook,
 )
 from agents.choices import Placement
-from agents.delivery.webhooks import EVENTS, RETRY_AFTER
+from agents.delivery.sending import EVENTS, RETRY_AFTER
 from agents.errors import DeliveryStateError
 from agents.housekeeping.beat import BEAT_SCHEDULE
 from agents.housekeeping.run_housekeeping import DELIVERIES_KEPT, prune_webhook_deliveries
