@@ -150,9 +150,8 @@ def poll_mailboxes() -> int:
         unseen = Channel.objects.filter(
             pk=channel.pk, enabled=True, last_polled_at=channel.last_polled_at
         )
-        if unseen.update(
-            last_polled_at=timezone.now()
-        ):  # else polled by another process, or removed
+        # Else it was polled by another process, or removed.
+        if unseen.update(last_polled_at=timezone.now()):
             found += _visit(channel)
     return found
 

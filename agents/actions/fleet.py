@@ -40,9 +40,8 @@ def wake_run(run_id: UUID | None) -> None:
     """
     if run_id is None:
         return
-    for queue in Run.objects.filter(pk=run_id, home=Placement.FLEET).values_list(
-        "queue", flat=True
-    ):
+    rows = Run.objects.filter(pk=run_id, home=Placement.FLEET)
+    for queue in rows.values_list("queue", flat=True):
         wake_queue(run_id, queue)
 
 
@@ -78,9 +77,7 @@ def pause_work(held: PauseTarget, *, by: Actor, reason: str = "", by_operator: b
     Returns:
         True if the pause is new.
     """
-    place = None if by_operator else held.workspace
-    scope = "fleet:manage" if place is None else "workspace:manage"
-    require(by, scope, workspace_id=place.pk if place is not None else None)
+    _require(held, by, by_operator=by_operator)
     with transaction.atomic():
         _, new = Pause.objects.get_or_create(
             kind=held.kind,
@@ -93,14 +90,7 @@ def pause_work(held: PauseTarget, *, by: Actor, reason: str = "", by_operator: b
         if new:
             notify_workers("agent")
             verb = "pause" if held.queue else "stop"
-            record(
-                by,
-                f"{held.action}.{verb}",
-                workspace=held.workspace,
-                target=held.target,
-                label=held.label,
-                details={"reason": reason[:_REASON]},
-            )
+            _record(held, by, verb, reason=reason[:_REASON])
             notify_on_commit(EVERYWHERE, "fleet")
     return new
 
@@ -125,9 +115,7 @@ def resume_work(held: PauseTarget, *, by: Actor, by_operator: bool = True) -> bo
     Raises:
         StoppedByOperatorError: Only an operator's stop is left, which a manager cannot end.
     """
-    place = None if by_operator else held.workspace
-    scope = "fleet:manage" if place is None else "workspace:manage"
-    require(by, scope, workspace_id=place.pk if place is not None else None)
+    _require(held, by, by_operator=by_operator)
     with transaction.atomic():
         pauses = find_pauses(held)
         lifted, _ = (pauses if by_operator else pauses.filter(by_operator=False)).delete()
@@ -138,15 +126,21 @@ def resume_work(held: PauseTarget, *, by: Actor, by_operator: bool = True) -> bo
             return False
         if kept is None:
             _tell(held)
-        record(
-            by,
-            f"{held.action}.{'resume' if held.queue else 'start'}",
-            workspace=held.workspace,
-            target=held.target,
-            label=held.label,
-        )
+        _record(held, by, "resume" if held.queue else "start")
         notify_on_commit(EVERYWHERE, "fleet", "runs")
     return True
+
+
+def _require(held: PauseTarget, by: Actor, *, by_operator: bool) -> None:
+    if by_operator or held.workspace is None:
+        require(by, "fleet:manage", workspace_id=None)
+    else:
+        require(by, "workspace:manage", workspace_id=held.workspace.pk)
+
+
+def _record(held: PauseTarget, by: Actor, verb: str, **details: str) -> None:
+    action, place = f"{held.action}.{verb}", held.workspace
+    record(by, action, workspace=place, target=held.target, label=held.label, details=details)
 
 
 def _tell(held: PauseTarget) -> None:
@@ -171,27 +165,20 @@ def set_agent_state(agent: Agent, to: Switch) -> bool:
     Returns:
         True if anything changed.
     """
+    enabled = Agent.objects.filter(pk=agent.pk, enabled=True)
+    changed = True
     if to == "stop":
-        changed = _stop(agent)
-    elif to == "start" and Agent.objects.filter(pk=agent.pk, enabled=True).exists():
+        with transaction.atomic():
+            changed = bool(enabled.update(enabled=False))
+            if changed:
+                notify_workers("agent", agent.pk)
+    elif to == "start" and enabled.exists():
         changed = False
     else:
-        _start(agent)
-        changed = True
+        query = "SELECT ring, ring_queue FROM heartbit_start_agent(%s, %s)"
+        wake_released(query, [agent.pk, RING])
     agent.refresh_from_db(fields=["enabled", "enabled_at"])
     return changed
-
-
-@transaction.atomic
-def _stop(agent: Agent) -> bool:
-    stopped = Agent.objects.filter(pk=agent.pk, enabled=True).update(enabled=False)
-    if stopped:
-        notify_workers("agent", agent.pk)
-    return bool(stopped)
-
-
-def _start(agent: Agent) -> None:
-    wake_released("SELECT ring, ring_queue FROM heartbit_start_agent(%s, %s)", [agent.pk, RING])
 
 
 WorkerRequest = Literal["stop", "restart"]

@@ -169,19 +169,14 @@ def unasked(workspace: Workspace, run: Run | None = None) -> list[UncertainCall]
         .select_related("run", "run__version__agent")
         .order_by("id")
     )
-    found = [row for row in rows if _asks(row.run.version.snapshot)]
+    ask = UncertainCalls.ASK_HUMAN
+    found = [row for row in rows if row.run.version.snapshot.get("uncertain_calls", ask) == ask]
     dead = {root for root in {row.run.root_id for row in found} if executor_of(root) is None}
     return [
         UncertainCall(row, "", row.started_at, executed_arguments(row, row.edited))
         for row in found
         if row.run.root_id in dead and row.started_at is not None
     ]
-
-
-def _asks(snapshot: dict[str, Any]) -> bool:
-    return bool(
-        snapshot.get("uncertain_calls", UncertainCalls.ASK_HUMAN) == UncertainCalls.ASK_HUMAN
-    )
 
 
 def asked_about(workspace: Workspace) -> QuerySet[Any]:

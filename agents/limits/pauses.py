@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 from django.db.models import Q, QuerySet
 
@@ -57,7 +56,7 @@ def raise_if_exceeded(agent: Agent) -> None:
         QuotaExceededError: The workspace has used its tier's runs per day.
         TooManyRunsError: The agent has used its runs per minute.
     """
-    now = _now(agent)
+    now = fetch_named(_NOW, {"workspace": agent.workspace_id, "agent": agent.pk})[0]
     if now["a_day"] is not None and now["today"] >= now["a_day"]:
         seconds = math.ceil(now["day_seconds"])
         raise QuotaExceededError(
@@ -74,10 +73,6 @@ def raise_if_exceeded(agent: Agent) -> None:
             f"start it again in {seconds} s, or raise its limit.",
             seconds,
         )
-
-
-def _now(agent: Agent) -> dict[str, Any]:
-    return fetch_named(_NOW, {"workspace": agent.workspace_id, "agent": agent.pk})[0]
 
 
 def _runs(count: int) -> str:

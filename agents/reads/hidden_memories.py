@@ -37,11 +37,7 @@ def texts_hidden_from(access: Access | None, root_id: UUID) -> TreeTexts | None:
 def texts_of_run(access: Access | None, run: Run) -> MemoryTexts | None:
     """Return the redaction of one run's journal for a reader; None: the reader sees all of it."""
     found = texts_hidden_from(access, run.root_id)
-    return None if found is None else found.of(run.pk, is_extraction=_is_extraction(run))
-
-
-def _is_extraction(run: Run) -> bool:
-    return run.kind == RunKind.EXTRACTION
+    return None if found is None else found.of(run.pk, is_extraction=run.kind == RunKind.EXTRACTION)
 
 
 def history_for(past: RunHistory, texts: MemoryTexts | None) -> RunHistory:
