@@ -1,4 +1,4 @@
-"""The place of a memory, and the writing of its content and history, for the actions."""
+"""Memories: their place, who sees them, and the writing of their content and history."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.contrib.postgres.search import SearchVector
-from django.db.models import Value
+from django.db.models import Q, Value
 
 from heartbit_site.base import audit
+from heartbit_site.base.access import Access
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import about
 from heartbit_site.base.untrusted import clean_text
@@ -17,6 +18,7 @@ from memory.choices import Scope
 from memory.errors import InvalidMemoryError, MemoryNotFoundError
 from memory.lexical import detect_language
 from memory.models import MemoryChange, MemoryItem
+from memory.querysets import MemoryQuerySet
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +152,25 @@ def write_audit(item: MemoryItem, what: str, by: Author) -> None:
     """Write an entry of the audit, unless a run's journal has the change."""
     if by.run_id is None:
         audit.record_on(by.actor, f"memory.{what}", item, details={"scope": item.scope})
+
+
+#: The scope that shows the memories of every person of the workspace.
+MANAGE: Final = "workspace:manage"
+
+
+def visible_memories(access: Access) -> MemoryQuerySet:
+    """Return the memories that a caller may see; managers see those of all persons."""
+    rows = MemoryItem.objects.filter(workspace=access.workspace)
+    if access.allows(MANAGE):
+        return rows
+    return rows.filter(Q(user=None) | Q(user__isnull=False, user_id=access.user_id))
+
+
+def sees_memories_of(access: Access, user_id: int | None) -> bool:
+    """Return True if ``visible_memories`` has a person's.
+
+    Args:
+        access: The caller.
+        user_id: The person; None: a person whose account is gone, whose memories only managers see.
+    """
+    return access.allows(MANAGE) or (user_id is not None and user_id == access.user_id)

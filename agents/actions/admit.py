@@ -38,7 +38,7 @@ from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ForbiddenError
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.rights import require
-from memory.visibility import MANAGE, sees_memories_of
+from memory.history import MANAGE, sees_memories_of
 
 
 def create_deliveries(run_id: UUID, workspace: Workspace, targets: Sequence[Target]) -> None:

@@ -15,7 +15,7 @@ from django.core.mail import EmailMessage, get_connection
 from django.db import transaction
 
 from agents.actions.fleet import wake_run
-from agents.approvals.links import token_of
+from agents.approvals.call_display import token_of
 from agents.approvals.questions import answer_schema
 from agents.choices import CallResolution
 from agents.delivery.report import one_line

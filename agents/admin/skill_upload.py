@@ -14,9 +14,8 @@ from agents.actions.publish_agent import Led
 from agents.actions.skills import save_skill
 from agents.errors import ShippedSkillError
 from agents.models import Skill
-from agents.skills.archive import MAX_ARCHIVE_BYTES, InvalidSkillError, unpack
 from agents.skills.folder import read_folder
-from agents.skills.spec import MAIN_FILE
+from agents.skills.spec import MAIN_FILE, MAX_ARCHIVE_BYTES, InvalidSkillError, unpack
 from heartbit_site.admin.audit_mixin import actor_of
 from heartbit_site.admin.saved_by_verb import VerbForm
 

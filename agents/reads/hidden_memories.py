@@ -13,7 +13,7 @@ from agents.models import RecalledMemory, Run
 from agents.runs.history import RunHistory
 from agents.runtime.execution.known_memories import block_of_rows
 from heartbit_site.base.access import Access
-from memory.visibility import sees_memories_of
+from memory.history import sees_memories_of
 
 
 def texts_hidden_from(access: Access | None, root_id: UUID) -> TreeTexts | None:

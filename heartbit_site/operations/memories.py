@@ -40,12 +40,11 @@ from memory.actions.memories import forget, remember, supersede, undo
 from memory.actions.policy import save_policy
 from memory.choices import Scope
 from memory.errors import MemoryNotFoundError
-from memory.history import Author, MemoryPlace
+from memory.history import Author, MemoryPlace, visible_memories
 from memory.models import MemoryItem, MemoryPolicy
 from memory.querysets import MemoryQuerySet
 from memory.recall import recall
 from memory.scoring import Weights
-from memory.visibility import visible_memories
 
 OfAgent = Annotated[Name, Field(description="Filter by agent; empty: all.")]
 OfPerson = Annotated[Word, Field(description="Filter by person, by user name; empty: all.")]

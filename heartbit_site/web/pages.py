@@ -12,7 +12,7 @@ from agents.reads.hidden_memories import split_known
 from heartbit_site.base.access import Access
 from heartbit_site.operations.messages_of_conversations import find_conversation
 from heartbit_site.web.page import page, show
-from memory.visibility import visible_memories
+from memory.history import visible_memories
 
 
 @page("runs:read")

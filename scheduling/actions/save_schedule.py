@@ -25,10 +25,10 @@ from heartbit_site.base.untrusted import clean_text
 from scheduling.beat_sync import sync_to_beat
 from scheduling.choices import Kind, TaskType
 from scheduling.errors import ScheduleConflictError, ScheduleError
+from scheduling.firings import changes_next_occurrence, skip_unprocessed
 from scheduling.models import Schedule
 from scheduling.occurrences import build_recurrence, fires_at, first_slot, upcoming_occurrences
 from scheduling.querysets import database_now
-from scheduling.rescheduling import changes_next_occurrence, skip_unprocessed
 from scheduling.spec import KINDS, SETTINGS, CheckedSpec, UnusableError
 from tools.calls.call_parsing import misfit
 from tools.definitions.catalogue import catalogue

@@ -67,7 +67,7 @@ AREAS: Final = {
     "decisions": Area(
         (
             "agents/actions/decide_call.py",
-            "agents/approvals/links.py",
+            "agents/approvals/call_display.py",
             "agents/runtime/rights/decision_rights.py",
         ),
         (

@@ -15,8 +15,7 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.runs import cancel_run
 from agents.actions.waits import notify_approvers
 from agents.admin.prompts import build_prompt
-from agents.approvals.call_display import display_call
-from agents.approvals.links import token_of
+from agents.approvals.call_display import display_call, token_of
 from agents.errors import CallClosedError
 from agents.models import Agent, Decision, Run, ToolBinding, ToolCall, Vote, Wait
 from heartbit_site.base.audit import Actor, verify

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from agents.actions.run_request import start_conversation
 from agents.actions.write_agents import create_default_team
-from agents.approvals.links import token_of
+from agents.approvals.call_display import token_of
 from agents.models import Run
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace

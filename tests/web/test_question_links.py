@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from agents.actions.waits import notify_approvers
-from agents.approvals.links import token_of
+from agents.approvals.call_display import token_of
 from agents.models import Decision
 from heartbit_site.base.models import AuditEntry
 from tests.askers import COLOUR, TRIP, question

@@ -8,8 +8,8 @@ from typing import Final
 
 import typer
 
-from agents.skills.archive import pack, read_path
 from agents.skills.folder import read_folder
+from agents.skills.spec import pack, read_path
 from heartbit_site.base.amounts import counted
 from heartbit_site.base.visible_text import visible
 from heartbit_site.cli.backend.checked import checked
