@@ -16,9 +16,9 @@ from agents.choices import Verdict
 from agents.errors import CallClosedError
 from agents.journal.events import ApprovalRequested, ModelAnswered
 from agents.journal.waits import APPROVAL
-from agents.live.timeline import Parts
 from agents.live.tree_view import TreeView
 from agents.live.updates import DeltaUpdate, EventUpdate, Update
+from agents.live.view_parts import Parts
 from agents.models import ToolCall, Wait
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor

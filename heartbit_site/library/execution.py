@@ -20,7 +20,8 @@ from django.db import Error
 from pydantic import BaseModel
 
 from agents.actions.runs import cancel_run, take_follow_up
-from agents.live.follow import Update, follow
+from agents.live.follow import follow
+from agents.live.updates import Update
 from agents.models import Run
 from agents.querysets import calls_waiting, shown_tool
 from heartbit_site.base import orm
