@@ -87,11 +87,7 @@ def reply_to_message(
     if earlier is not None:
         return earlier
     hops = hops_of(sender, answered)
-    columns = {
-        "thread": answered.thread,
-        "in_reply_to": answered.pk,
-        "idempotency_key": key,
-    }
+    columns = {"thread": answered.thread, "in_reply_to": answered.pk, "idempotency_key": key}
     reply = save_message(sender, MessageKind.REPLY, words, _writer(answered), hops, **columns)
     if answered.source_run_id is not None:
 

@@ -141,15 +141,9 @@ def ask_agent(
     request = lock_sender(sender, key)
     if request is None:
         find_agent(sender.workspace, agent.name, origin=sender.origin)  # raises if it is stopped
-        request = save_message(
-            sender,
-            MessageKind.REQUEST,
-            words,
-            Recipient(address_of(agent)),
-            hops_of(sender),
-            idempotency_key=key,
-            run_id=new_id(),
-            expires_at=timezone.now() + timedelta(seconds=timeout_seconds),
-        )
+        expires_at = timezone.now() + timedelta(seconds=timeout_seconds)
+        columns = {"idempotency_key": key, "run_id": new_id(), "expires_at": expires_at}
+        recipient, hops = Recipient(address_of(agent)), hops_of(sender)
+        request = save_message(sender, MessageKind.REQUEST, words, recipient, hops, **columns)
     child = ChildTask(agent.name, as_question(request), run_id=request.run_id)
     return Suspension((child,), timeout_seconds)
