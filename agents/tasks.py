@@ -11,21 +11,21 @@ from uuid import UUID
 from celery import shared_task
 from celery.worker import state
 
-from agents.actions import notify_approvers as announcing
+from agents.actions import waits as announcing
+from agents.actions.channels import poll_mailboxes as poll
 from agents.actions.deliver_results import deliver_results as deliver_due_results
-from agents.actions.deliver_webhooks import deliver_webhooks as deliver
-from agents.actions.poll_mailboxes import poll_mailboxes as poll
 from agents.actions.provider_accounts import check_enabled_accounts
 from agents.actions.quotas import send_quota_notices as tell
+from agents.actions.webhooks import deliver_webhooks as deliver
 from agents.housekeeping.run_housekeeping import run_housekeeping
 from agents.live.changes import notify
 from agents.runtime.execution import worker
 from heartbit_site.base import queues
 from heartbit_site.base.database_faults import is_away
 from heartbit_site.base.loop_task import on_loop
-from memory.actions.embed_memories import embed_memories as embed
 from memory.actions.follow_folders import follow_folders as follow
 from memory.actions.ingest_documents import ingest_documents as ingest
+from memory.actions.policy import embed_memories as embed
 
 ARCHIVE_SECONDS = 900.0  # of each hour; the rest waits for the next
 EMBED_SECONDS = 4.0  # of each five, for the same reason

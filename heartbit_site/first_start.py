@@ -124,7 +124,7 @@ def _migrations() -> set[tuple[str, str]]:
 
 @transaction.atomic(using=DEFAULT_DB_ALIAS)
 def _seed() -> Admin | None:
-    from agents.actions.create_default_team import create_default_team  # noqa: PLC0415  seldom
+    from agents.actions.write_agents import create_default_team  # noqa: PLC0415  seldom
 
     workspace, _ = Workspace.objects.get_or_create(
         slug=DEFAULT_WORKSPACE, defaults={"name": "Default"}

@@ -17,10 +17,9 @@ from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from memory.actions import memories as actions
 from memory.choices import Scope
 from memory.errors import InvalidMemoryError, KnowledgeBaseNotFoundError, MemoryNotFoundError
-from memory.history import MOST_CHARACTERS, Author
+from memory.history import MOST_CHARACTERS, Author, MemoryPlace
 from memory.knowledge.search import search_passages
 from memory.models import KnowledgeBase, MemoryItem
-from memory.place import MemoryPlace
 from memory.querysets import MemoryQuerySet
 from memory.recall import recall as find
 from memory.recall import strengthen

@@ -1,21 +1,67 @@
-"""Writing of memories' contents and histories, for the actions."""
+"""Memories: their place, who sees them, and the writing of their content and history."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 from uuid import UUID
 
 from django.contrib.postgres.search import SearchVector
-from django.db.models import Value
+from django.db.models import Q, Value
 
 from heartbit_site.base import audit
+from heartbit_site.base.access import Access
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import about
 from heartbit_site.base.untrusted import clean_text
+from memory.choices import Scope
 from memory.errors import InvalidMemoryError, MemoryNotFoundError
 from memory.lexical import detect_language
 from memory.models import MemoryChange, MemoryItem
+from memory.querysets import MemoryQuerySet
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlace:
+    """Scope and owners of a memory; see ``MemoryItem``."""
+
+    workspace_id: int
+    scope: Scope
+    agent: str = ""
+    user_id: int | None = None
+    conversation_id: UUID | None = None
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of a memory here.
+
+        Raises:
+            InvalidMemoryError: The scope lacks an owner, or has a superfluous one.
+        """
+        with about("agent"):
+            if self.scope == Scope.WORKSPACE and self.agent:
+                raise InvalidMemoryError(
+                    "A memory of the workspace belongs to no agent: leave the agent out, or "
+                    "choose the scope agent."
+                )
+            if self.scope != Scope.WORKSPACE and not self.agent:
+                raise InvalidMemoryError(
+                    f"A memory of the scope {self.scope.value} needs an agent."
+                )
+        with about("user"):
+            if self.scope == Scope.PERSON and self.user_id is None:
+                raise InvalidMemoryError("A memory of the scope person needs a person.")
+            if self.scope in (Scope.WORKSPACE, Scope.AGENT) and self.user_id is not None:
+                raise InvalidMemoryError(
+                    f"A memory of the scope {self.scope.value} belongs to no person: leave the "
+                    "person out, or choose the scope person."
+                )
+        if self.scope == Scope.CONVERSATION and self.conversation_id is None:
+            raise InvalidMemoryError(
+                "The scope conversation needs a conversation, and there is none here: choose "
+                "another scope."
+            )
+        return asdict(self)
+
 
 MOST_CHARACTERS: Final = 4_000
 CONTENT: Final = ("text", "category", "importance", "metadata")
@@ -106,3 +152,25 @@ def write_audit(item: MemoryItem, what: str, by: Author) -> None:
     """Write an entry of the audit, unless a run's journal has the change."""
     if by.run_id is None:
         audit.record_on(by.actor, f"memory.{what}", item, details={"scope": item.scope})
+
+
+#: The scope that shows the memories of every person of the workspace.
+MANAGE: Final = "workspace:manage"
+
+
+def visible_memories(access: Access) -> MemoryQuerySet:
+    """Return the memories that a caller may see; managers see those of all persons."""
+    rows = MemoryItem.objects.filter(workspace=access.workspace)
+    if access.allows(MANAGE):
+        return rows
+    return rows.filter(Q(user=None) | Q(user__isnull=False, user_id=access.user_id))
+
+
+def sees_memories_of(access: Access, user_id: int | None) -> bool:
+    """Return True if ``visible_memories`` has a person's.
+
+    Args:
+        access: The caller.
+        user_id: The person; None: a person whose account is gone, whose memories only managers see.
+    """
+    return access.allows(MANAGE) or (user_id is not None and user_id == access.user_id)

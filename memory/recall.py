@@ -17,9 +17,8 @@ from django.utils import timezone
 
 from heartbit_site.base import amounts
 from memory.embeddings import table
-from memory.embeddings.meaning import by_meaning, find_meaning, not_embedded
-from memory.fusion import by_words, fused, unranked
-from memory.lexical import NO_LEXEMES, are_few, find_lexemes
+from memory.embeddings.meaning import find_meaning, not_embedded, rankings_of, reasons_of
+from memory.lexical import NO_LEXEMES, find_lexemes, fused, unranked
 from memory.models import MemoryItem
 from memory.querysets import MemoryQuerySet
 from memory.scoring import Weights, marked_words, statement
@@ -54,15 +53,12 @@ class Hit:
         """The reasons in plain words."""
         item = self.item
         now = timezone.now()
-        found = [f"has {', '.join(self.words)}"] if self.words else []
-        if self.nearness is not None:
-            found.append("closest in meaning" if self.nearness == 1 else "close in meaning")
         learned = f"learned {amounts.duration(now - item.updated_at)} ago"
         used = "not recalled before"
         if item.used_at is not None:
             times = "once" if item.use_count == 1 else f"{item.use_count} times"
             used = f"recalled {times}, last {amounts.duration(now - item.used_at)} ago"
-        fits = " and ".join(found) or "asked for without a query"
+        fits = " and ".join(reasons_of(self.words, self.nearness)) or "asked for without a query"
         return f"{fits}; {learned}; importance {item.importance} of 10; {used}"
 
 
@@ -103,15 +99,7 @@ def recall(
     lexemes = find_lexemes(rows, query) if query else NO_LEXEMES
     waiting = partial(not_embedded, workspace_id or 0)
     meaning = find_meaning(workspace_id, query, waiting=waiting)
-    rankings = []
-    if lexemes.match:
-        matching = lexemes.candidates(rows, "-updated_at").values("id", "language", "search")
-        rankings.append(by_words(*matching.query.sql_with_params()))
-    if meaning.vector:
-        embedded = rows.order_by().filter(embedded_with=meaning.model).values("id")
-        few = are_few(rows)
-        sql = embedded.query.sql_with_params()
-        rankings.append(by_meaning(table.MEMORIES, *sql, meaning, few=few))
+    rankings = rankings_of(rows, lexemes, meaning, table.MEMORIES, "-updated_at")
     if query and not rankings:
         return Recalled([], meaning.basis)
     every = rows.order_by().values("id").query.sql_with_params()

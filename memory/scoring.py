@@ -3,7 +3,7 @@
 
 A score is the weighted mean of four parts between 0 and 1:
 
-* relevance: the fused rankings by the query (``memory.fusion``);
+* relevance: the fused rankings by the query (``memory.lexical``);
 * recency: halves every 30 days after the last change;
 * importance: a tenth of the memory's importance;
 * strength: exp(-t / S), where t is the time since the last use, and the stability S is a week and
@@ -28,7 +28,7 @@ def marked_text(row: str) -> str:
 
     Args:
         row: Name of what has the columns ``text`` and ``language``; beside it stands ``asked``,
-            as in ``memory.fusion``.
+            as in ``memory.lexical``.
     """
     return f"""
         coalesce(ts_headline({row}.language::regconfig, {row}.text,
@@ -70,7 +70,7 @@ def statement(hits: str) -> str:
     """Return the statement that scores hits.
 
     Args:
-        hits: SQL of rows (id, relevance, nearness), as from ``memory.fusion``.
+        hits: SQL of rows (id, relevance, nearness), as from ``memory.lexical``.
 
     The placeholders before theirs are the languages and the query's words in each; those after
     them the four weights, the minimum score, and the number of rows.

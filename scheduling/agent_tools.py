@@ -13,16 +13,15 @@ from pydantic import Field
 
 from agents.choices import DeliveryKind
 from agents.errors import MessageLimitReachedError, SubAgentError
-from agents.messaging.guard import hops_to, is_delegated
+from agents.messaging.storage import hops_to, is_delegated
 from agents.models import Delivery, Run
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import AuditEntry, Workspace
 from heartbit_site.base.moments import NoSuchTimeError, TooFarError, localize, to_utc
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from scheduling import recurrence
-from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.save_schedule import CREATED, save_schedule
-from scheduling.actions.set_schedule import put
+from scheduling.actions.schedules import put, remove_schedule
 from scheduling.choices import TaskType
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC
-from typing import TYPE_CHECKING
 
 from django.db.models import Model
 from django_celery_beat.models import (
@@ -23,9 +22,7 @@ from django_celery_beat.models import (
 
 from heartbit_site.base import queues
 from scheduling.choices import Kind
-
-if TYPE_CHECKING:
-    from scheduling.models import Schedule
+from scheduling.models import Schedule
 
 RING_EXPIRES = 60  # seconds; later the workers' schedulers have found the occurrence
 _PREFIX = "heartbit-schedule-"

@@ -6,6 +6,7 @@ it wait with it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -14,8 +15,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Coalesce
 
 from agents.actions.admit import admit
-from agents.actions.run_request import RunRequest, call_of
-from agents.actions.start_conversation import start_conversation
+from agents.actions.run_request import RunRequest, call_of, start_conversation
 from agents.choices import BusyPolicy
 from agents.delivery.targets import read_targets
 from agents.errors import AgentNotFoundError, ConversationBusyError, HaltedError, NotNowError
@@ -24,10 +24,12 @@ from agents.runs.idempotency_keys import InternalKey
 from heartbit_site.base.audit import BY_SCHEDULE, Actor
 from heartbit_site.base.errors import HeartbitError
 from scheduling.choices import CatchUp, FiringStatus, Overlap, TaskType, Trigger
+from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
-from scheduling.occurrences import MOST
+from scheduling.occurrences import MOST, elapsed_occurrences
 from scheduling.querysets import database_now
 from scheduling.recurrence import format_time, time_zone
+from scheduling.spec import RhythmSpec
 
 #: The pause before a retry equals the time waited so far, within these bounds.
 SHORTEST = timedelta(minutes=1)
@@ -205,3 +207,47 @@ def _task(schedule: Schedule, slot: datetime) -> str:
     """Return the task with its time, because a model does not know the date."""
     when = format_time(slot, time_zone(schedule.time_zone))
     return f"{schedule.task}\n\n(Scheduled for {when}.)"
+
+
+#: Columns that define a schedule's occurrences.
+RHYTHM = ("kind", *RhythmSpec.model_fields)
+_CHANGED = "The schedule's recurrence was changed before this occurrence was processed."
+_PAUSED = "The schedule was paused before this occurrence was processed."
+
+
+def changes_next_occurrence(
+    before: Schedule, after: Schedule, changed: Collection[str], now: datetime
+) -> bool:
+    """Return True if an edit changes the next occurrence.
+
+    Args:
+        before: Row as stored.
+        after: Row as edited.
+        changed: Columns in which the two differ.
+        now: Time of the database.
+    """
+    concerned = {*RHYTHM, "enabled"} & set(changed)
+    if concerned == {"ends_at"}:
+        return not _only_ends_later_or_earlier(before, after, now)
+    return bool(concerned)
+
+
+def _only_ends_later_or_earlier(before: Schedule, after: Schedule, now: datetime) -> bool:
+    """Return True if the new end changes neither past occurrences nor the next one."""
+    slot = before.next_occurrence
+    ends = [one.ends_at for one in (before, after) if one.ends_at is not None]
+    return slot is not None and all(end > now and end >= slot for end in ends)
+
+
+def skip_unprocessed(before: Schedule, after: Schedule, now: datetime) -> None:
+    """Record the elapsed occurrences that were not processed as skipped.
+
+    There may be many, if no worker was running for long, or they wait for their jitter. Skipping
+    them is better than starting work that the edit has just withdrawn.
+    """
+    try:
+        come = elapsed_occurrences(before, now)
+    except ScheduleError:  # the edit repairs a recurrence that was not valid
+        return
+    for slot in come:
+        record_firing(after, slot, FiringStatus.SKIPPED, _CHANGED if after.enabled else _PAUSED)

@@ -1,5 +1,8 @@
 """Settings of a schedule: names, types, defaults, bounds and meaning. No Django.
 
+Each rule takes the value and returns it, or raises ``ValueError`` with the end of a sentence that
+begins with the setting's name, as those of ``agents.definitions.validators`` do.
+
 The columns of ``scheduling.models.Schedule``, ``[[schedules]]`` of ``heartbit.toml`` and the API's
 requests are derived from ``ScheduleSpec``; ``actions.save_schedule`` validates every row with it,
 whatever the source of its settings.
@@ -9,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+from zoneinfo import ZoneInfo
 
 from pydantic import (
     AfterValidator,
@@ -21,9 +26,83 @@ from pydantic import (
 )
 
 from agents.definitions import validators as agent_rules
+from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.spec import Spec
-from scheduling import rules
+from scheduling import recurrence
+from scheduling.errors import ScheduleError
 from scheduling.recurrence import SHORTEST_INTERVAL
+
+_YEARS: Final = range(2000, 2200)
+_UTC: Final = ZoneInfo("UTC")
+#: `POST /schedules/preview` is a path of the REST API, so no schedule may have this name.
+PREVIEW: Final = "preview"
+
+
+class UnusableError(ValueError):
+    """A value that is not valid for a setting.
+
+    Attributes:
+        sentence: Complete sentence, for contexts that do not name the setting.
+    """
+
+    def __init__(self, end: str, sentence: str) -> None:
+        super().__init__(end)
+        self.sentence = sentence
+
+
+def checked_name(name: str) -> str:
+    """Return a name that people choose freely."""
+    if not name.strip():
+        raise UnusableError("must not be empty", "A schedule needs a name that states its purpose.")
+    if name.strip().isdecimal():  # schedules are also found by number
+        raise UnusableError(
+            "must not be only a number",
+            "A schedule's name must not be only a number: state its purpose.",
+        )
+    if name.strip() == PREVIEW:
+        raise UnusableError(
+            "must not be 'preview'",
+            "A schedule's name cannot be 'preview', which is a path of the REST API: choose "
+            "another name.",
+        )
+    return name.strip()
+
+
+def checked_cron(expression: str) -> str:
+    """Return a cron expression that comes true at some time."""
+    try:
+        return recurrence.cron_of(expression, _UTC).expression
+    except ScheduleError as error:
+        raise _unusable(error) from None
+
+
+def checked_zone(name: str) -> str:
+    """Return the name of a time zone known to this machine."""
+    try:
+        recurrence.time_zone(name)
+    except ScheduleError as error:
+        raise _unusable(error) from None
+    return name
+
+
+def checked_moment(value: datetime) -> datetime:
+    """Return a time within the calendars of all zones, in whole seconds."""
+    wrong = ValueError(f"must be between the years {_YEARS.start} and {_YEARS.stop - 1}")
+    try:
+        found = to_utc(value)
+    except TooFarError:
+        raise wrong from None
+    if found.year not in _YEARS:
+        raise wrong
+    return found.replace(microsecond=0)
+
+
+def _unusable(error: ScheduleError) -> UnusableError:
+    sentence = str(error)
+    return UnusableError(
+        f"cannot be used: {sentence[:1].lower()}{sentence[1:].rstrip('.')}", sentence
+    )
+
 
 TASK_CHARACTERS = 20_000
 LONGEST_JITTER = 3600  # seconds
@@ -40,9 +119,9 @@ class Rule:
 
 
 _STORABLE = AfterValidator(agent_rules.storable)
-ScheduleName = Annotated[str, Field(min_length=1, max_length=100), _STORABLE, Rule(rules.titled)]
+ScheduleName = Annotated[str, Field(min_length=1, max_length=100), _STORABLE, Rule(checked_name)]
 AgentName = Annotated[str, Field(max_length=64), _STORABLE, Rule(agent_rules.agent_name)]
-Time = Annotated[AwareDatetime | None, Rule(rules.moment)]
+Time = Annotated[AwareDatetime | None, Rule(checked_moment)]
 TaskType = Literal["task", "message", "tool_call"]
 CatchUp = Literal["none", "latest", "all"]
 Overlap = Literal["skip", "queue", "parallel"]
@@ -71,7 +150,7 @@ class TaskSpec(Spec):
 class RhythmSpec(Spec):
     """Settings of the recurrence: one of ``cron``, ``every_seconds`` and ``at``."""
 
-    cron: Annotated[Annotated[str, Field(max_length=120), _STORABLE] | None, Rule(rules.cron)] = (
+    cron: Annotated[Annotated[str, Field(max_length=120), _STORABLE] | None, Rule(checked_cron)] = (
         Field(
             None, description="Minute hour day month weekday, e.g. 0 9 * * MON for Mondays at nine."
         )
@@ -80,7 +159,7 @@ class RhythmSpec(Spec):
         None, description="Seconds between two firings, for an interval."
     )
     at: Time = Field(None, description="Time of the only firing, for a one-off.")
-    time_zone: Annotated[str, Field(max_length=60), _STORABLE, Rule(rules.time_zone)] = Field(
+    time_zone: Annotated[str, Field(max_length=60), _STORABLE, Rule(checked_zone)] = Field(
         "UTC", description="IANA time zone of the cron expression, e.g. Europe/Berlin."
     )
     begins_at: Time = Field(

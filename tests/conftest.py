@@ -17,7 +17,7 @@ from django.db import connections
 from httpx._config import DEFAULT_TIMEOUT_CONFIG as httpx_defaults
 from hypothesis import HealthCheck
 
-from agents.actions.create_default_team import create_default_team
+from agents.actions.write_agents import create_default_team
 from heartbit_site.base import orm
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.process_memory import collect_seldom

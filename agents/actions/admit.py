@@ -12,8 +12,8 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models.functions import Coalesce
 
+from agents.actions.fleet import wake_queue
 from agents.actions.run_request import RunRequest, refuse_other
-from agents.actions.wake_run import wake_queue
 from agents.actions.write_run import Row, write_run
 from agents.choices import BusyPolicy, Placement, RunKind
 from agents.delivery.mail import new_message_id
@@ -26,7 +26,7 @@ from agents.errors import (
 )
 from agents.journal.events import RunSteered
 from agents.journal.memory_texts import is_recall
-from agents.limits.quotas import raise_if_exceeded
+from agents.limits.pauses import raise_if_exceeded
 from agents.live.changes import notify_on_commit
 from agents.models import Agent, Conversation, Delivery, RecalledMemory, Run, RunEvent, ToolCall
 from agents.reads.agents import find_agent
@@ -38,7 +38,7 @@ from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ForbiddenError
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.rights import require
-from memory.visibility import MANAGE, sees_memories_of
+from memory.history import MANAGE, sees_memories_of
 
 
 def create_deliveries(run_id: UUID, workspace: Workspace, targets: Sequence[Target]) -> None:

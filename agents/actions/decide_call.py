@@ -17,14 +17,14 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from agents.actions.wake_run import wake_run
+from agents.actions.fleet import wake_run
 from agents.choices import Verdict
 from agents.errors import CallClosedError, InvalidEditError
 from agents.live.changes import notify_on_commit
 from agents.models import Grant, Run, ToolCall, Vote
 from agents.querysets import approval_of, calls_waiting, shown_tool
+from agents.reads.agents import definition_of
 from agents.reads.tools import in_tool_order
-from agents.reads.versions import definition_of
 from agents.runs.run_audit import record_of_call
 from agents.runs.sql_functions import call_function
 from agents.runtime.toolset.offer import OfferedTools, offered_tools

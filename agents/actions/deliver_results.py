@@ -16,16 +16,21 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.choices import TERMINAL
-from agents.delivery.attempts import (
+from agents.delivery.mail import ResultEmail, build_email, mail_server, send_copy
+from agents.delivery.report import report_of
+from agents.delivery.sending import (
     MAIL,
+    RETRY_AFTER,
+    RUN_DELIVERED,
     WITHIN,
     claim,
+    data_of,
     due,
+    message,
+    new_message_id,
     store_attempt,
     sync_webhook_deliveries,
 )
-from agents.delivery.mail import ResultEmail, build_email, mail_server, send_copy
-from agents.delivery.report import report_of
 from agents.delivery.targets import (
     ArtifactTarget,
     EmailTarget,
@@ -33,11 +38,10 @@ from agents.delivery.targets import (
     ending_of,
     target_of,
 )
-from agents.delivery.webhooks import RETRY_AFTER, RUN_DELIVERED, data_of, message, new_message_id
 from agents.errors import ArtifactNotFoundError, InvalidTargetsError
 from agents.models import Delivery, Run, WebhookDelivery, WebhookEndpoint
+from agents.reads.agents import definition_of
 from agents.reads.artifacts import find_artifact
-from agents.reads.versions import definition_of
 from agents.runtime.rights.data_flow import ENDINGS
 from agents.runtime.rights.mixed_data import reason_to_hold
 from tools.definitions.catalogue import catalogue

@@ -16,7 +16,7 @@ from agents.errors import CallClosedError, DryRunUnavailableError, InvalidEditEr
 from agents.limits.pauses import stopped_tools
 from agents.models import Run, ToolCall
 from agents.querysets import calls_waiting, shown_tool
-from agents.reads.versions import definition_of
+from agents.reads.agents import definition_of
 from agents.runs.acting_person import acts_for
 from agents.runs.run_audit import record_of_call
 from agents.runtime.toolset.call_context import context_factory

@@ -1,4 +1,4 @@
-"""Pause and resume work, start and stop agents, and ask workers to leave.
+"""Wake workers, pause and resume work, start and stop agents, and ask workers to leave.
 
 Paused and stopped work is not claimed. Running runs of a paused queue continue. Those of a stopped
 workspace or installation are handed back at once, except for an effect in flight, which finishes
@@ -12,21 +12,54 @@ started.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Literal
+from uuid import UUID
 
 from django.db import transaction
 
-from agents.actions.wake_run import wake_released
 from agents.choices import Placement
 from agents.errors import StoppedByOperatorError
 from agents.limits.pauses import PauseTarget, find_pauses, of_operator
 from agents.live.changes import EVERYWHERE, notify_on_commit
-from agents.models import Agent, WorkerHeartbeat
+from agents.models import Agent, Run, WorkerHeartbeat
 from agents.models.pause import Pause
+from agents.runs import wake_messages
 from agents.runs.notices import notify_workers
 from heartbit_site.base.audit import SYSTEM, Actor, record
 from heartbit_site.base.errors import NotFoundError
+from heartbit_site.base.query import fetch_all
 from heartbit_site.base.rights import require
+
+
+def wake_run(run_id: UUID | None) -> None:
+    """Wake the run that an SQL function returned, if any.
+
+    A local run's process is notified by NOTIFY instead.
+    """
+    if run_id is None:
+        return
+    rows = Run.objects.filter(pk=run_id, home=Placement.FLEET)
+    for queue in rows.values_list("queue", flat=True):
+        wake_queue(run_id, queue)
+
+
+def wake_queue(run_id: UUID, queue: str) -> None:
+    """Wake the queue's workers after the commit, to claim a run of the fleet."""
+    transaction.on_commit(partial(wake_messages.wake_run, run_id, queue=queue))
+
+
+def wake_released(query: str, values: Sequence[object]) -> None:
+    """Wake the queues of the runs that an SQL function makes claimable.
+
+    Args:
+        query: A query of the function's rows: the run, and its queue.
+        values: The function's arguments.
+    """
+    for run_id, queue in fetch_all(query, values):
+        wake_queue(run_id, queue)
+
 
 _REASON = 500
 
@@ -44,9 +77,8 @@ def pause_work(held: PauseTarget, *, by: Actor, reason: str = "", by_operator: b
     Returns:
         True if the pause is new.
     """
-    place = None if by_operator else held.workspace
-    scope = "fleet:manage" if place is None else "workspace:manage"
-    require(by, scope, workspace_id=place.pk if place is not None else None)
+    scope, workspace_id = _right(held, by_operator=by_operator)
+    require(by, scope, workspace_id=workspace_id)
     with transaction.atomic():
         _, new = Pause.objects.get_or_create(
             kind=held.kind,
@@ -59,14 +91,7 @@ def pause_work(held: PauseTarget, *, by: Actor, reason: str = "", by_operator: b
         if new:
             notify_workers("agent")
             verb = "pause" if held.queue else "stop"
-            record(
-                by,
-                f"{held.action}.{verb}",
-                workspace=held.workspace,
-                target=held.target,
-                label=held.label,
-                details={"reason": reason[:_REASON]},
-            )
+            _record(held, by, verb, reason=reason[:_REASON])
             notify_on_commit(EVERYWHERE, "fleet")
     return new
 
@@ -91,9 +116,8 @@ def resume_work(held: PauseTarget, *, by: Actor, by_operator: bool = True) -> bo
     Raises:
         StoppedByOperatorError: Only an operator's stop is left, which a manager cannot end.
     """
-    place = None if by_operator else held.workspace
-    scope = "fleet:manage" if place is None else "workspace:manage"
-    require(by, scope, workspace_id=place.pk if place is not None else None)
+    scope, workspace_id = _right(held, by_operator=by_operator)
+    require(by, scope, workspace_id=workspace_id)
     with transaction.atomic():
         pauses = find_pauses(held)
         lifted, _ = (pauses if by_operator else pauses.filter(by_operator=False)).delete()
@@ -104,15 +128,21 @@ def resume_work(held: PauseTarget, *, by: Actor, by_operator: bool = True) -> bo
             return False
         if kept is None:
             _tell(held)
-        record(
-            by,
-            f"{held.action}.{'resume' if held.queue else 'start'}",
-            workspace=held.workspace,
-            target=held.target,
-            label=held.label,
-        )
+        _record(held, by, "resume" if held.queue else "start")
         notify_on_commit(EVERYWHERE, "fleet", "runs")
     return True
+
+
+def _right(held: PauseTarget, *, by_operator: bool) -> tuple[str, int | None]:
+    """Return the scope that holding work takes, and the workspace in which it is needed."""
+    if by_operator or held.workspace is None:
+        return "fleet:manage", None
+    return "workspace:manage", held.workspace.pk
+
+
+def _record(held: PauseTarget, by: Actor, verb: str, **details: str) -> None:
+    action, place = f"{held.action}.{verb}", held.workspace
+    record(by, action, workspace=place, target=held.target, label=held.label, details=details)
 
 
 def _tell(held: PauseTarget) -> None:
@@ -137,27 +167,20 @@ def set_agent_state(agent: Agent, to: Switch) -> bool:
     Returns:
         True if anything changed.
     """
+    enabled = Agent.objects.filter(pk=agent.pk, enabled=True)
+    changed = True
     if to == "stop":
-        changed = _stop(agent)
-    elif to == "start" and Agent.objects.filter(pk=agent.pk, enabled=True).exists():
+        with transaction.atomic():
+            changed = bool(enabled.update(enabled=False))
+            if changed:
+                notify_workers("agent", agent.pk)
+    elif to == "start" and enabled.exists():
         changed = False
     else:
-        _start(agent)
-        changed = True
+        query = "SELECT ring, ring_queue FROM heartbit_start_agent(%s, %s)"
+        wake_released(query, [agent.pk, RING])
     agent.refresh_from_db(fields=["enabled", "enabled_at"])
     return changed
-
-
-@transaction.atomic
-def _stop(agent: Agent) -> bool:
-    stopped = Agent.objects.filter(pk=agent.pk, enabled=True).update(enabled=False)
-    if stopped:
-        notify_workers("agent", agent.pk)
-    return bool(stopped)
-
-
-def _start(agent: Agent) -> None:
-    wake_released("SELECT ring, ring_queue FROM heartbit_start_agent(%s, %s)", [agent.pk, RING])
 
 
 WorkerRequest = Literal["stop", "restart"]

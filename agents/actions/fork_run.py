@@ -21,7 +21,7 @@ from agents.journal.events import Event, RunForked, RunSteered
 from agents.loop.history import Turn, find_turn, is_final, last_seq_of_step, last_seq_of_turn
 from agents.models import AgentVersion, RecalledMemory, Run
 from agents.output import respond
-from agents.reads.versions import definition_of, find_version
+from agents.reads.agents import definition_of, find_version
 from agents.runs.history import RunHistory, load_history
 from agents.runs.run_audit import record_of_run
 from agents.runtime.toolset.offer import offered_tools

@@ -13,8 +13,7 @@ from django.utils import timezone
 
 from agents.errors import CallClosedError, RecipientError, UnknownMessageError
 from agents.messaging.addresses import AGENT, Recipient, Sender, inbox_of
-from agents.messaging.guard import hops_of
-from agents.messaging.storage import Draft, checked_entry, lock_sender, save_message
+from agents.messaging.storage import checked_entry, hops_of, lock_sender, save_message
 from agents.messaging.texts import as_inbox_entry, as_steering_text
 from agents.models import Agent, InboxEntry, Message, MessageKind, Run
 from agents.runs.sql_functions import call_function
@@ -88,8 +87,8 @@ def reply_to_message(
     if earlier is not None:
         return earlier
     hops = hops_of(sender, answered)
-    draft = Draft(MessageKind.REPLY, words, _writer(answered), hops, answered=answered)
-    reply = save_message(draft, sender=sender, key=key)
+    columns = {"thread": answered.thread, "in_reply_to": answered.pk, "idempotency_key": key}
+    reply = save_message(sender, MessageKind.REPLY, words, _writer(answered), hops, **columns)
     if answered.source_run_id is not None:
 
         def push() -> None:  # a function, because Django logs failures by name
@@ -126,19 +125,12 @@ def _push(reply_id: UUID) -> bool:
         return False
     # A person's reply gives the run new turns; an agent's does not, so that exchanges end.
     source = "person" if reply.source_run_id is None else "agent"
+    run_id, text = answered.source_run_id, as_steering_text(reply)
     call_function(
         "SELECT heartbit_steer(%s, %s, %s, p_source => %s, p_user => heartbit_acts_for(%s))",
-        [
-            answered.source_run_id,
-            as_steering_text(reply),
-            reply.sender,
-            source,
-            reply.source_run_id,
-        ],
+        [run_id, text, reply.sender, source, reply.source_run_id],
     )
-    InboxEntry.objects.filter(pk=entry.pk).update(
-        read_at=timezone.now(), run_id=answered.source_run_id
-    )
+    InboxEntry.objects.filter(pk=entry.pk).update(read_at=timezone.now(), run_id=run_id)
     return True
 
 

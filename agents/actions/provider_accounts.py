@@ -192,10 +192,6 @@ def _store(account: ProviderAccount, health: Health) -> None:
     """Store the result, unless the account was changed meanwhile and may have another key."""
     account.healthy, account.health_message = health.ok, health.message
     account.checked_at = timezone.now()
-    ProviderAccount.objects.filter(
-        pk=account.pk, secret=account.secret, base_url=account.base_url
-    ).update(
-        healthy=account.healthy,
-        health_message=account.health_message,
-        checked_at=account.checked_at,
-    )
+    same = {"pk": account.pk, "secret": account.secret, "base_url": account.base_url}
+    found = {"healthy": health.ok, "health_message": health.message}
+    ProviderAccount.objects.filter(**same).update(**found, checked_at=account.checked_at)

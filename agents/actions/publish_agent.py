@@ -28,6 +28,8 @@ from tools.definitions import catalogue as definitions
 from tools.definitions.catalogue import catalogue
 from tools.definitions.registry import definition_hash
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Publication:
@@ -153,9 +155,6 @@ def _publish(leader: Agent) -> Led:
         return Led(leader, make_current(leader))  # atomic: a refusal rolls back only this one
     except ConfigurationError as error:
         return Led(leader, problem=str(error))
-
-
-logger = logging.getLogger(__name__)
 
 
 def republish_agents() -> list[str]:

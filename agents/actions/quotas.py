@@ -22,12 +22,14 @@ from django.db.models.functions import Cast
 from django.db.models.lookups import GreaterThanOrEqual
 from django.utils import timezone
 
-from agents.delivery.webhooks import message, new_message_id
+from agents.delivery.sending import message, new_message_id
 from agents.models import Budget, Run, RunCount, WebhookDelivery
 from heartbit_site.base.audit import SYSTEM, lock_chain, record
 from heartbit_site.base.errors import ConfigurationError, ConflictError, about
 from heartbit_site.base.models import UsageEntry, Workspace
 from heartbit_site.base.query import fetch_all, fetch_one
+
+logger = logging.getLogger(__name__)
 
 NO_LIMIT = "Set a limit of tokens, of US dollars, or both."
 
@@ -76,8 +78,6 @@ def _check(budget: Budget) -> None:
         raise ConflictError(f"There is a budget of {whose} for each {budget.period} already.")
 
 
-logger = logging.getLogger(__name__)
-
 _WARNING, _REACHED = "quota.warning", "quota.reached"
 _MOST_PERCENT = 1000
 
@@ -108,7 +108,13 @@ _DAY_REACHED = ~Q(exceeded_period=F("starts_at")) & Q(runs__gte=F(_DAY_LIMIT))
 
 def send_quota_notices() -> int:
     """Send due quota notices; return the number of audit entries. Safe to run concurrently."""
-    return sum(map(_tell_if_it_can_be, workspaces_with_notices()))
+    sent = 0
+    for workspace_id in workspaces_with_notices():
+        try:
+            sent += _tell(workspace_id)
+        except DatabaseError:  # the next call tries again
+            logger.exception("the quota notices of workspace %s were not sent", workspace_id)
+    return sent
 
 
 def workspaces_with_notices() -> list[int]:
@@ -119,34 +125,17 @@ def workspaces_with_notices() -> list[int]:
     return sorted(next(found).union(next(found)))
 
 
-def _tell_if_it_can_be(workspace_id: int) -> int:
-    """Report a workspace's quotas; log a failure, which the next call retries."""
-    try:
-        return _tell(workspace_id)
-    except DatabaseError:
-        logger.exception("the quota notices of workspace %s were not sent", workspace_id)
-        return 0
-
-
 @transaction.atomic
 def _tell(workspace_id: int) -> int:
     """Report each due quota. Rows that are locked by running usage are left to the next call."""
     lock_chain(workspace_id)  # first: usage waits for rows that are locked below
     workspace = Workspace.objects.select_related("tier").get(pk=workspace_id)
-    return sum(_tell_of_budget(workspace, row) for row in _budgets(workspace)) + sum(
-        _tell_of_day(workspace, row) for row in _days(workspace)
-    )
-
-
-def _budgets(workspace: Workspace) -> list[Budget]:
-    due = Budget.objects.filter(_TO_WARN | _REFUSED, workspace=workspace).order_by("pk")
-    due = due.select_for_update(skip_locked=True, no_key=True, of=("self",))
-    return list(due.select_related("agent"))
-
-
-def _days(workspace: Workspace) -> list[RunCount]:
-    due = RunCount.objects.filter(_DAY_TO_WARN | _DAY_REACHED, workspace=workspace, agent=None)
-    return list(due.select_for_update(skip_locked=True, no_key=True, of=("self",)))
+    budgets = Budget.objects.filter(_TO_WARN | _REFUSED, workspace=workspace).order_by("pk")
+    budgets = budgets.select_for_update(skip_locked=True, no_key=True, of=("self",))
+    days = RunCount.objects.filter(_DAY_TO_WARN | _DAY_REACHED, workspace=workspace, agent=None)
+    days = days.select_for_update(skip_locked=True, no_key=True, of=("self",))
+    sent = sum(_tell_of_budget(workspace, row) for row in budgets.select_related("agent"))
+    return sent + sum(_tell_of_day(workspace, row) for row in days)
 
 
 def _tell_of_budget(workspace: Workspace, row: Budget) -> int:

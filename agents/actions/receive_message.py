@@ -11,8 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from agents.actions.admit import admit
-from agents.actions.run_request import RunRequest
-from agents.actions.start_conversation import start_conversation
+from agents.actions.run_request import RunRequest, start_conversation
 from agents.choices import BusyPolicy, InboundStatus
 from agents.delivery.targets import read_targets
 from agents.errors import ChannelClosedError, MessageTooLongError, TooManyMessagesError

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.choices import DeliveryKind, DeliveryStatus
-from agents.delivery.webhooks import PING, message, new_message_id
+from agents.delivery.sending import PING, message, new_message_id
 from agents.errors import DeliveryStateError
 from agents.models import Delivery, WebhookDelivery, WebhookEndpoint
 from agents.runtime.rights.decision_rights import DECIDE

@@ -22,8 +22,8 @@ from agents.definitions.kinds import RegisteredKind, find_kind
 from agents.definitions.snapshot_diff import PartChangeOut, compare
 from agents.definitions.spec import GRANT_SETTINGS, ToolGrant
 from agents.models import Agent, AgentVersion, ToolBinding
+from agents.reads.agents import find_version
 from agents.reads.skills import current_versions
-from agents.reads.versions import find_version
 from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConflictError

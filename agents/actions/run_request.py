@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 from uuid import UUID
 
-from agents.actions.create_default_team import ORCHESTRATOR
+from agents.actions.write_agents import ORCHESTRATOR
 from agents.choices import BusyPolicy, Placement
 from agents.delivery.targets import Target
 from agents.errors import EmptyTaskError, IdempotencyMismatchError
@@ -16,10 +16,38 @@ from agents.journal.events import Event, RunSteered
 from agents.llm.messages import ToolCall
 from agents.models import AgentVersion, Conversation, Run, RunEvent
 from agents.output.payload import TaskPayload, render
+from agents.reads.agents import find_agent
 from agents.runs.idempotency_keys import InternalKey
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.rights import require
 from heartbit_site.base.untrusted import clean_text
+
+
+def start_conversation(
+    workspace: Workspace,
+    *,
+    agent: str,
+    title: str = "",
+    busy_policy: BusyPolicy = BusyPolicy.QUEUE,
+    origin: str = "",
+    by: Actor = NOBODY,
+) -> Conversation:
+    """Start a conversation with an agent; for ``origin`` see ``RunRequest``.
+
+    Raises:
+        ForbiddenError: The author may not start runs.
+        AgentNotFoundError: No published agent has that name.
+    """
+    require(by, "runs:write", workspace_id=workspace.pk)
+    find_agent(workspace, agent, origin=origin)
+    return Conversation.objects.create(
+        workspace=workspace,
+        agent=agent,
+        origin=origin,
+        title=title,
+        busy_policy=busy_policy,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from uuid import UUID
 from django.db import transaction
 
 from agents.actions.admit import refuse_reader
+from agents.actions.fleet import wake_run
 from agents.actions.fork_run import accept_fork
-from agents.actions.wake_run import wake_run
 from agents.choices import TERMINAL, Placement, RunKind, RunStatus
 from agents.errors import EmptyTaskError, RunNotFoundError, RunStateError
 from agents.live.changes import notify_on_commit

@@ -34,8 +34,7 @@ from agents.definitions.spec import DefinitionSpec
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.errors import IdempotencyMismatchError
 from agents.models import Agent
-from agents.reads.agents import grantable, spec_of
-from agents.reads.versions import find_editable
+from agents.reads.agents import find_editable, grantable, spec_of
 from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConflictError, Remedy
@@ -81,7 +80,10 @@ def create_agent(
     if there is not None and key is not None and _was_made_with(there, key, spec):
         return Written(there)
     if there is not None:
-        raise _exists(spec.name)
+        raise AgentExistsError(
+            f"The workspace already has an agent named {spec.name}: change it, or take another "
+            "name."
+        )
     known = grantable(locked.pk, catalogue(locked.pk))
     check_agreement(_table(spec, kind_of(spec).spec.model_fields), _names(locked), tools=known)
     written = write_agents(locked, [spec], origin="")[spec.name]
@@ -162,12 +164,6 @@ def change_agent(
 def _lock(workspace: Workspace) -> Workspace:
     """Lock the workspace for one writer at a time, as an import does."""
     return Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-
-
-def _exists(name: str) -> AgentExistsError:
-    return AgentExistsError(
-        f"The workspace already has an agent named {name}: change it, or take another name."
-    )
 
 
 def _was_made_with(agent: Agent, key: str, spec: DefinitionSpec) -> bool:

@@ -16,13 +16,14 @@ from agents.messaging.addresses import (
     resolve_agent,
     resolve_recipient,
 )
-from agents.messaging.guard import hops_of, refuse_local, refuse_sub_agent
 from agents.messaging.storage import (
-    Draft,
     checked_entry,
     checked_text,
     checked_thread,
+    hops_of,
     lock_sender,
+    refuse_local,
+    refuse_sub_agent,
     save_message,
 )
 from agents.messaging.texts import as_question, as_task
@@ -57,10 +58,10 @@ def send_message(
     if earlier is not None:
         return earlier
     hops = hops_of(sender)
-    draft = Draft(
-        MessageKind.NOTIFICATION, words, resolve_recipient(sender, to), hops, thread=about
-    )
-    return save_message(draft, sender=sender, key=key)
+    recipient = resolve_recipient(sender, to)
+    kind = MessageKind.NOTIFICATION
+    columns = {"thread": about, "idempotency_key": key}
+    return save_message(sender, kind, words, recipient, hops, **columns)
 
 
 @transaction.atomic
@@ -105,11 +106,9 @@ def start_agent(sender: Sender, to: str, task: str, *, key: str | None = None) -
             by=sender.by or Actor(sender.address, "system"),
         )
     )
-    run_id = admitted.run_id
-    draft = Draft(
-        MessageKind.TASK, words, Recipient(address_of(agent)), hops, run_id=run_id, id=message_id
-    )
-    return save_message(draft, sender=sender, key=key)
+    columns = {"id": message_id, "run_id": admitted.run_id, "idempotency_key": key}
+    recipient = Recipient(address_of(agent))
+    return save_message(sender, MessageKind.TASK, words, recipient, hops, **columns)
 
 
 @transaction.atomic
@@ -142,14 +141,9 @@ def ask_agent(
     request = lock_sender(sender, key)
     if request is None:
         find_agent(sender.workspace, agent.name, origin=sender.origin)  # raises if it is stopped
-        draft = Draft(
-            MessageKind.REQUEST,
-            words,
-            Recipient(address_of(agent)),
-            hops_of(sender),
-            run_id=new_id(),
-            expires_at=timezone.now() + timedelta(seconds=timeout_seconds),
-        )
-        request = save_message(draft, sender=sender, key=key)
+        expires_at = timezone.now() + timedelta(seconds=timeout_seconds)
+        columns = {"idempotency_key": key, "run_id": new_id(), "expires_at": expires_at}
+        recipient, hops = Recipient(address_of(agent)), hops_of(sender)
+        request = save_message(sender, MessageKind.REQUEST, words, recipient, hops, **columns)
     child = ChildTask(agent.name, as_question(request), run_id=request.run_id)
     return Suspension((child,), timeout_seconds)

@@ -8,7 +8,8 @@ Usage::
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
@@ -16,8 +17,8 @@ from django.db.models import Max
 from agents.actions.publish_agent import Led, publish_again
 from agents.errors import ShippedSkillError, SkillInUseError
 from agents.models import Skill, SkillFile, SkillVersion
+from agents.reads.agents import find_version
 from agents.reads.skills import users_of
-from agents.reads.versions import find_version
 from agents.skills import snapshot
 from agents.skills.folder import SkillFolder, shipped_skills
 from heartbit_site.base import audit
@@ -57,12 +58,7 @@ def save_skill(workspace: Workspace, folder: SkillFolder, *, by: Actor) -> Saved
     locked = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
     skill, is_new = Skill.objects.get_or_create(workspace=locked, name=folder.spec.name)
     saved = _take(skill, store_version(skill, folder))
-    led = publish_again(users_of(skill), by=by) if saved else []
-    if saved:
-        action = "skill.add" if is_new else "skill.change"
-        numbers = {"version": [saved.before, saved.version.number]}
-        audit.record_on(by, action, skill, details=numbers)
-    return SavedSkill(saved.version, saved.before, led)
+    return _publish(skill, saved, "skill.add" if is_new else "skill.change", by)
 
 
 @transaction.atomic
@@ -81,11 +77,17 @@ def rollback_skill(skill: Skill, number: int, *, by: Actor) -> SavedSkill:
         )
     Workspace.objects.select_for_update(no_key=True).get(pk=skill.workspace.pk)
     saved = _take(skill, find_version(skill, number))
-    led = publish_again(users_of(skill), by=by) if saved else []
-    if saved:
-        numbers = {"to": number, "version": [saved.before, number]}
-        audit.record_on(by, "skill.rollback", skill, details=numbers)
-    return SavedSkill(saved.version, saved.before, led)
+    return _publish(skill, saved, "skill.rollback", by, to=number)
+
+
+def _publish(skill: Skill, saved: SavedSkill, action: str, by: Actor, **details: Any) -> SavedSkill:
+    """Publish the agents that have a skill, and record its new version, if it has one."""
+    if not saved:
+        return saved
+    led = publish_again(users_of(skill), by=by)
+    numbers = {**details, "version": [saved.before, saved.version.number]}
+    audit.record_on(by, action, skill, details=numbers)
+    return replace(saved, led=led)
 
 
 def store_version(skill: Skill, folder: SkillFolder) -> SkillVersion:

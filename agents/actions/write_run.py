@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from uuid import UUID
 
+from agents.actions.run_request import Fork, RunRequest
 from agents.journal.events import encode
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.query import fetch_one
-
-if TYPE_CHECKING:
-    from agents.actions.run_request import Fork, RunRequest
 
 _SUBMIT = """
     SELECT run_id, queue, is_new, 'new' FROM heartbit_submit(

@@ -169,7 +169,7 @@ class AgentList(ModelAdmin[Agent]):
 
 
 def _state(agent: Any) -> str:
-    """Return the state as ``agents.reads.metrics`` does, from what the list has read already."""
+    """Return the state as ``agents.reads.agent_status`` does, from what the list has read."""
     if not agent.enabled:
         return "stopped"
     if agent.has_live_run:

@@ -12,8 +12,7 @@ from django.http import HttpRequest
 from agents.admin.formatting import run_url
 from agents.approvals.call_display import display_call
 from agents.approvals.call_view import CallDisplayOut
-from agents.approvals.questions import answer_schema
-from agents.approvals.uncertain_calls import executed_arguments, written_arguments
+from agents.approvals.questions import answer_schema, executed_arguments, written_arguments
 from agents.choices import CallStatus
 from agents.models import Decision, ToolCall, Vote, Wait
 from agents.querysets import approval_of, calls_waiting, uncertain_calls

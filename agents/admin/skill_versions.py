@@ -18,10 +18,9 @@ from agents.admin.version import VersionList, diff_lines, setting_row
 from agents.errors import ShippedSkillError
 from agents.models import Skill, SkillVersion
 from agents.runtime.files.skill_files import content_of
-from agents.skills.archive import MAX_ARCHIVE_BYTES, InvalidSkillError, unpack
 from agents.skills.folder import read_folder
 from agents.skills.snapshot import compare
-from agents.skills.spec import MAIN_FILE
+from agents.skills.spec import MAIN_FILE, MAX_ARCHIVE_BYTES, InvalidSkillError, unpack
 from heartbit_site.admin.actions import actor_of
 from heartbit_site.admin.columns import Column, format_datetime
 from heartbit_site.admin.saved_by_verb import VerbForm

@@ -17,7 +17,7 @@ from django.urls import URLPattern, path, reverse
 from agents.actions.rollback_agent import rollback_agent
 from agents.definitions.snapshot_diff import FieldChangeOut, SnapshotDiff, compare
 from agents.models import Agent, AgentVersion, Skill, SkillVersion
-from agents.reads.versions import VersionNotFoundError, pair
+from agents.reads.agents import VersionNotFoundError, pair
 from heartbit_site.admin.actions import actor_of
 from heartbit_site.admin.columns import Column, link, pill
 from heartbit_site.admin.themed import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline, json_block

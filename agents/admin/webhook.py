@@ -13,7 +13,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from agents.actions.redeliver import ping_webhook
 from agents.actions.webhooks import remove_webhook, rotate_secret, save_webhook
-from agents.delivery.webhooks import EVENTS
+from agents.delivery.sending import EVENTS
 from agents.models import Channel, WebhookEndpoint
 from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, format_datetime, pill, two_lines

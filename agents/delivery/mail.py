@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from email.mime.text import MIMEText
 from email.utils import formatdate, parseaddr
 from smtplib import SMTPDataError, SMTPException, SMTPRecipientsRefused
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives, get_connection
@@ -25,10 +24,8 @@ from django.core.mail.backends.base import BaseEmailBackend
 from django.utils.encoding import punycode
 
 from agents.delivery.report import File, Report, html_of, one_line
+from agents.delivery.targets import EmailTarget
 from tools.mail.errors import MailServerError
-
-if TYPE_CHECKING:
-    from agents.delivery.targets import EmailTarget
 
 _MOST_SAID = 300
 

@@ -66,9 +66,9 @@ class Limits:
         text = _text_of(statement, context["connection"].connection)
         parts = _parts_of(text)
         # Savepoint statements have to pass: they roll back the tool's work.
-        if self._is_over() and not _are_savepoints(parts):
+        if self._is_over() and not all(map(_SAVEPOINT.match, parts)):
             raise self._late()
-        if _end_transaction(parts):
+        if any(map(_END.match, parts)):
             raise TransactionManagementError(
                 "A transactional tool must not end the transaction that it runs in."
             )
@@ -131,16 +131,6 @@ def _parts_of(text: str) -> list[str]:
         at = _past_comment(text, found.start()) if found[0] == "/*" else found.end()
     kept.append(text[at:])
     return [part.strip() for part in " ".join(kept).split(";") if part.strip()]
-
-
-def _are_savepoints(parts: list[str]) -> bool:
-    """Return True if all statements only set or leave savepoints."""
-    return all(_SAVEPOINT.match(part) for part in parts)
-
-
-def _end_transaction(parts: list[str]) -> bool:
-    """Return True if a statement would end the transaction."""
-    return any(_END.match(part) for part in parts)
 
 
 def _past_comment(text: str, start: int) -> int:

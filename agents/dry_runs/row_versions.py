@@ -13,12 +13,11 @@ Simpler methods were measured and miss rows: docs/decisions/0022.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from django.db.backends.utils import CursorWrapper
+from django.db.backends.utils import CursorWrapper
 
-    from agents.dry_runs.tables import Column, Table
+from agents.dry_runs.tables import Column, Table
 
 #: A row's primary key, each column as text.
 Key = tuple[str, ...]

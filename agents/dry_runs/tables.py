@@ -6,12 +6,9 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from django.db.backends.utils import CursorWrapper
 from psycopg import sql
-
-if TYPE_CHECKING:
-    from django.db.backends.utils import CursorWrapper
 
 #: Rows inserted, updated and deleted, by the table's oid.
 Counts = dict[int, tuple[int, int, int]]

@@ -71,15 +71,8 @@ def write(directory: Path, name: str, lines: Iterable[str]) -> Path:
     """
     stamp = datetime.now(UTC).strftime("%Y-%m-%d.%H%M%S")
     path = directory / f"{name}.{stamp}-{secrets.token_hex(4)}.jsonl.gz"
-    hidden = path.with_name(f".{path.name}.part")
     with _explained(directory):
-        try:
-            _fill(hidden, lines)
-            hidden.rename(path)
-            _settle(directory)
-        except BaseException:
-            hidden.unlink(missing_ok=True)
-            raise
+        _put(path, lines)
     return path
 
 
@@ -112,18 +105,24 @@ def replace(path: Path, lines: Iterable[str]) -> None:
     """
     rest = iter(lines)
     first = next(rest, None)
-    hidden = path.with_name(f".{path.name}.part")
     with _explained(path):
         if first is None:
             path.unlink()
+            _settle(path.parent)
         else:
-            try:
-                _fill(hidden, chain((first,), rest))
-                hidden.rename(path)
-            except BaseException:
-                hidden.unlink(missing_ok=True)
-                raise
+            _put(path, chain((first,), rest))
+
+
+def _put(path: Path, lines: Iterable[str]) -> None:
+    """Write lines into a file that is there, durably, with all of them or not at all."""
+    hidden = path.with_name(f".{path.name}.part")
+    try:
+        _fill(hidden, lines)
+        hidden.rename(path)
         _settle(path.parent)
+    except BaseException:
+        hidden.unlink(missing_ok=True)
+        raise
 
 
 def _fill(path: Path, lines: Iterable[str]) -> None:

@@ -55,7 +55,10 @@ class ArchivedRuns:
     def erase(self) -> None:
         """Rewrite the files without what was reached last."""
         for path, heads in self._heads.items():
-            gone = [_is_erased(head, self._runs, self._conversations) for head in heads]
+            gone = [
+                head.id in (self._conversations if head.type == "conversation" else self._runs)
+                for head in heads
+            ]
             if any(gone):
                 lines = zip(archive_files.read(path), gone, strict=True)
                 archive_files.replace(path, (line for line, is_erased in lines if not is_erased))
@@ -113,10 +116,6 @@ def _reached(
             if row.conversation in conversations or not row.sources.isdisjoint(ids)
         } - roots
     return roots, conversations
-
-
-def _is_erased(head: _Head, runs: set[str], conversations: set[str | None]) -> bool:
-    return head.id in (conversations if head.type == "conversation" else runs)
 
 
 def erase_runs_everywhere(workspace: Workspace, user: User, *, agent: str, by: Actor) -> int:

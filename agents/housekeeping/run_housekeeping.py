@@ -23,6 +23,8 @@ from agents.models import (
 )
 from memory.actions.erase import expire_memories
 
+logger = logging.getLogger(__name__)
+
 WORKERS_KEPT = timedelta(days=1)
 DELIVERIES_KEPT = timedelta(days=30)
 #: Duplicates of inbound messages are recognised for this long; no sender repeats one later.
@@ -78,9 +80,6 @@ PRUNES = (
     prune_inbound_messages,
     expire_memories,
 )
-
-
-logger = logging.getLogger(__name__)
 
 
 def run_housekeeping(*, goes_on: Callable[[], bool]) -> int:

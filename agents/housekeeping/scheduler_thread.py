@@ -22,6 +22,8 @@ from heartbit_site.base.enqueue import TaskMessage, send
 from heartbit_site.base.query import fetch_one
 from memory.models import Document, KnowledgeBase
 
+logger = logging.getLogger(__name__)
+
 #: Several of Beat's intervals: while Beat runs, nothing is that late.
 OVERDUE_SECONDS = 30.0
 #: Mailboxes are polled less often, one after the other.
@@ -108,8 +110,6 @@ def webhooks_are_overdue(seconds: float) -> bool:
     """Return True if the last poll of a webhook's events is more than ``seconds`` ago."""
     return bool(fetch_one(_WEBHOOKS, [seconds])[0])
 
-
-logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
 OVERDUE_TICK_SECONDS = 5.0

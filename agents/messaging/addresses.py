@@ -13,19 +13,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from django.db.models import QuerySet
 
 from agents.definitions.unknown_agent import unknown_agent
 from agents.errors import RecipientError
 from agents.models import Agent, Run
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.toolspec import ToolContext
 from heartbit_site.base.untrusted import clean_text
-
-if TYPE_CHECKING:
-    from heartbit_site.base.audit import Actor
-    from heartbit_site.base.toolspec import ToolContext
 
 AGENT, PERSON = "agent:", "person:"
 BROADCAST, ORCHESTRATOR = "broadcast", "orchestrator"

@@ -6,8 +6,7 @@ Usage, inside ``transaction.atomic()``::
     if earlier is not None:
         return earlier
     to = resolve_recipient(sender, "agent:writer")
-    draft = Draft(MessageKind.NOTIFICATION, text, to, hops_of(sender))
-    return save_message(draft, sender=sender, key=key)
+    return save_message(sender, MessageKind.NOTIFICATION, text, to, hops_of(sender))
 
 Locks are taken in one order, the sender's and then the thread's, and held until the commit: so
 messages become visible in the order of their numbers. Locks of runs come after both.
@@ -16,45 +15,129 @@ messages become visible in the order of their numbers. Locks of runs come after 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from datetime import datetime
-from uuid import UUID
+from datetime import timedelta
+from typing import Any
 
+from django.conf import settings
 from django.db.models import Max
+from django.db.models.functions import Now
 
-from agents.errors import EmptyTaskError, RecipientError
+from agents.choices import Placement
+from agents.errors import (
+    EmptyTaskError,
+    MessageLimitReachedError,
+    RecipientError,
+    RunStateError,
+    SubAgentError,
+)
 from agents.messaging.addresses import Recipient, Sender
-from agents.messaging.guard import check_rate
 from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_A_THREAD, MOST_OF_AN_ENTRY
-from agents.models import InboxEntry, Message, MessageKind
+from agents.models import InboxEntry, Message, MessageKind, Run
 from heartbit_site.base import audit
 from heartbit_site.base.ids import new_id
-from heartbit_site.base.query import execute
+from heartbit_site.base.query import execute, fetch_one
 from heartbit_site.base.untrusted import clean_text
 
-_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, %s))"
+WINDOW = timedelta(minutes=1)
+
+# Hops of the run and its ancestors: each was planned by an agent or started by a message, and each
+# has received messages. So two runs that read each other's messages count up, too.
+_LED_HERE = """
+    WITH RECURSIVE above AS (
+        SELECT id, parent_id, hops FROM agents_run WHERE id = %s
+        UNION ALL
+        SELECT r.id, r.parent_id, r.hops FROM agents_run r JOIN above a ON r.id = a.parent_id
+    )
+    SELECT max(led.hops) FROM (
+        SELECT hops FROM above
+        UNION ALL
+        SELECT m.hops + 1 FROM above a JOIN agents_message m ON m.run_id = a.id
+        UNION ALL
+        SELECT m.hops + 1 FROM above a JOIN agents_inboxentry e ON e.run_id = a.id
+                                   JOIN agents_message m ON m.id = e.message_id
+    ) led
+"""
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A message before it is stored.
+def check_rate(sender: Sender) -> None:
+    """Limit an agent's messages per minute; the sender's lock makes the count exact.
 
-    Attributes:
-        hops: See ``guard.hops_of``.
-        thread: Name of the thread; empty: the message begins a new one.
-        answered: Message being answered, whose thread is used.
-        expires_at: Time after which no run waits for an answer.
+    People's messages are limited by the API.
+
+    Raises:
+        MessageLimitReachedError: The agent's runs together have sent too many messages.
     """
+    limit: int = settings.HEARTBIT_MESSAGES_PER_MINUTE
+    if sender.by is not None or limit <= 0:
+        return
+    sent = Message.objects.filter(workspace=sender.workspace, sender=sender.address)
+    if sent.filter(created_at__gt=Now() - WINDOW).count() >= limit:
+        raise MessageLimitReachedError(
+            f"An agent's limit is {limit} messages a minute, and you have reached it: continue "
+            "without, or send it later."
+        )
 
-    kind: MessageKind
-    text: str
-    to: Recipient
-    hops: int
-    thread: str = ""
-    answered: Message | None = None
-    run_id: UUID | None = None
-    expires_at: datetime | None = None
-    id: UUID = field(default_factory=new_id)
+
+def hops_of(sender: Sender, answered: Message | None = None) -> int:
+    """Return the number of messages that led to the one being written.
+
+    Args:
+        sender: Sender; its run's origin and the messages that run has read count. A person starts
+            at 0.
+        answered: Message being answered, which counts as well.
+
+    Raises:
+        MessageLimitReachedError: The number is above the limit.
+    """
+    if sender.run is None:
+        return 0  # a person's message starts at 0
+    hops = max(hops_to(sender.run), answered.hops + 1 if answered is not None else 0)
+    limit: int = settings.HEARTBIT_MAX_MESSAGE_HOPS
+    if hops > limit:
+        raise MessageLimitReachedError(
+            f"{hops} messages in a row led to this one, and the limit is {limit}: end it here, and "
+            "say in your answer what is left to do."
+        )
+    return hops
+
+
+def hops_to(run: Run) -> int:
+    """Return the number of messages and agents' plans in a row that led to a run's next action."""
+    return int(fetch_one(_LED_HERE, [run.pk])[0])
+
+
+def refuse_sub_agent(sender: Sender) -> None:
+    """Refuse a sub-agent's start of other agents; a run started by a question may ask.
+
+    Raises:
+        SubAgentError: The run was delegated.
+    """
+    if sender.run is not None and is_delegated(sender.run):
+        raise SubAgentError(
+            "A sub-agent cannot start other agents: say in your answer what is missing, and your "
+            "orchestrator decides."
+        )
+
+
+def is_delegated(run: Run) -> bool:
+    """Return True if the run is a sub-agent of a team, not started by a message."""
+    return run.parent_id is not None and not Message.objects.filter(run_id=run.pk).exists()
+
+
+def refuse_local(sender: Sender) -> None:
+    """Refuse to start runs from a local run, whose process would not execute them.
+
+    Raises:
+        RunStateError: The run is local.
+    """
+    if sender.run is not None and sender.run.home == Placement.LOCAL:
+        raise RunStateError(
+            "This run works in one process, without the fleet, so nothing continues when it has "
+            "ended: use ask_agent, which waits for the answer."
+        )
+
+
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, %s))"
 
 
 def checked_text(text: str) -> str:
@@ -125,30 +208,30 @@ def lock_sender(sender: Sender, key: str | None) -> Message | None:
     return None
 
 
-def save_message(draft: Draft, *, sender: Sender, key: str | None) -> Message:
-    """Store a message; the audit records a person's message without its text."""
-    thread = draft.answered.thread if draft.answered is not None else draft.thread
+def save_message(
+    sender: Sender, kind: MessageKind, text: str, to: Recipient, hops: int, **columns: Any
+) -> Message:
+    """Store a message; the audit records a person's message without its text.
+
+    ``columns`` are its other columns; without ``thread`` it begins a new one.
+    """
+    number, thread = columns.pop("id", new_id()), columns.pop("thread", "")
     message = Message.objects.create(
-        id=draft.id,
+        id=number,
         workspace=sender.workspace,
         origin=sender.origin,
         sender=sender.address,
-        recipient=draft.to.address,
-        kind=draft.kind,
-        thread=thread or str(draft.id),
+        recipient=to.address,
+        kind=kind,
+        thread=thread or str(number),
         seq=_next(sender, thread) if thread else 1,
-        body=draft.text,
-        in_reply_to=draft.answered.pk if draft.answered is not None else None,
+        body=text,
         source_run_id=sender.run.pk if sender.run is not None else None,
         source_call_id=sender.call_id,
-        run_id=draft.run_id,
-        hops=draft.hops,
-        expires_at=draft.expires_at,
-        idempotency_key=key,
+        hops=hops,
+        **columns,
     )
-    InboxEntry.objects.bulk_create(
-        InboxEntry(message=message, agent=agent) for agent in draft.to.inboxes
-    )
+    InboxEntry.objects.bulk_create(InboxEntry(message=message, agent=agent) for agent in to.inboxes)
     if sender.by is not None:
         audit.record(
             sender.by,

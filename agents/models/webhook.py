@@ -32,7 +32,7 @@ class WebhookEndpoint(SignedEndpoint):
     """A subscription to events of runs; written through ``actions.webhooks``.
 
     Attributes:
-        events: Names of ``agents.delivery.webhooks.EVENTS``.
+        events: Names of ``agents.delivery.sending.EVENTS``.
         events_from: Start of the subscription: the time of creation, or of the last enabling.
         last_polled_at: Time of the last search for events; null: none yet.
         disabled_reason: Reason why Heartbit disabled the endpoint; empty: Heartbit did not.

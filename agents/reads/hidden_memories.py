@@ -13,7 +13,7 @@ from agents.models import RecalledMemory, Run
 from agents.runs.history import RunHistory
 from agents.runtime.execution.known_memories import block_of_rows
 from heartbit_site.base.access import Access
-from memory.visibility import sees_memories_of
+from memory.history import sees_memories_of
 
 
 def texts_hidden_from(access: Access | None, root_id: UUID) -> TreeTexts | None:
@@ -37,11 +37,7 @@ def texts_hidden_from(access: Access | None, root_id: UUID) -> TreeTexts | None:
 def texts_of_run(access: Access | None, run: Run) -> MemoryTexts | None:
     """Return the redaction of one run's journal for a reader; None: the reader sees all of it."""
     found = texts_hidden_from(access, run.root_id)
-    return None if found is None else found.of(run.pk, is_extraction=_is_extraction(run))
-
-
-def _is_extraction(run: Run) -> bool:
-    return run.kind == RunKind.EXTRACTION
+    return None if found is None else found.of(run.pk, is_extraction=run.kind == RunKind.EXTRACTION)
 
 
 def history_for(past: RunHistory, texts: MemoryTexts | None) -> RunHistory:

@@ -22,7 +22,7 @@ from agents.choices import TERMINAL
 from agents.errors import RunNotFoundError
 from agents.models import Run
 from agents.output.results import MetricsOut, ResultOut, build
-from agents.reads.metrics import cost_of
+from agents.reads.agent_status import cost_of
 from heartbit_site.base.query import fetch_all
 
 #: Query of a run's id, for ``outcome_in``; one, since those who wait for an end wait for it too.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from agents.reads.views import (
     AgentUseOut,
@@ -22,10 +22,8 @@ from agents.reads.views import (
     MoneyGaugeOut,
     WorkspaceUsageOut,
 )
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.query import fetch_named
-
-if TYPE_CHECKING:
-    from heartbit_site.base.models import Workspace
 
 GaugeOut = TypeVar("GaugeOut", CountGaugeOut, MoneyGaugeOut)
 

@@ -16,8 +16,16 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from agents.skills import front_matter, older_format
-from agents.skills.archive import InvalidSkillError, read_path
-from agents.skills.spec import MAIN_FILE, MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, MAX_PATH, SkillSpec
+from agents.skills.spec import (
+    MAIN_FILE,
+    MAX_BYTES,
+    MAX_FILE_BYTES,
+    MAX_FILES,
+    MAX_PATH,
+    InvalidSkillError,
+    SkillSpec,
+    read_path,
+)
 from heartbit_site.base.archives import is_litter
 from tools.sandbox.folder import name_problem
 

@@ -1,4 +1,4 @@
-"""Settings of a skill: the one list of their names, types, bounds and meaning. Pure.
+"""Settings of a skill, and the archives and folders that strangers may have packed. Pure.
 
 They are the front matter of ``SKILL.md``, the file of the open Agent Skills format
 (https://agentskills.io/specification), and its body. A version's snapshot is derived from them.
@@ -6,12 +6,18 @@ They are the front matter of ``SKILL.md``, the file of the open Agent Skills for
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field
 
 from agents.definitions import validators
 from agents.definitions.spec import SkillName, ToolName
+from heartbit_site.base import archives
+from heartbit_site.base.archives import ArchiveLimits, RefusedFilesError, pack
+from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.spec import Spec
 
 MEGABYTE: Final = 1024 * 1024
@@ -52,3 +58,61 @@ class SkillSpec(Spec):
 
 #: Settings that are keys of the front matter.
 FRONT_MATTER: Final = tuple(name for name in SkillSpec.model_fields if name != "body")
+
+
+_SHOWN: Final = 5
+
+
+class InvalidSkillError(ConfigurationError):
+    """A skill cannot be used as it is.
+
+    Attributes:
+        faults: Sentences, each with the file or setting, what is wrong and how to mend it.
+    """
+
+    field = "archive"
+
+    def __init__(self, faults: Iterable[str]) -> None:
+        self.faults = tuple(dict.fromkeys(faults))
+        shown = " ".join(self.faults[:_SHOWN])
+        more = len(self.faults) - _SHOWN
+        super().__init__(f"{shown} ({more} more faults)" if more > 0 else shown)
+
+
+__all__ = ["MAX_ARCHIVE_BYTES", "MAX_ENTRIES", "pack", "read_path", "unpack"]
+
+_LIMITS: Final = ArchiveLimits(files=MAX_FILES, file_bytes=MAX_FILE_BYTES, bytes=MAX_BYTES)
+MAX_ARCHIVE_BYTES: Final = _LIMITS.archive_bytes
+MAX_ENTRIES: Final = _LIMITS.entries
+
+
+def unpack(data: bytes) -> dict[str, bytes]:
+    """Return the files of a zip, tar or gzipped tar archive, by path.
+
+    Raises:
+        InvalidSkillError: It is none, or it has an entry that is not accepted, or too much.
+    """
+    with _as_faults():
+        return archives.unpack(data, _LIMITS)
+
+
+def read_path(path: Path) -> dict[str, bytes]:
+    """Return the files of a folder or an archive on this machine.
+
+    Raises:
+        InvalidSkillError: A file of the folder is a link or none at all, or it is too much.
+        OSError: It cannot be read.
+    """
+    with _as_faults():
+        if path.is_dir():
+            return archives.read_folder(path, _LIMITS)
+    with path.open("rb") as stream:
+        return unpack(stream.read(MAX_ARCHIVE_BYTES + 1))
+
+
+@contextmanager
+def _as_faults() -> Iterator[None]:
+    try:
+        yield
+    except RefusedFilesError as error:
+        raise InvalidSkillError([str(error)]) from error

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field, replace
 from django.db import transaction
 from django.utils import timezone
 
-from agents.actions.create_default_team import MEMBERS, ORCHESTRATOR, PROMPT
 from agents.actions.publish_agent import Led, publish_leaders
-from agents.actions.write_agents import write_agents
+from agents.actions.write_agents import MEMBERS, ORCHESTRATOR, PROMPT, write_agents
 from agents.definitions.spec import AgentSpec
 from agents.models import Agent
 from heartbit_site.base import audit, variables
@@ -32,7 +31,7 @@ from heartbit_site.config.mcp_servers import (
     write_servers,
 )
 from heartbit_site.config.sections import OrchestratorSection
-from scheduling.actions.set_schedule import change_schedule, create_schedule
+from scheduling.actions.schedules import change_schedule, create_schedule
 from scheduling.models import Schedule
 from scheduling.querysets import database_now
 from scheduling.spec import SETTINGS, ScheduleSpec

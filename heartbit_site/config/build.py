@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from agents.actions.create_default_team import BLACKBOARD, PROMPT
+from agents.actions.write_agents import BLACKBOARD, PROMPT
 from agents.definitions.spec import AgentSpec, Arguments, DefinitionSpec, ToolGrant
 from agents.delivery.targets import MOST_TARGETS, Target
 from agents.llm.providers import PROVIDERS

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Set
 from contextlib import suppress
 from typing import Any, Final
 
-from agents.actions.create_default_team import BLACKBOARD, ORCHESTRATOR
+from agents.actions.write_agents import BLACKBOARD, ORCHESTRATOR
 from agents.definitions.kinds import AGENT, UnknownKindError, find_kind
 from agents.definitions.spec import SETTINGS, ToolGrant
 from agents.delivery.targets import target_of

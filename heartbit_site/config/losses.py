@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from agents.actions.create_default_team import PROMPT
+from agents.actions.write_agents import PROMPT
 from agents.definitions.kinds import kind_of
 from agents.definitions.spec import ToolGrant
 from agents.models import Agent

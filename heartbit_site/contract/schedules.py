@@ -17,7 +17,6 @@ from heartbit_site.contract.operation import (
 )
 from heartbit_site.contract.runs import Status
 from heartbit_site.contract.webhooks import Status as DeliveryStatus
-from scheduling import rules
 from scheduling.spec import (
     KINDS,
     CatchUp,
@@ -25,12 +24,13 @@ from scheduling.spec import (
     RhythmSpec,
     ScheduleSpec,
     TaskType,
+    checked_moment,
 )
 
 Kind = Literal["cron", "interval", "once"]
 FiringState = Literal["started", "deferred", "skipped", "failed"]
 
-At = Annotated[Moment, AfterValidator(rules.moment)]
+At = Annotated[Moment, AfterValidator(checked_moment)]
 
 
 class OccurrenceOut(View):

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import AliasPath, Field
 
-from agents.skills.archive import MAX_ARCHIVE_BYTES
 from agents.skills.snapshot import SkillDiff
+from agents.skills.spec import MAX_ARCHIVE_BYTES
 from heartbit_site.base.view import Time, View
 from heartbit_site.contract.model import Body, Page
 from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Noun

@@ -62,7 +62,7 @@ REDELIVER_RESULT = RESULTS.post(
 
 
 SECRET = Field(description="Secret, whsec_...; returned only once.")
-#: As ``agents.delivery.webhooks.EVENTS`` has them.
+#: As ``agents.delivery.sending.EVENTS`` has them.
 EventName = Literal[
     "run.succeeded",
     "run.failed",

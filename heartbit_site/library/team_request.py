@@ -11,11 +11,10 @@ from uuid import UUID
 from django.db import transaction
 
 from agents.actions.admit import admit
-from agents.actions.create_default_team import MEMBERS
 from agents.actions.publish_agent import publish_agent
-from agents.actions.run_request import RunRequest
+from agents.actions.run_request import RunRequest, start_conversation
 from agents.actions.runs import resume_run
-from agents.actions.start_conversation import start_conversation
+from agents.actions.write_agents import MEMBERS
 from agents.choices import Placement
 from agents.errors import AgentsChangedError
 from agents.models import Agent, BlackboardEntry

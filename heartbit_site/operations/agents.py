@@ -14,10 +14,8 @@ from agents.actions.rollback_agent import rollback_agent
 from agents.definitions.snapshot_diff import compare
 from agents.errors import AgentNotFoundError
 from agents.models import Agent
-from agents.reads.agent_status import status_of, statuses
-from agents.reads.agents import spec_of
-from agents.reads.metrics import agents_with_metrics
-from agents.reads.versions import find_editable, find_version, pair, with_runs
+from agents.reads.agent_status import agents_with_metrics, status_of, statuses
+from agents.reads.agents import find_editable, find_version, pair, spec_of, with_runs
 from agents.reads.views import AgentStatusOut
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, record_on

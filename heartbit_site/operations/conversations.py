@@ -8,8 +8,7 @@ from django.db import transaction
 from pydantic import Field
 
 from agents.actions.admit import admit
-from agents.actions.run_request import RunRequest
-from agents.actions.start_conversation import start_conversation
+from agents.actions.run_request import RunRequest, start_conversation
 from agents.choices import BusyPolicy
 from agents.models import Conversation, Run
 from heartbit_site.base.access import Access

@@ -22,16 +22,14 @@ from heartbit_site.operations.paging import find_row, list_page, row_id
 from memory.actions.erase import erase_memories as erase
 from memory.actions.erase import erase_person
 from memory.actions.memories import forget, remember, supersede, undo
-from memory.actions.save_policy import save_policy
+from memory.actions.policy import save_policy
 from memory.choices import Scope
 from memory.errors import MemoryNotFoundError
-from memory.history import Author
+from memory.history import Author, MemoryPlace, visible_memories
 from memory.models import MemoryItem, MemoryPolicy
-from memory.place import MemoryPlace
 from memory.querysets import MemoryQuerySet
 from memory.recall import recall
 from memory.scoring import Weights
-from memory.visibility import visible_memories
 
 OfAgent = Annotated[Name, Field(description="Filter by agent; empty: all.")]
 OfPerson = Annotated[Word, Field(description="Filter by person, by user name; empty: all.")]

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from agents.actions import runs as actions
 from agents.actions.admit import Admitted, admit
-from agents.actions.create_default_team import ORCHESTRATOR
 from agents.actions.run_request import RunRequest
+from agents.actions.write_agents import ORCHESTRATOR
 from agents.choices import Placement
 from agents.delivery.targets import check_targets
 from agents.models import Run

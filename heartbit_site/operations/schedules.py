@@ -19,12 +19,12 @@ from heartbit_site.contract import schedules as contract
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
 from heartbit_site.contract.operation import Answered
 from heartbit_site.operations.paging import list_page, page, with_beginning
-from scheduling.actions.remove_schedule import remove_schedule as remove
 from scheduling.actions.run_schedule import backfill_schedule as backfill
 from scheduling.actions.run_schedule import run_schedule_now
-from scheduling.actions.set_schedule import change_schedule as change
-from scheduling.actions.set_schedule import create_schedule as create
-from scheduling.actions.set_schedule import put
+from scheduling.actions.schedules import change_schedule as change
+from scheduling.actions.schedules import create_schedule as create
+from scheduling.actions.schedules import put
+from scheduling.actions.schedules import remove_schedule as remove
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.occurrences import build_recurrence, upcoming_occurrences

@@ -13,12 +13,12 @@ from pydantic import Field
 from agents.actions import skills as actions
 from agents.actions.skills import SavedSkill
 from agents.models import Skill, SkillVersion
+from agents.reads.agents import pair
 from agents.reads.skills import find_skill, skills_in, users_by_name
-from agents.reads.versions import pair
 from agents.runtime.files.skill_files import content_of, file_of
-from agents.skills.archive import InvalidSkillError, unpack
 from agents.skills.folder import read_folder
 from agents.skills.snapshot import compare
+from agents.skills.spec import InvalidSkillError, unpack
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word

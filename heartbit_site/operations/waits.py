@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from uuid import UUID
 
-from agents.actions import resolve_wait as action
+from agents.actions import waits as action
 from agents.journal import waits
 from agents.models import ToolCall, Wait
 from agents.querysets import find_run, waits_for_answers

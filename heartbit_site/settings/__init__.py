@@ -253,7 +253,7 @@ HEARTBIT_FOLDER_SOURCE = "tools.connectors.drive.folder.DriveSource"
 HEARTBIT_ERASE_RUNS = "agents.housekeeping.erase_person.erase_runs_everywhere"
 HEARTBIT_ERASE_EXTRACTIONS = "agents.actions.erase_runs.erase_extractions"
 #: Dotted paths of functions that find the runs of schedules which runs planned, and delete these.
-HEARTBIT_PLANNED_RUNS = "scheduling.actions.remove_schedule.find_planned_runs"
-HEARTBIT_ERASE_PLANS = "scheduling.actions.remove_schedule.erase_plans"
+HEARTBIT_PLANNED_RUNS = "scheduling.actions.schedules.find_planned_runs"
+HEARTBIT_ERASE_PLANS = "scheduling.actions.schedules.erase_plans"
 #: A callable that returns the keys of stored secrets, newest first; the same on all machines.
 HEARTBIT_ENCRYPTION_KEYS = encryption_keys(ENVIRONMENT.state)

@@ -10,9 +10,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from agents.actions.decide_call import VERDICTS, decide_call
-from agents.approvals.call_display import display_call
+from agents.approvals.call_display import Opened, display_call, open_link
 from agents.approvals.call_view import PieceOut
-from agents.approvals.links import Opened, open_link
 from agents.approvals.questions import answer_schema, describe_question_state, load_question_state
 from agents.errors import CallClosedError, InvalidEditError
 from agents.querysets import calls_waiting

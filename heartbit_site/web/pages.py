@@ -15,7 +15,7 @@ from heartbit_site.operations.knowledge import show_passage
 from heartbit_site.operations.messages_of_conversations import find_conversation
 from heartbit_site.web.page import page, show
 from memory.errors import PassageNotFoundError
-from memory.visibility import visible_memories
+from memory.history import visible_memories
 
 
 @page("runs:read")

@@ -14,6 +14,7 @@ from memory.errors import InvalidMemoryError, MemoryStateError
 from memory.history import (
     CONTENT,
     Author,
+    MemoryPlace,
     content_of,
     lock,
     set_importance,
@@ -22,7 +23,6 @@ from memory.history import (
     write_change,
 )
 from memory.models import MemoryItem
-from memory.place import MemoryPlace
 
 
 def remember(

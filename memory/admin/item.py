@@ -19,9 +19,8 @@ from heartbit_site.admin.themed import ReadOnlyInline
 from memory.actions.erase import erase_memories, erase_person
 from memory.actions.memories import forget, remember, supersede, undo
 from memory.choices import Scope
-from memory.history import CONTENT, Author
+from memory.history import CONTENT, Author, MemoryPlace
 from memory.models import MemoryChange, MemoryItem
-from memory.place import MemoryPlace
 from memory.recall import recall
 
 _MOST_FOUND: Final = 200

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from heartbit_site.admin.actions import actor_of
 from heartbit_site.admin.columns import Column, pill
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
-from memory.actions.save_policy import save_policy
+from memory.actions.policy import save_policy
 from memory.embeddings.meaning import not_embedded, passages_not_embedded
 from memory.models import KnowledgeBase, MemoryItem, MemoryPolicy, Passage
 

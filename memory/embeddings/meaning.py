@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 from memory.embeddings import table
 from memory.embeddings.embedder import EmbeddingError, make_embedder
 from memory.embeddings.table import VectorTable
-from memory.fusion import Ranking
+from memory.lexical import Lexemes, Ranking, are_few, by_words
 from memory.models import KnowledgeBase, MemoryItem, MemoryPolicy, Passage
 from memory.querysets import MemoryQuerySet
 
@@ -107,3 +107,34 @@ def by_meaning(
         ) near
     """
     return Ranking("meaning", rows, (meaning.vector, *values, meaning.vector))
+
+
+def rankings_of(
+    rows: QuerySet[Any], lexemes: Lexemes, meaning: Meaning, stored_in: VectorTable, order: Any
+) -> list[Ranking]:
+    """Return the rankings of rows by a query: by its words, and by its meaning if it has a vector.
+
+    Args:
+        rows: The rows to search.
+        lexemes: The words of the query.
+        meaning: The meaning of the query.
+        stored_in: The table of the rows' vectors.
+        order: Order in which matching rows are taken, if there are too many to rank.
+    """
+    rankings = []
+    if lexemes.match:
+        matching = lexemes.candidates(rows, order).values("id", "language", "search")
+        rankings.append(by_words(*matching.query.sql_with_params()))
+    if meaning.vector:
+        embedded = rows.order_by().filter(embedded_with=meaning.model).values("id")
+        sql = embedded.query.sql_with_params()
+        rankings.append(by_meaning(stored_in, *sql, meaning, few=are_few(rows)))
+    return rankings
+
+
+def reasons_of(words: Sequence[str], nearness: int | None) -> list[str]:
+    """Return why a row was found, for people: by the words it has, or by how near it is."""
+    found = [f"has {', '.join(words)}"] if words else []
+    if nearness is not None:
+        found.append("closest in meaning" if nearness == 1 else "close in meaning")
+    return found

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  the statement consists of constants and the SQL of query sets
-"""Search of passages: by words and by meaning, fused (``memory.fusion``) in one SQL statement."""
+"""Search of passages: by words and by meaning, fused (``memory.lexical``) in one SQL statement."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from functools import partial
 from django.db.models import F, QuerySet
 
 from memory.embeddings import table
-from memory.embeddings.meaning import by_meaning, find_meaning, passages_not_embedded
-from memory.fusion import by_words, fused
-from memory.lexical import are_few, find_lexemes
+from memory.embeddings.meaning import find_meaning, passages_not_embedded, rankings_of, reasons_of
+from memory.lexical import find_lexemes, fused
 from memory.models import KnowledgeBase, Passage
 from memory.scoring import marked_text, marked_words
 
@@ -40,10 +39,7 @@ class PassageHit:
     @property
     def why(self) -> str:
         """The reasons in plain words."""
-        found = [f"has {', '.join(self.words)}"] if self.words else []
-        if self.nearness is not None:
-            found.append("closest in meaning" if self.nearness == 1 else "close in meaning")
-        return " and ".join(found) or "its headings have the words"
+        return " and ".join(reasons_of(self.words, self.nearness)) or "its headings have the words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +74,8 @@ def search_passages(
     if not searched:  # Django has no SQL for rows of which none can be
         return FoundPassages([], meaning.basis)
     lexemes = find_lexemes(rows, query)
-    rankings = []
-    if lexemes.match:
-        # A sum is in no index: the order would lead the planner to read the whole table by it.
-        matching = lexemes.candidates(rows, F("id") + 0).values("id", "language", "search")
-        rankings.append(by_words(*matching.query.sql_with_params()))
-    if meaning.vector:
-        embedded = rows.filter(embedded_with=meaning.model).values("id")
-        few = are_few(rows)
-        sql = embedded.query.sql_with_params()
-        rankings.append(by_meaning(table.PASSAGES, *sql, meaning, few=few))
+    # A sum is in no index: the order would lead the planner to read the whole table by it.
+    rankings = rankings_of(rows, lexemes, meaning, table.PASSAGES, F("id") + 0)
     if not rankings:
         return FoundPassages([], meaning.basis)
     words = [list(lexemes.languages), list(lexemes.words)]

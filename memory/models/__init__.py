@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.models.item import MemoryChange, MemoryEmbedding, MemoryItem
+from memory.models.item import MemoryChange, MemoryEmbedding, MemoryItem, MemoryPolicy
 from memory.models.knowledge import (
     Document,
     DocumentContent,
@@ -10,4 +10,3 @@ from memory.models.knowledge import (
     Passage,
     PassageEmbedding,
 )
-from memory.models.policy import MemoryPolicy

@@ -33,6 +33,8 @@ from scheduling.models import Schedule
 from scheduling.occurrences import due, fires_at
 from scheduling.querysets import database_now, due_schedules
 
+logger = logging.getLogger(__name__)
+
 SECONDS = 60.0
 SILENCE_SECONDS = 3600.0
 MOST = 1000  # sentences kept, however often they vary
@@ -69,8 +71,6 @@ class FailureBackoff:
             del self._said[next(iter(self._said))]
         return True
 
-
-logger = logging.getLogger(__name__)
 
 AT_ONCE = 100
 MOST_HELD = 100  # of a schedule, besides backfilled ones

@@ -6,10 +6,11 @@ from collections.abc import Callable, Collection, Iterator
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from django.db import transaction
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from agents.definitions.server_grants import names_in
 from agents.definitions.validation_messages import phrase, secrets, sentence_of
@@ -24,17 +25,13 @@ from heartbit_site.base.untrusted import clean_text
 from scheduling.beat_sync import sync_to_beat
 from scheduling.choices import Kind, TaskType
 from scheduling.errors import ScheduleConflictError, ScheduleError
+from scheduling.firings import changes_next_occurrence, skip_unprocessed
 from scheduling.models import Schedule
 from scheduling.occurrences import build_recurrence, fires_at, first_slot, upcoming_occurrences
 from scheduling.querysets import database_now
-from scheduling.rescheduling import changes_next_occurrence, skip_unprocessed
-from scheduling.rules import UnusableError
-from scheduling.spec import KINDS, SETTINGS, CheckedSpec
+from scheduling.spec import KINDS, SETTINGS, CheckedSpec, UnusableError
 from tools.calls.call_parsing import misfit
 from tools.definitions.catalogue import catalogue
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 MOST = 1_000  # per workspace
 CREATED = "schedule.create"  # audit action

@@ -22,11 +22,11 @@ from heartbit_site.admin.themed import line_widget, text_widget
 from heartbit_site.base.moments import NoSuchTimeError, localize
 from scheduling.actions.save_schedule import problems
 from scheduling.errors import ScheduleError
+from scheduling.firings import RHYTHM
 from scheduling.models import Schedule
 from scheduling.occurrences import first_slot
 from scheduling.querysets import database_now
 from scheduling.recurrence import time_zone
-from scheduling.rescheduling import RHYTHM
 from scheduling.spec import KINDS
 
 Target = dict[str, Any]

@@ -23,10 +23,9 @@ from heartbit_site.admin.columns import Column, link, pill, two_lines
 from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin
 from heartbit_site.admin.themed import ReadOnlyInline, tabs
-from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule import backfill_schedule, run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
-from scheduling.actions.set_schedule import change_schedule
+from scheduling.actions.schedules import change_schedule, remove_schedule
 from scheduling.admin.calendar import upcoming
 from scheduling.admin.firing import FiringInline, outcome_pills
 from scheduling.admin.forms import RHYTHM_FIELDS, ScheduleForm, SpanForm, conditions

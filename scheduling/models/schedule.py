@@ -12,6 +12,7 @@ from django_celery_beat.models import PeriodicTask
 from agents.definitions.columns import column
 from agents.models import Agent
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.models.constraints import index, unique
 from scheduling.choices import CatchUp, FiringStatus, Kind, Overlap, TaskType, Trigger
 from scheduling.spec import ScheduleSpec
 
@@ -122,11 +123,7 @@ class Schedule(models.Model):
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["next_at"],
-                condition=Q(enabled=True, next_at__isnull=False),
-                name="schedule_due",
-            ),
+            index("schedule_due", "next_at", where=Q(enabled=True, next_at__isnull=False)),
         ]
 
     def __str__(self) -> str:
@@ -161,7 +158,7 @@ class Firing(models.Model):
     class Meta:
         ordering = ["-scheduled_for"]
         constraints = [
-            models.UniqueConstraint(fields=["schedule", "scheduled_for"], name="firing_once"),
+            unique("firing_once", "schedule", "scheduled_for"),
             models.CheckConstraint(
                 name="firing_started_has_run",
                 condition=~Q(status=FiringStatus.STARTED) | Q(run_id__isnull=False),
@@ -172,18 +169,14 @@ class Firing(models.Model):
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["schedule", "scheduled_for"],
-                condition=Q(status=FiringStatus.DEFERRED),
-                name="firing_held",
+            index(
+                "firing_held", "schedule", "scheduled_for", where=Q(status=FiringStatus.DEFERRED)
             ),
-            models.Index(
-                fields=["schedule"],
-                condition=Q(status=FiringStatus.STARTED, run_ended=False),
-                name="firing_at_work",
+            index(
+                "firing_at_work", "schedule", where=Q(status=FiringStatus.STARTED, run_ended=False)
             ),
-            models.Index(fields=["created_at"], name="firing_age"),
-            models.Index(fields=["run_id"], condition=Q(run_id__isnull=False), name="firing_run"),
+            index("firing_age", "created_at"),
+            index("firing_run", "run_id", where=Q(run_id__isnull=False)),
         ]
 
     def __str__(self) -> str:

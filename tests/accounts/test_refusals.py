@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from django.contrib.auth.models import User
 
-from agents.actions.create_default_team import create_default_team
-from agents.approvals.links import open_link, token_of
+from agents.actions.write_agents import create_default_team
+from agents.approvals.call_display import open_link, token_of
 from agents.errors import CallClosedError
 from heartbit_site.base.access import access_of_user
 from heartbit_site.base.models import Membership, Role

@@ -26,11 +26,10 @@ from memory.actions.bases import save_base
 from memory.actions.documents import save_document
 from memory.actions.memories import remember
 from memory.choices import Scope
-from memory.history import Author
+from memory.history import Author, MemoryPlace
 from memory.knowledge.passages import PassageText
 from memory.knowledge.reader import DocumentPart, store_part
 from memory.models import Document, KnowledgeBase, MemoryPolicy
-from memory.place import MemoryPlace
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.models import Schedule
 from tests.skills.folders import skill_folder

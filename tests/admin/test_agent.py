@@ -10,9 +10,9 @@ from django.contrib.auth.models import Group
 from django.contrib.messages import get_messages
 from django.urls import reverse
 
-from agents.actions.create_default_team import create_default_team
 from agents.actions.publish_agent import publish_agent
 from agents.actions.save_agent import change_agent
+from agents.actions.write_agents import create_default_team
 from agents.admin.bindings import ToolBindingForm
 from agents.definitions.spec import AgentSpec
 from agents.live.changes import notify

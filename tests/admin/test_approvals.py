@@ -10,8 +10,8 @@ from django.contrib.messages import get_messages
 from django.urls import reverse
 
 from agents.actions.decide_call import Always, approve_call, deny_call
+from agents.actions.run_request import start_conversation
 from agents.actions.runs import cancel_run
-from agents.actions.start_conversation import start_conversation
 from agents.admin.prompts import waiting_calls
 from agents.models import Decision, Grant, ToolCall
 from heartbit_site.base.audit import Actor

@@ -12,9 +12,8 @@ from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry, Workspace
 from memory.actions.memories import remember
 from memory.choices import Scope
-from memory.history import Author
+from memory.history import Author, MemoryPlace
 from memory.models import MemoryItem
-from memory.place import MemoryPlace
 from tests.admin.forms import filled
 
 if TYPE_CHECKING:

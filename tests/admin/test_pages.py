@@ -23,9 +23,9 @@ from django_celery_beat.models import (
 from agents.actions.decide_call import Always, approve_call
 from agents.actions.receive_message import accept_message
 from agents.actions.redeliver import ping_webhook
+from agents.actions.run_request import start_conversation
 from agents.actions.send_message import send_message
 from agents.actions.skills import save_skill
-from agents.actions.start_conversation import start_conversation
 from agents.actions.webhooks import save_webhook
 from agents.admin.decision import TONES
 from agents.admin.formatting import DELIVERY_TONES, RUN_TONES
@@ -43,11 +43,10 @@ from memory.actions.bases import save_base
 from memory.actions.documents import save_document
 from memory.actions.memories import remember
 from memory.choices import Scope
-from memory.history import Author
+from memory.history import Author, MemoryPlace
 from memory.knowledge.passages import PassageText
 from memory.knowledge.reader import DocumentPart, store_part
 from memory.models import Document, MemoryPolicy
-from memory.place import MemoryPlace
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus
 from scheduling.models import Firing, Schedule

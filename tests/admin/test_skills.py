@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from agents.actions.skills import record_shipped_skills, save_skill
 from agents.models import Agent, Skill
-from agents.skills.archive import pack
+from agents.skills.spec import pack
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry, Membership, Role, Workspace
 from tests.admin.forms import filled, filled_undrawn

@@ -20,7 +20,7 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 from django.urls import URLPattern, reverse
 
-from agents.actions.start_conversation import start_conversation
+from agents.actions.run_request import start_conversation
 from heartbit_site import urls
 from heartbit_site.base.models import Role
 from heartbit_site.web import urls as web_urls

@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_conversation import start_conversation
+from agents.actions.run_request import start_conversation
 from agents.journal.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
 from agents.models import Agent, InboundMessage, Run, RunEvent, ToolCall

@@ -16,7 +16,7 @@ from heartbit_site.api.routes import events as stream
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import SYSTEM
-from memory.visibility import MANAGE
+from memory.history import MANAGE
 from tests.cli.test_run import TEAM
 from tests.starts import start_run
 

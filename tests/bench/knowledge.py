@@ -16,7 +16,7 @@ from heartbit_site.base.models import Workspace
 from memory.actions.bases import remove_base, save_base
 from memory.actions.documents import save_document
 from memory.actions.ingest_documents import ingest_documents
-from memory.actions.save_policy import save_policy
+from memory.actions.policy import save_policy
 from memory.embeddings.embedder import LOCAL
 from memory.embeddings.table import require_index
 from memory.knowledge.search import search_passages

@@ -6,7 +6,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_conversation import start_conversation
+from agents.actions.run_request import start_conversation
 from agents.models import Agent, ToolBinding
 from agents.models.agent import unlimited
 from heartbit_site.base.models import Workspace

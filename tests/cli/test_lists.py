@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from agents.models import Agent, Run
-from agents.reads.metrics import agents_with_metrics
+from agents.reads.agent_status import agents_with_metrics
 from agents.reads.outcome import metrics_of, result_of
 from heartbit_site.base.credentials import BasicCredential, BearerCredential, ImapCredential
 from heartbit_site.base.models import UsageEntry

@@ -29,7 +29,7 @@ from heartbit_site.contract.schedules import (
     SchedulesOut,
 )
 from heartbit_site.first_start import default_workspace
-from scheduling.actions.remove_schedule import remove_schedule
+from scheduling.actions.schedules import remove_schedule
 from scheduling.models import Firing, Schedule
 from tests.cli.terminal import Terminal
 from tests.cli.test_remote import afar

@@ -10,7 +10,7 @@ import pytest
 from agents.actions.publish_agent import publish_agent
 from agents.actions.skills import record_shipped_skills
 from agents.models import Agent, Skill
-from agents.skills.archive import pack
+from agents.skills.spec import pack
 from heartbit_site.cli.terminal.errors import FAILED, USAGE
 from tests.skills.folders import skill_files
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.db import connections
 
-from agents.actions.create_default_team import BLACKBOARD, create_default_team
 from agents.actions.publish_agent import publish_agent
+from agents.actions.write_agents import BLACKBOARD, create_default_team
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent, AgentVersion, ToolBinding
 from heartbit_site.base.errors import ConfigurationError

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from agents.actions.create_default_team import create_default_team
 from agents.actions.publish_agent import publish_agent
+from agents.actions.write_agents import create_default_team
 from agents.models import Agent, ToolBinding
 from heartbit_site.config.apply import import_config
 from heartbit_site.config.export import export

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.actions.create_default_team import BLACKBOARD
 from agents.actions.publish_agent import publish_agent
+from agents.actions.write_agents import BLACKBOARD
 from agents.models import Agent
 from agents.reads.agents import outdated_agents
 from heartbit_site.base.audit import SYSTEM

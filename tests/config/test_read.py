@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.actions.create_default_team import BLACKBOARD, PROMPT
+from agents.actions.write_agents import BLACKBOARD, PROMPT
 from agents.definitions.spec import ToolGrant
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.config.errors import ConfigFileError

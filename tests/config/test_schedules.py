@@ -12,8 +12,8 @@ from django.db import models
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from agents.actions.create_default_team import create_default_team
 from agents.actions.publish_agent import publish_agent
+from agents.actions.write_agents import create_default_team
 from agents.delivery.targets import EmailTarget
 from agents.models import Agent, ToolBinding
 from heartbit_site.base.audit import SYSTEM, Actor
@@ -26,7 +26,7 @@ from heartbit_site.config.export import export
 from heartbit_site.config.read import parse
 from heartbit_site.config.toml_text import value
 from scheduling.actions.save_schedule import save_schedule
-from scheduling.actions.set_schedule import change_schedule
+from scheduling.actions.schedules import change_schedule
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
 from scheduling.spec import SETTINGS, ScheduleSpec

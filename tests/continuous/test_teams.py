@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agents.actions.create_default_team import create_default_team
+from agents.actions.write_agents import create_default_team
 from agents.models import Agent
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace

@@ -21,8 +21,8 @@ from agents.actions.redeliver import redeliver_result
 from agents.actions.runs import cancel_run
 from agents.choices import Placement
 from agents.delivery.report import html_of, report_of
+from agents.delivery.sending import RETRY_AFTER
 from agents.delivery.targets import EmailTarget
-from agents.delivery.webhooks import RETRY_AFTER
 from agents.errors import DeliveryStateError
 from agents.models import Delivery, Run
 from heartbit_site.base.audit import BY_SCHEDULE, SYSTEM

@@ -9,9 +9,8 @@ from django.utils import timezone
 from standardwebhooks import Webhook
 
 from agents.actions.deliver_results import deliver_results
-from agents.actions.deliver_webhooks import deliver_webhooks
 from agents.actions.redeliver import redeliver_result
-from agents.actions.webhooks import remove_webhook, save_webhook
+from agents.actions.webhooks import deliver_webhooks, remove_webhook, save_webhook
 from agents.errors import DeliveryStateError
 from agents.models import Delivery, Run, WebhookDelivery, WebhookEndpoint
 from agents.reads.artifacts import file_name, find_artifact, produced_below

@@ -16,8 +16,7 @@ from agents.runtime.execution.host import LocalHost
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Workspace
-from memory.actions.embed_memories import embed_memories
-from memory.actions.save_policy import save_policy
+from memory.actions.policy import embed_memories, save_policy
 from tests.bench.said import say
 from tests.evals.conversations import (
     CROWDS,

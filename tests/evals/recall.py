@@ -10,14 +10,12 @@ from unittest.mock import patch
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Workspace
 from memory import recall as recalling
-from memory.actions.embed_memories import embed_memories
 from memory.actions.memories import remember
-from memory.actions.save_policy import save_policy
+from memory.actions.policy import embed_memories, save_policy
 from memory.choices import Scope
-from memory.history import Author
+from memory.history import Author, MemoryPlace
 from memory.lexical import NO_LEXEMES
 from memory.models import MemoryItem
-from memory.place import MemoryPlace
 from tests.bench.said import say
 from tests.evals.questions import load_questions
 from tests.evals.rankings import RANKINGS, compared, rank_metrics

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from django.contrib.auth.models import User
 
-from agents.actions.start_conversation import start_conversation
+from agents.actions.run_request import start_conversation
 from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Run
@@ -18,9 +18,8 @@ from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor
 from memory.actions.memories import remember
 from memory.choices import Scope
-from memory.history import Author
+from memory.history import Author, MemoryPlace
 from memory.models import MemoryItem
-from memory.place import MemoryPlace
 from tests.starts import post_message, start_run
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from standardwebhooks import Webhook
 
 from agents.actions.receive_message import accept_message
 from agents.errors import InvalidSignatureError
-from agents.inbound.messages import Inbound
-from agents.inbound.signature import TOLERANCE, verify
+from agents.inbound.messages import TOLERANCE, Inbound, verify
 from agents.models import Agent, InboundMessage, Run
 from tests.inbound.posts import channel_of, signed
 from tests.sizes import sized

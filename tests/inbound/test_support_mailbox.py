@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.db import transaction
 
-from agents.actions.channels import save_channel
+from agents.actions.channels import poll_mailboxes, save_channel
 from agents.actions.deliver_results import deliver_results
-from agents.actions.poll_mailboxes import poll_mailboxes
 from agents.actions.runs import cancel_run
 from agents.choices import TERMINAL
 from agents.inbound.channels import due_for_polling

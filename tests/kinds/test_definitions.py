@@ -16,8 +16,7 @@ from agents.definitions.snapshot_diff import compare
 from agents.definitions.spec import DefinitionSpec, FullText, Pinned, Positive
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent
-from agents.reads.agents import grantable, spec_of
-from agents.reads.versions import find_version
+from agents.reads.agents import find_version, grantable, spec_of
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.config.apply import import_config

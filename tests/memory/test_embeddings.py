@@ -11,13 +11,11 @@ from agents.actions.provider_accounts import save_provider_account
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import ProviderAccount, Workspace
-from memory.actions.embed_memories import embed_memories
 from memory.actions.memories import remember, supersede
-from memory.actions.save_policy import save_policy
+from memory.actions.policy import embed_memories, save_policy
 from memory.choices import Scope
-from memory.history import Author
+from memory.history import Author, MemoryPlace
 from memory.models import MemoryEmbedding, MemoryItem, MemoryPolicy
-from memory.place import MemoryPlace
 from memory.recall import Recalled, recall
 from tests.memory import embeddings_server
 

@@ -9,10 +9,9 @@ from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Workspace
 from memory.actions.memories import remember
 from memory.choices import Scope
-from memory.history import Author
+from memory.history import Author, MemoryPlace
 from memory.lexical import MOST_MATCHED
 from memory.models import MemoryItem
-from memory.place import MemoryPlace
 from memory.recall import recall
 
 pytestmark = pytest.mark.django_db

@@ -12,11 +12,10 @@ from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import AuditEntry, Workspace
 from memory.actions.erase import expire_memories
 from memory.actions.memories import remember
-from memory.actions.save_policy import save_policy
+from memory.actions.policy import save_policy
 from memory.choices import Scope
-from memory.history import Author
+from memory.history import Author, MemoryPlace
 from memory.models import MemoryChange, MemoryItem
-from memory.place import MemoryPlace
 
 pytestmark = pytest.mark.django_db
 

@@ -20,9 +20,8 @@ from memory.actions.erase import erase_memories
 from memory.actions.memories import consolidate, remember, undo
 from memory.choices import Scope
 from memory.errors import MemoryStateError
-from memory.history import Author
+from memory.history import Author, MemoryPlace
 from memory.models import MemoryChange, MemoryItem
-from memory.place import MemoryPlace
 from memory.recall import recall
 from memory.scoring import Weights
 from tests.tools.calls import context

@@ -22,7 +22,7 @@ from agents.live.follow import wait_for_end
 from agents.messaging.addresses import sender_of_person
 from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_AN_ENTRY
 from agents.models import Agent, Message, Run, RunEvent, ToolCall
-from agents.reads.versions import definition_of
+from agents.reads.agents import definition_of
 from agents.runtime.toolset.offer import offered_tools
 from agents.runtime.toolset.unread import with_unread_count
 from heartbit_site.base import orm

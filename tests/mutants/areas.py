@@ -67,7 +67,7 @@ AREAS: Final = {
     "decisions": Area(
         (
             "agents/actions/decide_call.py",
-            "agents/approvals/links.py",
+            "agents/approvals/call_display.py",
             "agents/runtime/rights/decision_rights.py",
         ),
         (
@@ -93,7 +93,7 @@ AREAS: Final = {
     ),
     "quotas": Area(
         (
-            "agents/limits/quotas.py",
+            "agents/limits/pauses.py",
             "agents/limits/pauses.py",
             "agents/runtime/providers/budgets.py",
         ),

@@ -18,7 +18,7 @@ from django.utils import timezone
 from agents.actions.fork_run import Edits
 from agents.actions.publish_agent import publish_agent
 from agents.actions.receive_message import accept_message
-from agents.actions.start_conversation import start_conversation
+from agents.actions.run_request import start_conversation
 from agents.housekeeping import archive_files as archive
 from agents.housekeeping import archive_runs
 from agents.housekeeping.archive_runs import (

@@ -19,9 +19,8 @@ from heartbit_site.base.models import Workspace
 from heartbit_site.embedded.state import StateDirectory
 from memory.actions.memories import remember
 from memory.choices import Scope
-from memory.history import Author
+from memory.history import Author, MemoryPlace
 from memory.models import MemoryItem
-from memory.place import MemoryPlace
 from scheduling.actions.run_schedule import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.models import Schedule

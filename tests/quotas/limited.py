@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import connection
 
-from agents.actions.create_default_team import create_default_team
+from agents.actions.write_agents import create_default_team
 from agents.models import Agent, Run, RunCount
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import AuditEntry, Tier, Workspace

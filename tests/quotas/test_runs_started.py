@@ -15,8 +15,8 @@ from django.db.models import F
 from django.utils import timezone
 
 from agents.actions.publish_agent import publish_agent
+from agents.actions.run_request import start_conversation
 from agents.actions.runs import cancel_run, retry_run
-from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy, Placement
 from agents.errors import QuotaExceededError, TooManyRunsError
 from agents.models import Agent, AgentVersion, Run, RunCount

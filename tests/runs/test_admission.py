@@ -8,9 +8,8 @@ import pytest
 
 from agents.actions.admit import admit
 from agents.actions.fork_run import fork_run
-from agents.actions.run_request import RunRequest, call_of
+from agents.actions.run_request import RunRequest, call_of, start_conversation
 from agents.actions.runs import cancel_run, retry_run
-from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement
 from agents.models import Conversation, Run, WorkFile
 from heartbit_site.base.access import Access, NoWorkspaceError

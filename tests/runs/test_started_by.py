@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from django.db import connection, transaction
 
+from agents.actions.run_request import start_conversation
 from agents.actions.runs import cancel_run, retry_run
-from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy
 from agents.journal.events import RunForked, encode
 from agents.llm.messages import ToolCall

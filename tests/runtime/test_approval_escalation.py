@@ -18,8 +18,8 @@ from django.db import OperationalError, connection
 from psycopg.rows import dict_row
 
 from agents.actions.decide_call import approve_call, deny_call
-from agents.actions.notify_approvers import notify_approvers, notify_escalation
 from agents.actions.publish_agent import publish_agent
+from agents.actions.waits import notify_approvers, notify_escalation
 from agents.choices import Placement
 from agents.errors import CallClosedError
 from agents.journal.events import ApprovalEscalated, ApprovalRequested, decode

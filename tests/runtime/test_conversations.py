@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.actions.run_request import start_conversation
 from agents.actions.runs import cancel_run, steer_run
-from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy, Placement, RunStatus
 from agents.errors import CallClosedError, ConversationBusyError
 from agents.journal.events import ModelAnswered

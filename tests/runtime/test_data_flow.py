@@ -26,8 +26,7 @@ from heartbit_site.base.errors import ForbiddenError
 from heartbit_site.base.toolspec import UNDECLARED, Label, Origin, spec_of
 from memory.actions.memories import remember
 from memory.choices import Scope
-from memory.history import Author
-from memory.place import MemoryPlace
+from memory.history import Author, MemoryPlace
 from tests.base.loopback import response, serving
 from tests.delivery.conftest import mailbox, smtp
 from tests.mcp.servers import STDIO

@@ -13,7 +13,7 @@ from django.conf import settings
 from redis import Redis
 
 from agents.actions.fork_run import Edits
-from agents.actions.start_conversation import start_conversation
+from agents.actions.run_request import start_conversation
 from agents.choices import Placement, RunStatus
 from agents.housekeeping.archive_runs import archive_workspace, directory
 from agents.live.follow import wait_for_end

@@ -12,7 +12,7 @@ import pytest
 
 from agents.actions.fork_run import Edits
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_conversation import start_conversation
+from agents.actions.run_request import start_conversation
 from agents.choices import Placement, RunKind, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Agent, LearnedMemory, MemoryExtraction, Run, RunEvent, ToolCall

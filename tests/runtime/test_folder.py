@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.start_conversation import start_conversation
+from agents.actions.run_request import start_conversation
 from agents.agent_tools import edit, glob, grep, patch, read, shell, write
 from agents.agent_tools import folder as tools_of_folder
 from agents.choices import Placement, RunStatus

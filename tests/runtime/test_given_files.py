@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents.actions.run_request import start_conversation
 from agents.actions.runs import retry_run
-from agents.actions.start_conversation import start_conversation
 from agents.agent_tools import folder as tools_of_folder
 from agents.agent_tools import keep_file, shell
 from agents.choices import Placement, RunStatus

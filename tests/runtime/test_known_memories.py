@@ -21,9 +21,8 @@ from heartbit_site.operations.turn_views import describe_turn
 from memory.actions.erase import erase_memories
 from memory.actions.memories import remember, supersede
 from memory.choices import Scope
-from memory.history import Author
+from memory.history import Author, MemoryPlace
 from memory.models import MemoryItem
-from memory.place import MemoryPlace
 from tests.starts import fork_run, start_run
 
 if TYPE_CHECKING:

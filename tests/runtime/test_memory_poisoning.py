@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents.actions.run_request import start_conversation
 from agents.actions.runs import steer_run
-from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement
 from agents.live.follow import wait_for_end
 from agents.loop import known
@@ -21,8 +21,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor
 from memory.actions.memories import remember
 from memory.choices import Scope
-from memory.history import Author
-from memory.place import MemoryPlace
+from memory.history import Author, MemoryPlace
 from tests.runtime.desk import agent_tools
 from tests.runtime.extraction import Create, follow, items, person, proposal, say, saying, tell
 from tests.starts import post_message, start_run

@@ -20,8 +20,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM
 from memory.actions.memories import remember
 from memory.choices import Scope
-from memory.history import Author
-from memory.place import MemoryPlace
+from memory.history import Author, MemoryPlace
 from tests.base.loopback import response, serving
 from tests.inbound.imap_server import ImapServer, imap_server
 from tests.mcp.servers import http_server

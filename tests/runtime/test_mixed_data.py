@@ -12,8 +12,8 @@ import pytest
 from agents.actions.decide_call import Always, approve_call, edit_call
 from agents.actions.fork_run import Edits
 from agents.actions.publish_agent import publish_agent
+from agents.actions.run_request import start_conversation
 from agents.actions.runs import cancel_run
-from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement, RunStatus
 from agents.definitions.advice import advice
 from agents.definitions.spec import AgentSpec
@@ -26,12 +26,11 @@ from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.toolspec import Label
 from memory.actions.memories import remember, supersede, undo
 from memory.choices import Scope
-from memory.history import Author
+from memory.history import Author, MemoryPlace
 from memory.models import MemoryItem
-from memory.place import MemoryPlace
-from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
+from scheduling.actions.schedules import remove_schedule
 from scheduling.models import Schedule
 from tests.fleet import Worker, wait_until
 from tests.runtime import desk

@@ -10,8 +10,8 @@ import pytest
 
 from agents.actions.provider_accounts import save_provider_account
 from agents.actions.publish_agent import publish_agent
+from agents.actions.run_request import start_conversation
 from agents.actions.runs import cancel_run
-from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement, RunStatus
 from agents.context.tokens import estimate_all
 from agents.journal.events import ContextSummarized, ModelAnswered, ModelDelayed

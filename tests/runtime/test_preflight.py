@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents.actions.run_request import start_conversation
 from agents.actions.runs import cancel_run, retry_run
-from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy, Placement
 from agents.errors import ModelUnreachableError, NoSandboxError
 from agents.models import Agent, Run, RunEvent, WorkerHeartbeat

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.resolve_wait import answer_wait
+from agents.actions.waits import answer_wait
 from agents.choices import RunStatus
 from agents.errors import InvalidEditError
 from agents.live.follow import wait_for_end

@@ -15,7 +15,7 @@ from agents.loop.agent_state import AgentState
 from agents.loop.request import build_request
 from agents.loop.skills import TOOLS
 from agents.models import Agent, Run, Skill, ToolCall
-from agents.reads.versions import definition_of
+from agents.reads.agents import definition_of
 from agents.skills.folder import read_folder, shipped_skills
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM

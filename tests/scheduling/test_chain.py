@@ -9,9 +9,9 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
+from agents.actions.run_request import start_conversation
 from agents.actions.runs import cancel_run
 from agents.actions.send_message import start_agent
-from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy
 from agents.errors import MessageLimitReachedError, SubAgentError
 from agents.models import Message, Run

@@ -17,9 +17,9 @@ from agents.limits import pauses
 from agents.models import Delivery, Run
 from heartbit_site.base.models import AuditEntry
 from scheduling.actions.fire_due import MOST, FailureBackoff, _fired, fire_due
-from scheduling.actions.remove_schedule import prune_firings, remove_schedule
 from scheduling.actions.run_schedule import backfill_schedule, run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
+from scheduling.actions.schedules import prune_firings, remove_schedule
 from scheduling.choices import CatchUp, FiringStatus, Kind, Overlap, TaskType, Trigger
 from scheduling.errors import ScheduleConflictError, ScheduleError
 from scheduling.firings import has_running_run, start_firing

@@ -7,7 +7,7 @@ from datetime import UTC, timedelta
 
 import pytest
 
-from agents.actions.start_conversation import start_conversation
+from agents.actions.run_request import start_conversation
 from agents.models import Delivery, Run
 from agents.runs.idempotency_keys import InternalKey, ReservedKeyError
 from scheduling.actions.fire_due import fire_due

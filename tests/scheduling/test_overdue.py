@@ -12,7 +12,7 @@ from agents.actions.channels import save_channel
 from agents.actions.quotas import save_budget
 from agents.actions.webhooks import save_webhook
 from agents.choices import DeliveryStatus
-from agents.delivery.webhooks import new_message_id
+from agents.delivery.sending import new_message_id
 from agents.housekeeping.scheduler_thread import (
     PendingQuotaNotices,
     documents_are_overdue,

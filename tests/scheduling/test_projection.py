@@ -10,8 +10,8 @@ import pytest
 from django_celery_beat.models import PeriodicTask
 
 from heartbit_site.base import queues
-from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.save_schedule import save_schedule
+from scheduling.actions.schedules import remove_schedule
 from scheduling.choices import Kind
 from scheduling.models import Schedule
 from scheduling.querysets import database_now

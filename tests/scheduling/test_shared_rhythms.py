@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from django_celery_beat.models import ClockedSchedule, CrontabSchedule, IntervalSchedule
 
-from agents.actions.create_default_team import create_default_team
+from agents.actions.write_agents import create_default_team
 from agents.models import Agent
 from heartbit_site.base.models import Workspace
 from scheduling.actions.save_schedule import save_schedule

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.actions.admit import create_deliveries
-from agents.actions.start_conversation import start_conversation
+from agents.actions.run_request import start_conversation
 from agents.choices import Placement, RunStatus
 from agents.delivery.targets import EmailTarget
 from agents.live.follow import wait_for_end

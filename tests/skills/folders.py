@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING
 
-from agents.skills.archive import pack
 from agents.skills.folder import read_folder
+from agents.skills.spec import pack
 
 if TYPE_CHECKING:
     from agents.skills.folder import SkillFolder

@@ -14,15 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.skills.archive import (
+from agents.skills.spec import (
     MAX_ARCHIVE_BYTES,
+    MAX_BYTES,
     MAX_ENTRIES,
+    MAX_FILES,
     InvalidSkillError,
     pack,
     read_path,
     unpack,
 )
-from agents.skills.spec import MAX_BYTES, MAX_FILES
 from tests.skills.folders import skill_files
 
 if TYPE_CHECKING:

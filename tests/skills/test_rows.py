@@ -16,8 +16,8 @@ from agents.definitions.spec import AgentSpec
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.errors import ShippedSkillError, SkillInUseError
 from agents.models import Agent, Skill, SkillFile, SkillVersion, ToolBinding
+from agents.reads.agents import VersionNotFoundError
 from agents.reads.skills import find_skill, skills_in
-from agents.reads.versions import VersionNotFoundError
 from agents.runtime.files.skill_files import content_of, files_of
 from agents.skills import snapshot
 from agents.skills.folder import shipped_skills

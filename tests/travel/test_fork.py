@@ -13,15 +13,15 @@ import pytest
 from agents.actions.decide_call import approve_call, deny_call
 from agents.actions.fork_run import Edits, ForkRefusedError
 from agents.actions.publish_agent import publish_agent
+from agents.actions.run_request import start_conversation
 from agents.actions.runs import cancel_run, steer_run
-from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement, RunStatus
 from agents.errors import AgentNotFoundError, InvalidEditError
 from agents.live.follow import wait_for_end
 from agents.loop.history import TurnNotFoundError, TurnOpenError
 from agents.models import Agent, BlackboardEntry, Run, RunEvent
 from agents.models import ToolCall as Call
-from agents.reads.versions import VersionNotFoundError
+from agents.reads.agents import VersionNotFoundError
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import UsageEntry

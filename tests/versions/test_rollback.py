@@ -17,11 +17,11 @@ from agents.definitions.snapshot_diff import compare
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.errors import AgentNotFoundError
 from agents.models import Agent, AgentVersion, Run, ToolBinding
-from agents.reads.agents import spec_of
-from agents.reads.versions import (
+from agents.reads.agents import (
     VersionNotFoundError,
     find_editable,
     pair,
+    spec_of,
     versions_of,
 )
 from heartbit_site.base.audit import Actor

@@ -11,11 +11,11 @@ from django.db.models import Value
 
 from agents.actions.channels import save_channel
 from agents.actions.publish_agent import publish_agent
+from agents.actions.run_request import start_conversation
 from agents.actions.send_message import send_message
 from agents.actions.skills import save_skill
-from agents.actions.start_conversation import start_conversation
 from agents.actions.webhooks import save_webhook
-from agents.delivery.webhooks import new_message_id
+from agents.delivery.sending import new_message_id
 from agents.journal.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
 from agents.messaging.addresses import sender_of_person
@@ -42,9 +42,8 @@ from memory.actions.bases import save_base
 from memory.actions.documents import save_document
 from memory.actions.memories import remember, supersede
 from memory.choices import Scope
-from memory.history import Author
+from memory.history import Author, MemoryPlace
 from memory.models import Document, KnowledgeBase, Passage
-from memory.place import MemoryPlace
 from scheduling.actions.run_schedule import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus

@@ -14,15 +14,15 @@ from django.db import connection
 from django.test import RequestFactory
 from django.urls import reverse
 
-from agents.actions.create_default_team import create_default_team
 from agents.actions.decide_call import Always, approve_call
 from agents.actions.provider_accounts import save_provider_account
 from agents.actions.receive_message import accept_message
 from agents.actions.redeliver import ping_webhook
+from agents.actions.run_request import start_conversation
 from agents.actions.send_message import send_message
 from agents.actions.skills import save_skill
-from agents.actions.start_conversation import start_conversation
 from agents.actions.webhooks import save_webhook
+from agents.actions.write_agents import create_default_team
 from agents.inbound.messages import Inbound
 from agents.messaging.addresses import sender_of_person
 from agents.models import Agent, Budget, Delivery, Run, WebhookEndpoint
@@ -45,9 +45,8 @@ from memory.actions.bases import save_base
 from memory.actions.documents import save_document
 from memory.actions.memories import remember
 from memory.choices import Scope
-from memory.history import Author
+from memory.history import Author, MemoryPlace
 from memory.models import MemoryPolicy
-from memory.place import MemoryPlace
 from scheduling.actions.run_schedule import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.models import Schedule

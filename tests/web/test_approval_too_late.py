@@ -11,7 +11,7 @@ import httpx
 
 from agents.actions.decide_call import approve_call
 from agents.actions.runs import cancel_run
-from agents.approvals.links import token_of
+from agents.approvals.call_display import token_of
 from agents.errors import CallClosedError
 from agents.models import Decision, Run, Wait
 from heartbit_site.base.actions.api_keys import create_api_key

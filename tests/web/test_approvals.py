@@ -11,12 +11,11 @@ from django.contrib.auth.models import Group
 from playwright.sync_api import expect
 
 from agents.actions.decide_call import approve_call, deny_call, edit_call
-from agents.actions.notify_approvers import notify_approvers
 from agents.actions.publish_agent import publish_agent
 from agents.actions.runs import cancel_run
+from agents.actions.waits import notify_approvers
 from agents.admin.prompts import build_prompt
-from agents.approvals.call_display import display_call
-from agents.approvals.links import token_of
+from agents.approvals.call_display import display_call, token_of
 from agents.errors import CallClosedError
 from agents.models import Agent, Decision, Run, ToolBinding, ToolCall, Vote, Wait
 from heartbit_site.base.audit import Actor, verify

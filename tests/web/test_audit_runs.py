@@ -8,8 +8,8 @@ import pytest
 from django.db import transaction
 
 from agents.actions.fork_run import Edits
+from agents.actions.run_request import start_conversation
 from agents.actions.runs import cancel_run, retry_run, steer_run
-from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy
 from agents.errors import CallClosedError
 from agents.models import Agent, Run

@@ -10,7 +10,7 @@ from django.conf import settings
 from playwright.sync_api import expect
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_conversation import start_conversation
+from agents.actions.run_request import start_conversation
 from agents.models import Agent, Conversation, Run
 from heartbit_site.base.models import AuditEntry
 from tests.api.server import Caller, key_for

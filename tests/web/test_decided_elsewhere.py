@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from agents.actions.decide_call import approve_call, deny_call, edit_call
-from agents.actions.resolve_wait import resolve_call
 from agents.actions.runs import cancel_run
+from agents.actions.waits import resolve_call
 from agents.approvals.questions import load_question_state
 from agents.choices import CallResolution
 from agents.models import Decision, ToolCall, Wait

@@ -14,7 +14,7 @@ from agents.actions.dry_run_call import dry_run_call
 from agents.actions.fleet import pause_work, resume_work
 from agents.actions.publish_agent import publish_agent
 from agents.actions.runs import cancel_run
-from agents.dry_runs import threads
+from agents.dry_runs import rollback_run as threads
 from agents.dry_runs.tables import is_secret
 from agents.errors import (
     CallClosedError,

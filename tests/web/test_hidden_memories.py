@@ -22,8 +22,7 @@ from heartbit_site.base.models import Role
 from memory import agent_tools
 from memory.actions.memories import remember
 from memory.choices import Scope
-from memory.history import Author
-from memory.place import MemoryPlace
+from memory.history import Author, MemoryPlace
 from tests.admin.rows import Held, answer
 from tests.mcp.sign_ins import browser
 from tests.starts import start_run

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from agents.actions.start_conversation import start_conversation
+from agents.actions.run_request import start_conversation
 from agents.models import Agent
 from heartbit_site.base.audit import Actor
 from tests.starts import post_message, start_run

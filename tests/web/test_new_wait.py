@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from agents.actions.notify_approvers import notify_approvers
 from agents.actions.publish_agent import publish_agent
+from agents.actions.waits import notify_approvers
 from agents.models import Agent, RunEvent, ToolBinding, ToolCall, Wait
 from heartbit_site.base.models import AuditEntry
 from tests.api.server import Caller, WebServer, key_for

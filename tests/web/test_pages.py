@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Page, expect
 
-from agents.actions.create_default_team import create_default_team
-from agents.actions.start_conversation import start_conversation
-from agents.approvals.links import token_of
+from agents.actions.run_request import start_conversation
+from agents.actions.write_agents import create_default_team
+from agents.approvals.call_display import token_of
 from agents.models import Run
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace

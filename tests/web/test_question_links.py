@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from agents.actions.notify_approvers import notify_approvers
-from agents.approvals.links import token_of
+from agents.actions.waits import notify_approvers
+from agents.approvals.call_display import token_of
 from agents.models import Decision
 from heartbit_site.base.models import AuditEntry
 from tests.askers import COLOUR, TRIP, question

@@ -14,9 +14,8 @@ from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.models import Role
 from memory.actions.memories import remember
 from memory.choices import Scope
-from memory.history import Author
+from memory.history import Author, MemoryPlace
 from memory.models import MemoryItem
-from memory.place import MemoryPlace
 from tests.admin.rows import Held, answer
 from tests.mcp.sign_ins import browser
 from tests.starts import start_run

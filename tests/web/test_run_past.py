@@ -12,7 +12,7 @@ from django.db import connection
 from playwright.sync_api import expect
 
 from agents.actions.decide_call import Always, approve_call
-from agents.actions.start_conversation import start_conversation
+from agents.actions.run_request import start_conversation
 from agents.choices import CallResolution
 from agents.models import Agent, Decision, Delivery, Run, RunEvent, ToolCall
 from heartbit_site.base.audit import Actor

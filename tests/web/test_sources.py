@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_conversation import start_conversation
+from agents.actions.run_request import start_conversation
 from agents.models import Agent, Conversation, Run, ToolBinding
 from heartbit_site.base.audit import SYSTEM
 from memory.actions.bases import save_base

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from agents.actions.start_conversation import start_conversation
+from agents.actions.run_request import start_conversation
 from heartbit_site.base.models import Role
 from heartbit_site.base.rights import ONLY_INSTALLATION
 from tests.starts import post_message

@@ -15,15 +15,16 @@ from django.urls import reverse
 from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from agents.actions.deliver_webhooks import (
-    LEASE_SECONDS,
-    deliver_webhooks,
-)
 from agents.actions.redeliver import ping_webhook, redeliver_webhook
 from agents.actions.runs import cancel_run
-from agents.actions.webhooks import rotate_secret, save_webhook
+from agents.actions.webhooks import (
+    LEASE_SECONDS,
+    deliver_webhooks,
+    rotate_secret,
+    save_webhook,
+)
 from agents.choices import Placement
-from agents.delivery.webhooks import EVENTS, RETRY_AFTER
+from agents.delivery.sending import EVENTS, RETRY_AFTER
 from agents.errors import DeliveryStateError
 from agents.housekeeping.beat import BEAT_SCHEDULE
 from agents.housekeeping.run_housekeeping import DELIVERIES_KEPT, prune_webhook_deliveries

@@ -22,8 +22,8 @@ from heartbit_site.base.audit import BY_CHANNEL
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.toolspec import Label, ToolSpec
 from memory.choices import Scope
+from memory.history import MemoryPlace
 from memory.models import MemoryItem
-from memory.place import MemoryPlace
 from memory.querysets import MemoryQuerySet
 from memory.recall import recall
 

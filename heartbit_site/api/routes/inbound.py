@@ -27,8 +27,7 @@ from agents.errors import (
     TooManyMessagesError,
 )
 from agents.inbound.mapping import check_mapping, read_body
-from agents.inbound.messages import Inbound
-from agents.inbound.signature import REFUSAL, verify
+from agents.inbound.messages import REFUSAL, Inbound, verify
 from agents.models import Channel
 from heartbit_site.api.auth import address_of, refuse_unknown
 from heartbit_site.api.errors import MalformedBodyError, TooLargeError, describe_limit

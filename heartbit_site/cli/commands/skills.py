@@ -6,8 +6,8 @@ import base64
 from pathlib import Path
 from typing import Final
 
-from agents.skills.archive import pack, read_path
 from agents.skills.folder import read_folder
+from agents.skills.spec import pack, read_path
 from heartbit_site.base.amounts import counted
 from heartbit_site.base.visible_text import visible
 from heartbit_site.cli.backend import chosen

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import connections
 
 from agents.actions.runs import cancel_run
-from agents.approvals.uncertain_calls import unasked
+from agents.approvals.questions import unasked
 from agents.choices import Placement, RunStatus
 from agents.errors import ProgramToolsError
 from agents.live.follow import TreeReader, follow

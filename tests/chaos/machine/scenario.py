@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import seed as seeded
 from hypothesis.stateful import run_state_machine_as_test
 
-from agents.actions.create_default_team import create_default_team
+from agents.actions.write_agents import create_default_team
 from heartbit_site.base.models import Workspace
 from tests.chaos import report
 from tests.chaos.checker import Verdict

@@ -12,9 +12,9 @@ from django.db import connection
 
 from agents.actions.decide_call import approve_call, deny_call, edit_call
 from agents.actions.fork_run import Edits
-from agents.actions.resolve_wait import resolve_call
+from agents.actions.run_request import start_conversation
 from agents.actions.runs import cancel_run, steer_run
-from agents.actions.start_conversation import start_conversation
+from agents.actions.waits import resolve_call
 from agents.choices import BusyPolicy, CallResolution, Placement
 from agents.errors import CallClosedError
 from agents.journal.events import ModelAnswered, ToolStarted, encode

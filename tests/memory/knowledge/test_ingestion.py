@@ -14,9 +14,8 @@ from heartbit_site.base.models import AuditEntry, Workspace
 from memory.actions import ingest_documents as ingesting
 from memory.actions.bases import remove_base, save_base
 from memory.actions.documents import remove_document, save_document
-from memory.actions.embed_memories import embed_memories
 from memory.actions.ingest_documents import ingest_documents
-from memory.actions.save_policy import save_policy
+from memory.actions.policy import embed_memories, save_policy
 from memory.choices import DocumentState
 from memory.errors import InvalidKnowledgeError, UnreadableDocumentError
 from memory.knowledge import reader

@@ -11,9 +11,8 @@ from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import ProviderAccount, Workspace
 from memory.actions.bases import save_base
 from memory.actions.documents import save_document
-from memory.actions.embed_memories import embed_memories
 from memory.actions.ingest_documents import ingest_documents
-from memory.actions.save_policy import save_policy
+from memory.actions.policy import embed_memories, save_policy
 from memory.knowledge.search import FoundPassages, search_passages
 from memory.models import KnowledgeBase
 from tests.memory import embeddings_server

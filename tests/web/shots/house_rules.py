@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from agents.actions.publish_agent import publish_agent
 from agents.actions.skills import save_skill
 from agents.models import Agent
-from agents.skills.archive import pack
 from agents.skills.folder import read_folder
+from agents.skills.spec import pack
 from tests.skills.folders import skill_files
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from django.utils import timezone
 from agents.actions.fleet import pause_work
 from agents.actions.provider_accounts import save_provider_account
 from agents.actions.publish_agent import publish_agent
-from agents.actions.start_conversation import start_conversation
+from agents.actions.run_request import start_conversation
 from agents.actions.webhooks import save_webhook
-from agents.approvals.links import token_of
+from agents.approvals.call_display import token_of
 from agents.limits.pauses import queue
 from agents.models import Agent, Run, ToolCall, WebhookEndpoint
 from heartbit_site.base.actions.api_keys import create_api_key, usual_expiry
