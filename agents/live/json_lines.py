@@ -4,8 +4,8 @@
      "task": "..."}
     {"type": "event", "run_id": id, "seq": 3, "at": time, "event": "model.answered",
      "payload": {...}, "title": "Answered", "text": "...", "tone": "primary"}
-    {"type": "delta", "run_id": id, "turn": 1, "attempt": 1001, "offset": 0, "kind": "text",
-     "text": "..."}
+    {"type": "delta", "run_id": id, "turn": 1, "attempt": 1001, "offset": 0, "text": "...",
+     "kind": "text"}
     {"type": "progress", "run_id": id, "call_id": "1.0", "text": "..."}
 
 Times are ISO 8601 in UTC. An event's text is truncated; its payload is complete.
@@ -13,6 +13,7 @@ Times are ISO 8601 in UTC. An event's text is truncated; its payload is complete
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC
 from typing import Any
 
@@ -25,14 +26,14 @@ from heartbit_site.base.preview import preview
 def to_json_line(update: Update, run: RunView) -> dict[str, Any]:
     """Return an update as a JSON object; ``run`` is the view with the update applied."""
     match update:
-        case RunUpdate(seen):
+        case RunUpdate(run_id, parent_id):
             return {
                 "type": "run",
-                "run_id": str(seen.pk),
-                "parent_id": str(seen.parent_id) if seen.parent_id else None,
-                "kind": seen.kind,
-                "agent": seen.agent,
-                "task": seen.task,
+                "run_id": str(run_id),
+                "parent_id": str(parent_id) if parent_id else None,
+                "kind": update.kind,
+                "agent": update.agent,
+                "task": update.task,
             }
         case EventUpdate(run_id, recorded):
             event = encoded(recorded.event)
@@ -49,19 +50,6 @@ def to_json_line(update: Update, run: RunView) -> dict[str, Any]:
                 "tone": said.tone,
             }
         case DeltaUpdate(run_id, delta):
-            return {
-                "type": "delta",
-                "run_id": str(run_id),
-                "turn": delta.turn,
-                "attempt": delta.attempt,
-                "offset": delta.offset,
-                "kind": delta.kind,
-                "text": delta.text,
-            }
+            return {"type": "delta", "run_id": str(run_id), **asdict(delta)}
         case ProgressUpdate(run_id, said):
-            return {
-                "type": "progress",
-                "run_id": str(run_id),
-                "call_id": said.call_id,
-                "text": said.text,
-            }
+            return {"type": "progress", "run_id": str(run_id), **asdict(said)}

@@ -26,9 +26,9 @@ class TreeView:
     def apply(self, update: Update) -> Parts | None:
         """Apply an update; return the changed parts of its run, or None if it was known."""
         match update:
-            case RunUpdate(run) if run.pk not in self.runs:
-                view: type[RunView] = part_of(run.kind, "view")
-                self.runs[run.pk] = view(run.pk, run.parent_id, run.agent, run.task)
+            case RunUpdate(run_id, parent_id, kind, agent, task) if run_id not in self.runs:
+                view: type[RunView] = part_of(kind, "view")
+                self.runs[run_id] = view(run_id, parent_id, agent, task)
                 return {}
             case RunUpdate():
                 return None  # the run's events carry the changes of its row

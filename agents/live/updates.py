@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from pydantic import ValidationError
@@ -13,7 +13,7 @@ from agents.journal.events import Event, RecordedEvent
 from agents.runs.live_entries import Delta, Progress
 
 if TYPE_CHECKING:
-    from agents.models import RunEvent
+    from agents.models import Run, RunEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,46 +39,15 @@ def encoded(event: Event | Unreadable) -> dict[str, Any]:
     return events.encode(event)
 
 
-class RunSummary(Protocol):
-    """Facts of a run that every reader has: a row, or a server's answer."""
-
-    @property
-    def pk(self) -> Any:
-        """UUID of the run."""
-        ...
-
-    @property
-    def parent_id(self) -> UUID | None:
-        """Id of the run that delegated to this one."""
-        ...
-
-    @property
-    def kind(self) -> str:
-        """Kind of the run."""
-        ...
-
-    @property
-    def agent(self) -> str:
-        """Name of the agent."""
-        ...
-
-    @property
-    def task(self) -> str:
-        """Text of the task."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class RunUpdate:
     """A run of the tree, when it is first seen and whenever its row changed."""
 
-    run: RunSummary
-
-    @property
-    def run_id(self) -> UUID:
-        """UUID of the run."""
-        found: UUID = self.run.pk
-        return found
+    run_id: UUID
+    parent_id: UUID | None
+    kind: str
+    agent: str
+    task: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +72,11 @@ class ProgressUpdate:
 
     run_id: UUID
     progress: Progress
+
+
+def seen(run: Run) -> RunUpdate:
+    """Return a run's row as an update."""
+    return RunUpdate(run.pk, run.parent_id, run.kind, run.agent, run.task)
 
 
 def happened(row: RunEvent) -> EventUpdate:
