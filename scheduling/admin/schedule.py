@@ -28,8 +28,7 @@ from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.actions.set_schedule import change_schedule
-from scheduling.admin.calendar import upcoming
-from scheduling.admin.firing import FiringInline, outcome_pills
+from scheduling.admin.firing import FiringInline, outcome_pills, upcoming
 from scheduling.admin.forms import RHYTHM_FIELDS, ScheduleForm, SpanForm, conditions
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule

@@ -8,8 +8,7 @@ from uuid import UUID
 import pytest
 
 from agents.journal.events import RunCreated, encode
-from agents.live.json_lines import to_json_line
-from agents.live.tree_view import TreeView
+from agents.live.tree_view import TreeView, to_json_line
 from agents.live.updates import Unreadable, encoded, happened, readable, seen
 from agents.models import Run, RunEvent
 

@@ -16,8 +16,7 @@ from playwright.sync_api import expect
 
 from agents.actions.publish_agent import publish_agent
 from agents.journal import events
-from agents.live.json_lines import to_json_line
-from agents.live.tree_view import TreeView
+from agents.live.tree_view import TreeView, to_json_line
 from agents.live.updates import DeltaUpdate, EventUpdate, seen
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Agent, Run

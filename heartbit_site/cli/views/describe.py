@@ -14,7 +14,7 @@ ISO 8601 in UTC or null. `status` and `runs` without a run print `{"runs": [...]
 beginning of its task with `task_characters`, and neither `output` nor `structured` nor `children`.
 
 With `--watch` there is a JSON object a line: what is known, what happens
-(`agents.live.json_lines`), and at the end the run::
+(`agents.live.tree_view`), and at the end the run::
 
     {"type": "result", "id": id, ... as above ...}
 """

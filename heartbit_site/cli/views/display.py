@@ -15,7 +15,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from agents.live.json_lines import to_json_line
+from agents.live.tree_view import to_json_line
 from agents.live.updates import Update
 from heartbit_site.cli.terminal.invocation import as_json
 from heartbit_site.cli.terminal.output import is_terminal, note, write_json
