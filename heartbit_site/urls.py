@@ -11,7 +11,7 @@ from django.urls import include, path
 from heartbit_site.api import mount
 from heartbit_site.web import connect, errors, login
 from heartbit_site.web.approve_link import approve_link
-from tools.actions.start_sign_in import CALLBACK, DOCUMENT
+from tools.actions.sign_in import CALLBACK, DOCUMENT
 
 admin.autodiscover()
 import_module("heartbit_site.admin.pages")  # they replace some of those that were just found

@@ -21,7 +21,7 @@ from agents.definitions.server_grants import ALL, servers_of
 from agents.definitions.spec import GRANT_SETTINGS, ToolGrant
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent, ToolBinding
-from agents.reads.agent_settings import grant_table_of
+from agents.reads.agents import grant_table_of
 from heartbit_site.admin.themed import StackedInline
 from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.toolspec import Effect

@@ -13,8 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminPasswordWidget
 
-from agents.actions.remove_channel import remove_channel
-from agents.actions.save_channel import save_channel
+from agents.actions.channels import remove_channel, save_channel
 from agents.admin.formatting import kept_run_link
 from agents.admin.json_fields import JSONListText, JSONObjectText, json_widget
 from agents.admin.webhook import SigningAdmin

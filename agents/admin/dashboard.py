@@ -15,7 +15,7 @@ from agents.admin import charts, formatting, statistics
 from agents.choices import RunStatus
 from agents.models import Run
 from agents.reads.fleet import read_fleet
-from agents.reads.fleet_view import FleetOut
+from agents.reads.views import FleetOut
 from heartbit_site.admin.columns import Tone, clock, pill
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.base import amounts

@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import ChoicesCheckboxFilter
 
-from agents.actions.revoke_grants import revoke_grants
+from agents.actions.decide_call import revoke_grants
 from agents.admin import formatting
 from agents.choices import TERMINAL, CallResolution, Verdict
 from agents.models import Decision, Grant, ToolCall

@@ -20,7 +20,7 @@ from agents.definitions.spec import GRANT_SETTINGS, SETTINGS, AgentSpec
 from agents.definitions.validation_messages import InvalidSettingError, Path, sentence_of
 from agents.llm.references import check_reference
 from agents.models import Agent, Skill
-from agents.reads.agent_settings import table_of
+from agents.reads.agents import table_of
 from agents.reads.skills import skills_in
 from heartbit_site.admin.actions import DialogForm
 from heartbit_site.admin.permissions import permissions_for

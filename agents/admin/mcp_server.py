@@ -16,17 +16,15 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from agents.definitions.advice import publish_again
-from agents.reads.outdated_agents import outdated_agents
+from agents.reads.agents import outdated_agents
 from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, Tone, format_datetime, pill, text_block, two_lines
 from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.visible_text import visible
-from tools.actions.accept_mcp_change import accept_mcp_change
-from tools.actions.remove_mcp_server import remove_mcp_server
-from tools.actions.save_mcp_server import save_mcp_server
-from tools.actions.start_mcp_refresh import start_mcp_refresh
+from tools.actions.mcp_servers import accept_mcp_change, remove_mcp_server, save_mcp_server
+from tools.actions.refresh_mcp_server import start_mcp_refresh
 from tools.mcp.definition_text import difference
 from tools.models import CatalogueTool, McpServer
 from tools.models.mcp_server import McpServerQuerySet

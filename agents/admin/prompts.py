@@ -17,12 +17,12 @@ from agents.approvals.uncertain_calls import executed_arguments, written_argumen
 from agents.choices import CallStatus
 from agents.models import Decision, ToolCall, Vote, Wait
 from agents.querysets import approval_of, calls_waiting, uncertain_calls
-from agents.reads.pinned_tools import in_tool_order
+from agents.reads.tools import in_tool_order
 from heartbit_site.admin.columns import clock
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.base.effect_text import UNCERTAIN_CALL
 from heartbit_site.base.visible_text import visible
-from tools.calls.answer_form import without_form
+from tools.calls.questions import without_form
 
 MOST = 1  # prompts at once: whoever works on the page keeps seeing it, also on a phone
 _LOOKED_AT = 50

@@ -13,7 +13,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from agents.actions.remove_skill import remove_skill
+from agents.actions.skills import remove_skill
 from agents.admin.skill_versions import (
     SkillForm,
     SkillVersionInline,

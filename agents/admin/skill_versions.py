@@ -12,14 +12,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
-from agents.actions.republish_orchestrators import Led
-from agents.actions.save_skill import rollback_skill, save_skill
+from agents.actions.publish_agent import Led
+from agents.actions.skills import rollback_skill, save_skill
 from agents.admin.version import VersionList, diff_lines, setting_row
 from agents.errors import ShippedSkillError
 from agents.models import Skill, SkillVersion
 from agents.runtime.files.skill_files import content_of
-from agents.skills.archive import MAX_ARCHIVE_BYTES, unpack
-from agents.skills.faults import InvalidSkillError
+from agents.skills.archive import MAX_ARCHIVE_BYTES, InvalidSkillError, unpack
 from agents.skills.folder import read_folder
 from agents.skills.snapshot import compare
 from agents.skills.spec import MAIN_FILE

@@ -15,7 +15,7 @@ from django.contrib import admin
 from django.contrib.auth.forms import AuthenticationForm as PlainAuthenticationForm
 
 from heartbit_site.base.access import enters_admin
-from heartbit_site.base.refusals import RefusedError, describe_closed_admin
+from heartbit_site.base.rights import RefusedError, describe_closed_admin
 
 if TYPE_CHECKING:
     from collections.abc import Callable

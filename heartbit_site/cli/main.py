@@ -19,7 +19,7 @@ import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
-from heartbit_site.base.garbage import collect_seldom
+from heartbit_site.base.process_memory import collect_seldom
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.groups import command
 from heartbit_site.cli.options.shared import (

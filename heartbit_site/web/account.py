@@ -17,10 +17,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
-from agents.actions.revoke_grants import revoke_grants
+from agents.actions.decide_call import revoke_grants
 from agents.models import Grant
 from heartbit_site.base.access import Access, role_of
-from heartbit_site.base.actions.set_password import set_password
+from heartbit_site.base.actions.users import set_password
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.credentials import CredentialType, entered_types
 from heartbit_site.base.errors import HeartbitError
@@ -33,7 +33,7 @@ from heartbit_site.operations.credentials import (
 )
 from heartbit_site.web.login import PAUSE
 from heartbit_site.web.page import page, show
-from tools.credentials.labels import label_of
+from tools.credentials.values import label_of
 from tools.errors import CredentialNotFoundError
 from tools.models import Credential
 

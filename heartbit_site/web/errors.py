@@ -12,7 +12,7 @@ from django.views.defaults import server_error as of_defect
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.workspace_scoped import WorkspaceScopedAdmin
 from heartbit_site.base.database_faults import database_fault
-from heartbit_site.base.refusals import RefusedError, describe_closed_page
+from heartbit_site.base.rights import RefusedError, describe_closed_page
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:

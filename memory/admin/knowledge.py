@@ -21,15 +21,18 @@ from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.admin.themed import ReadOnlyInline
 from heartbit_site.base.preview import preview
-from memory.actions.follow_folder import follow_folder, request_folder
-from memory.actions.remove_base import remove_base
-from memory.actions.remove_document import remove_document
-from memory.actions.save_base import save_base
-from memory.actions.save_document import MOST_BYTES, save_document
+from memory.actions.bases import remove_base, save_base
+from memory.actions.documents import (
+    MOST_BYTES,
+    READABLE,
+    detect_kind,
+    remove_document,
+    save_document,
+)
+from memory.actions.follow_folders import follow_folder, request_folder
 from memory.choices import DocumentState
-from memory.knowledge.kinds import READABLE, detect_kind
-from memory.knowledge.reads import with_counts
 from memory.models import Document, KnowledgeBase, Passage
+from memory.querysets import with_counts
 
 
 class KnowledgeBaseForm(VerbForm[KnowledgeBase]):

@@ -23,7 +23,7 @@ from scheduling.choices import FiringStatus
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.occurrences import slots_between, upcoming_occurrences
-from scheduling.outcomes import with_outcomes
+from scheduling.querysets import with_outcomes
 from scheduling.recurrence import format_time, time_zone
 
 SHOWN = 5

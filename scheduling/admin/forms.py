@@ -19,7 +19,7 @@ from agents.models import WebhookEndpoint
 from heartbit_site.admin.actions import DialogForm
 from heartbit_site.admin.saved_by_verb import VerbForm
 from heartbit_site.admin.themed import line_widget, text_widget
-from heartbit_site.base.local_times import NoSuchTimeError, localize
+from heartbit_site.base.moments import NoSuchTimeError, localize
 from scheduling.actions.save_schedule import problems
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule

@@ -16,8 +16,7 @@ from agents.definitions.snapshot_diff import compare
 from agents.definitions.spec import DefinitionSpec, FullText, Pinned, Positive
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent
-from agents.reads.agent_settings import spec_of
-from agents.reads.grantable_tools import grantable
+from agents.reads.agents import grantable, spec_of
 from agents.reads.versions import find_version
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import SYSTEM, Actor

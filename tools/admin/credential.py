@@ -20,10 +20,8 @@ from heartbit_site.admin.columns import Column, ago, health_pill, two_lines
 from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.credentials import CredentialType, credential_types, entered_types
-from tools.actions.check_credential import check_credential
-from tools.actions.remove_credential import remove_credential
-from tools.actions.save_credential import save_credential
-from tools.credentials.labels import label_of
+from tools.actions.credentials import check_credential, remove_credential, save_credential
+from tools.credentials.values import label_of
 from tools.models import CatalogueTool, Credential
 
 #: Before the names of a type's fields, which may be those of columns.

@@ -48,7 +48,7 @@ from agents.runtime.toolset.toolbox import RunToolbox
 from agents.runtime.toolset.unread import with_unread_count
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import ToolContext, ToolSpec
-from memory.providers.choice import provider_name
+from memory.providers.calls import provider_name
 from tools.definitions.registry import resolve
 from tools.mcp.specs import server_tools
 

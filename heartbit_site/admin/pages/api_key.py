@@ -17,8 +17,7 @@ from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, clock, pill, two_lines
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
-from heartbit_site.base.actions.create_api_key import create_api_key, usual_expiry
-from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
+from heartbit_site.base.actions.api_keys import create_api_key, revoke_api_keys, usual_expiry
 from heartbit_site.base.models import ApiKey
 from heartbit_site.base.scopes import OPERATORS_SCOPE, SCOPES, USUAL_SCOPES
 

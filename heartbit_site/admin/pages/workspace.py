@@ -19,8 +19,7 @@ from heartbit_site.admin.columns import Column, Tone, link, pill
 from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.admin.themed import ModelAdmin, ReadOnlyInline, line_widget
-from heartbit_site.base.actions.remove_member import remove_member
-from heartbit_site.base.actions.save_member import save_member
+from heartbit_site.base.actions.members import remove_member, save_member
 from heartbit_site.base.models import Membership, Role, Tier, Workspace
 
 TONES: dict[str, Tone] = {

@@ -30,7 +30,7 @@ from heartbit_site.cli.approvals.kinds import APPROVAL, OUTCOME, Kind, WaitingCa
 from heartbit_site.cli.approvals.question import question
 from heartbit_site.cli.terminal import editor, keyboard
 from heartbit_site.cli.terminal.output import note
-from tools.calls import answer_form
+from tools.calls import questions
 
 if TYPE_CHECKING:
     from heartbit_site.cli.backend.protocol import Backend
@@ -145,7 +145,7 @@ class CallPrompter:
         return Edit(text)
 
     async def _reply(self, form: Mapping[str, Any], draft: str) -> Answer | None:
-        numbered = answer_form.are_numbered(form)
+        numbered = questions.are_numbered(form)
         if _is_structured(form):
             prompt = "The answer as one line of JSON > "
             text = await self._written(draft, prompt, file="answer.json")
@@ -156,7 +156,7 @@ class CallPrompter:
             note("Nothing was answered.")
             return None
         if numbered and text.isascii() and text.isdecimal():
-            named = answer_form.choices(form)
+            named = questions.choices(form)
             text = named[int(text) - 1] if 0 < int(text) <= len(named) else text
         return Answer(text)
 
@@ -187,7 +187,7 @@ class CallPrompter:
 def _draft(call: WaitingCall) -> str:
     """Return the text that the editor begins with."""
     form = form_of(call)
-    return readable_json(call.arguments) if form is None else answer_form.draft(form)
+    return readable_json(call.arguments) if form is None else questions.draft(form)
 
 
 def _is_structured(form: Mapping[str, Any]) -> bool:

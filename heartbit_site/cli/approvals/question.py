@@ -11,7 +11,7 @@ from heartbit_site.cli.approvals.kinds import WaitingCall, form_of, kind_of
 from heartbit_site.cli.terminal.escape import visible
 from heartbit_site.cli.terminal.margin import margined, wrap
 from heartbit_site.contract.approvals import ApprovalOut
-from tools.calls.answer_form import are_numbered, explained, without_form
+from tools.calls.questions import are_numbered, explained, without_form
 
 ASKED: Final = "question"  # the argument that a question's text is in
 
