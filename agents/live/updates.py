@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 
 from agents.journal import events
 from agents.journal.events import Event, RecordedEvent
+from agents.journal.phrase import Phrase
 from agents.runs.live_entries import Delta, Progress
 
 if TYPE_CHECKING:
@@ -22,6 +24,11 @@ class Unreadable:
 
     type: str
     payload: dict[str, Any]
+
+    def phrase(self, name_of: Callable[[str], str]) -> Phrase:
+        """Return the type, which is all that is known of it."""
+        del name_of
+        return Phrase(self.type)
 
 
 def readable(kind: str, payload: dict[str, Any]) -> Event | Unreadable:
