@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
-from agents.admin import (  # noqa: F401  importing a module registers its classes
-    agent,
-    approvals,
-    channel,
-    conversation,
-    decision,
-    delivery,
-    mcp_server,
-    provider_account,
-    run,
-    skill,
-    tool,
-    usage,
-    version,
-    webhook,
-    worker,
-)
+from importlib import import_module
+from pkgutil import iter_modules
+
+for module in iter_modules(__path__, f"{__name__}."):
+    import_module(module.name)  # registers its classes

@@ -21,6 +21,7 @@ from agents.admin.agent_list import AgentList
 from agents.admin.bindings import ToolBindingFormSet
 from agents.admin.formatting import run_url
 from agents.admin.forms import AgentForm, StartRunForm, skill_choices
+from agents.admin.skill_versions import report_republished
 from agents.admin.templates import FromTemplates, TemplateBindingInline
 from agents.admin.version import VersionInline
 from agents.definitions.advice import advice
@@ -225,10 +226,4 @@ def _report(request: HttpRequest, written: Written) -> None:
             messages.success(request, f"Published: runs from now on use v{number}.")
         else:
             messages.info(request, f"Nothing that its runs see has changed: v{number}.")
-    for led in written.led:
-        name = led.agent.name
-        if led.made is None:
-            messages.warning(request, f"{name} was not published again: {led.problem}")
-        elif led.made:
-            number = led.made.version.number
-            messages.success(request, f"Published as well: {name} v{number}.")
+    report_republished(request, written.led)

@@ -11,7 +11,6 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
@@ -105,9 +104,9 @@ class AgentList(ModelAdmin[Agent]):
         permission="switch",
         offered=lambda agent: not agent.enabled,
     )
-    def start_agent(self, request: HttpRequest, agent: Agent, form: DialogForm) -> str:
+    def start_agent(self, request: HttpRequest, agent: Agent, form: DialogForm) -> None:
         """Start it, and show its page again."""
-        return self._switch(request, agent, "start")
+        self._switch(request, agent, "start")
 
     @dialog(
         "Restart agent",
@@ -117,9 +116,9 @@ class AgentList(ModelAdmin[Agent]):
         variant="DEFAULT",
         offered=lambda agent: agent.enabled,
     )
-    def restart_agent(self, request: HttpRequest, agent: Agent, form: DialogForm) -> str:
+    def restart_agent(self, request: HttpRequest, agent: Agent, form: DialogForm) -> None:
         """Restart it, and show its page again."""
-        return self._switch(request, agent, "restart")
+        self._switch(request, agent, "restart")
 
     @dialog(
         "Stop agent",
@@ -130,9 +129,9 @@ class AgentList(ModelAdmin[Agent]):
         variant="DANGER",
         offered=lambda agent: agent.enabled,
     )
-    def stop_agent(self, request: HttpRequest, agent: Agent, form: DialogForm) -> str:
+    def stop_agent(self, request: HttpRequest, agent: Agent, form: DialogForm) -> None:
         """Stop it, and show its page again."""
-        return self._switch(request, agent, "stop")
+        self._switch(request, agent, "stop")
 
     def _switch_all(self, request: HttpRequest, agents: Iterable[Agent], to: Switch) -> int:
         """Return how many agents changed, in the caller's transaction."""
@@ -141,11 +140,10 @@ class AgentList(ModelAdmin[Agent]):
             self.note(request, to, agent)
         return len(done)
 
-    def _switch(self, request: HttpRequest, agent: Agent, to: Switch) -> str:
+    def _switch(self, request: HttpRequest, agent: Agent, to: Switch) -> None:
         with transaction.atomic():
             self._switch_all(request, [agent], to)
         messages.success(request, DONE[to].format(agent.name))
-        return reverse("admin:agents_agent_change", args=[agent.pk])
 
     def now(self, agent: Any) -> SafeString | str:
         """Return the agent's activity: state, queue, last failure, and changed tools.

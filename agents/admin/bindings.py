@@ -9,13 +9,8 @@ from django.contrib.admin.utils import flatten
 from django.utils.text import Truncator
 from unfold.widgets import UnfoldAdminSelectWidget
 
+from agents.admin import json_fields
 from agents.admin.forms import LABELS, add_complaint, add_complaints
-from agents.admin.json_fields import (
-    JSONListText,
-    JSONObjectText,
-    OptionalJSONObjectText,
-    json_widget,
-)
 from agents.choices import BindingApproval
 from agents.definitions.server_grants import ALL, servers_of
 from agents.definitions.spec import GRANT_SETTINGS, ToolGrant
@@ -70,18 +65,20 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
         model = ToolBinding
         fields = ("tool", *GRANT_SETTINGS)
         field_classes = {
-            "approval_when": OptionalJSONObjectText,
-            "defaults": JSONObjectText,
-            "credentials": JSONObjectText,
-            "knowledge_bases": JSONListText,
+            "approval_when": json_fields.OptionalJSONObjectText,
+            "defaults": json_fields.JSONObjectText,
+            "credentials": json_fields.JSONObjectText,
+            "knowledge_bases": json_fields.JSONListText,
         }
         widgets = {
-            "approval_when": json_widget(
+            "approval_when": json_fields.json_widget(
                 rows=4, placeholder='{"properties": {"path": {"pattern": "^/etc/"}}}'
             ),
-            "defaults": json_widget(rows=2, placeholder='{"language": "en"}'),
-            "credentials": json_widget(rows=2, placeholder='{"mail": "support mailbox"}'),
-            "knowledge_bases": json_widget(rows=1, placeholder='["handbook"]'),
+            "defaults": json_fields.json_widget(rows=2, placeholder='{"language": "en"}'),
+            "credentials": json_fields.json_widget(
+                rows=2, placeholder='{"mail": "support mailbox"}'
+            ),
+            "knowledge_bases": json_fields.json_widget(rows=1, placeholder='["handbook"]'),
         }
         labels = LABELS
 

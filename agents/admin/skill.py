@@ -14,14 +14,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from agents.actions.skills import remove_skill
-from agents.admin.skill_versions import (
-    SkillForm,
-    SkillVersionInline,
-    describe_changes,
-    report_republished,
-    roll_back,
-    store_upload,
-)
+from agents.admin import skill_versions
 from agents.admin.version import compared
 from agents.errors import SkillNotFoundError
 from agents.models import Agent, Skill, SkillVersion
@@ -46,8 +39,8 @@ class SkillAdmin(SharedRows[Skill], VerbAdmin[Skill]):
     """
 
     needs: ClassVar = rights("agents:read", "agents:write", rollback="agents:write")
-    form = SkillForm
-    inlines = (SkillVersionInline,)
+    form = skill_versions.SkillForm
+    inlines = (skill_versions.SkillVersionInline,)
     list_display = ("what", "origin_of", "current", "files_counted", "used_by", "updated")
     list_select_related = ("workspace", "current_version")
     search_fields = ("name",)
@@ -92,11 +85,11 @@ class SkillAdmin(SharedRows[Skill], VerbAdmin[Skill]):
 
     def save_row(self, request: HttpRequest, row: Skill, form: Any) -> None:
         """Store the uploaded folder, and report the agents that were published again."""
-        store_upload(request, row, form.cleaned_data["archive"])
+        skill_versions.store_upload(request, row, form.cleaned_data["archive"])
 
     def delete_model(self, request: HttpRequest, obj: Skill) -> None:
         """Delete the skill, unless agents have it."""
-        report_republished(request, remove_skill(obj, by=actor_of(request)))
+        skill_versions.report_republished(request, remove_skill(obj, by=actor_of(request)))
 
     # --------------------------------------------------------------------------------------- views
 
@@ -127,8 +120,8 @@ class SkillAdmin(SharedRows[Skill], VerbAdmin[Skill]):
         version = get_object_or_404(SkillVersion, skill=skill, number=number)
         return compared(
             *(self, request, skill, skill, version),
-            describe=lambda other: describe_changes(other, version),
-            roll_back=lambda: roll_back(request, skill, number),
+            describe=lambda other: skill_versions.describe_changes(other, version),
+            roll_back=lambda: skill_versions.roll_back(request, skill, number),
         )
 
     def _seen(self, request: HttpRequest, skill_pk: int) -> Skill:

@@ -11,23 +11,14 @@ from django import forms
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from agents.context import strategy
-from agents.context.strategy import (
-    MAX_SIZE,
-    ImportantRecent,
-    LastMessages,
-    SlidingWindow,
-    Strategy,
-    Summarize,
-    Unlimited,
-)
 from heartbit_site.base.errors import ConfigurationError
 
-TITLES: dict[type[Strategy], str] = {
-    Unlimited: "Everything, as long as it fits the model",
-    SlidingWindow: "The first message and the newest, up to a size",
-    LastMessages: "The first message and the newest, up to a number",
-    ImportantRecent: "The newest, and of the older ones what matters most",
-    Summarize: "A summary of the older part, and the newest",
+TITLES: dict[type[strategy.Strategy], str] = {
+    strategy.Unlimited: "Everything, as long as it fits the model",
+    strategy.SlidingWindow: "The first message and the newest, up to a size",
+    strategy.LastMessages: "The first message and the newest, up to a number",
+    strategy.ImportantRecent: "The newest, and of the older ones what matters most",
+    strategy.Summarize: "A summary of the older part, and the newest",
 }
 
 
@@ -36,7 +27,7 @@ def _number(label: str, help_text: str, default: int) -> forms.IntegerField:
     return forms.IntegerField(
         required=False,
         min_value=1,
-        max_value=MAX_SIZE,
+        max_value=strategy.MAX_SIZE,
         label=label,
         help_text=help_text,
         initial=default,
@@ -93,13 +84,15 @@ def initial(value: object) -> dict[str, Any]:
     try:
         kept = strategy.dump(strategy.parse(value))
     except ConfigurationError:  # the row was written by hand: saving the form repairs it
-        kept = {"type": Unlimited.type}
+        kept = {"type": strategy.Unlimited.type}
     return values | {f"{_PREFIX}{name}": number for name, number in kept.items()}
 
 
 def read(cleaned: Mapping[str, Any]) -> tuple[dict[str, Any] | None, dict[str, str]]:
     """Return the strategy of the form's values, or the problems by field."""
-    kind = next((kind for kind in TITLES if kind.type == cleaned.get("context_type")), Unlimited)
+    kind = next(
+        (kind for kind in TITLES if kind.type == cleaned.get("context_type")), strategy.Unlimited
+    )
     given = {name: cleaned.get(f"{_PREFIX}{name}") for name in _names(kind)}
     missing = [
         name for name, default in _names(kind).items() if default is MISSING and given[name] is None
@@ -110,6 +103,6 @@ def read(cleaned: Mapping[str, Any]) -> tuple[dict[str, Any] | None, dict[str, s
     return strategy.dump(strategy.parse({"type": kind.type, **numbers})), {}
 
 
-def _names(kind: type[Strategy]) -> dict[str, Any]:
+def _names(kind: type[strategy.Strategy]) -> dict[str, Any]:
     """Return a strategy's numbers with their defaults."""
     return {field.name: field.default for field in fields_of(kind)}

@@ -13,7 +13,6 @@ from django.contrib.admin.views.main import ChangeList
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
-from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminSelectWidget
@@ -255,13 +254,12 @@ class ToolAdmin(SharedRows[CatalogueTool], ReadOnlyAdmin[CatalogueTool]):
         variant="DANGER",
         form=DisableForm,
     )
-    def disable(self, request: HttpRequest, row: CatalogueTool, form: Any) -> str:
+    def disable(self, request: HttpRequest, row: CatalogueTool, form: Any) -> None:
         """Disable the tool in a workspace."""
         workspace, reason = form.cleaned_data["workspace"], form.cleaned_data["reason"]
         target = of_tool(row.name, workspace)
         pause_work(target, by=actor_of(request), reason=reason, by_operator=False)
         messages.success(request, f"{row.name} is disabled in {workspace}.")
-        return _page(row)
 
     @dialog(
         "Enable",
@@ -271,12 +269,11 @@ class ToolAdmin(SharedRows[CatalogueTool], ReadOnlyAdmin[CatalogueTool]):
         form=_WorkspaceForm,
         offered=lambda row: bool(_seen(row).pauses),
     )
-    def enable(self, request: HttpRequest, row: CatalogueTool, form: Any) -> str:
+    def enable(self, request: HttpRequest, row: CatalogueTool, form: Any) -> None:
         """Enable the tool in a workspace."""
         workspace = form.cleaned_data["workspace"]
         resume_work(of_tool(row.name, workspace), by=actor_of(request), by_operator=False)
         messages.success(request, f"{row.name} may be called again in {workspace}.")
-        return _page(row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,10 +288,6 @@ class _Seen:
 def _seen(row: Any) -> _Seen:
     found: _Seen = row.seen
     return found
-
-
-def _page(row: CatalogueTool) -> str:
-    return reverse("admin:tools_cataloguetool_change", args=[row.pk])
 
 
 def _schema(row: CatalogueTool) -> dict[str, Any]:

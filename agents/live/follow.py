@@ -22,9 +22,9 @@ from agents.live.updates import (
     DeltaUpdate,
     EventUpdate,
     ProgressUpdate,
-    RunUpdate,
     Update,
     happened,
+    seen,
 )
 from agents.models import Run
 from agents.querysets import events_after, tree
@@ -55,11 +55,11 @@ class TreeReader:
         runs = tree(self.root_id)
         self.seqs = {run.pk: min(self.seqs.get(run.pk, 0), run.last_seq) for run in runs}
         for run in runs:
-            seen = self.seqs[run.pk]
-            if run.last_seq == seen:
+            last = self.seqs[run.pk]
+            if run.last_seq == last:
                 continue
-            updates.append(RunUpdate(run))
-            for row in events_after(run.pk, seen):
+            updates.append(seen(run))
+            for row in events_after(run.pk, last):
                 updates.append(self._shown(happened(row)))
                 self.seqs[run.pk] = row.seq
         self.has_ended = all(run.status in TERMINAL for run in runs)

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from agents.live.json_lines import to_json_line
-from agents.live.tree_view import TreeView
+from agents.live.tree_view import TreeView, to_json_line
 from agents.live.updates import Update
 from agents.live.view import RunView
 from agents.live.view_parts import Parts

@@ -96,39 +96,28 @@ class RunPublisher:
 KEEP_ENDED = 256  # streams of ended runs; the text of older ones is in Postgres
 
 
-class InMemoryEnds(Ends):
-    """The waiters of one process, notified by its own stream.
+class InMemoryLiveStream(Ends):
+    """Publisher and subscriber in one process. A cursor is an index. For one loop only.
 
-    Args:
-        entries: Of the stream.
+    Attributes:
+        ends: Waiters for the ends of its runs: those of the stream itself.
     """
 
     recalls = True
 
-    def __init__(self, entries: Mapping[UUID, list[Entry]]) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._entries = entries
+        self.ends: Ends = self
+        self._entries: dict[UUID, list[Entry]] = {}
+        self._ended: deque[UUID] = deque()
+        self._news = asyncio.Condition()
+        self._readers = 0
+        self._wakers: set[asyncio.Task[None]] = set()
 
     def _came(self, run_id: UUID) -> None:
         entries = self._entries.get(run_id)
         if entries and isinstance(entries[-1], RunEnded):
             self.tell(run_id, entries[-1].end)
-
-
-class InMemoryLiveStream:
-    """Publisher and subscriber in one process. A cursor is an index. For one loop only.
-
-    Attributes:
-        ends: Waiters for the ends of its runs.
-    """
-
-    def __init__(self) -> None:
-        self._entries: dict[UUID, list[Entry]] = {}
-        self.ends: Ends = InMemoryEnds(self._entries)
-        self._ended: deque[UUID] = deque()
-        self._news = asyncio.Condition()
-        self._readers = 0
-        self._wakers: set[asyncio.Task[None]] = set()
 
     def publish(self, run_id: UUID, entry: Entry) -> None:
         """Add an entry to the run's stream, and tell the waiters of an end."""
@@ -137,7 +126,7 @@ class InMemoryLiveStream:
             self._ended.append(run_id)
             if len(self._ended) > KEEP_ENDED:
                 self._entries.pop(self._ended.popleft(), None)
-            self.ends.tell(run_id, entry.end)
+            self.tell(run_id, entry.end)
         if not self._readers:
             return
         waker = asyncio.get_running_loop().create_task(self._wake())

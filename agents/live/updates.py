@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from pydantic import ValidationError
 
 from agents.journal import events
 from agents.journal.events import Event, RecordedEvent
+from agents.journal.phrase import Phrase
 from agents.runs.live_entries import Delta, Progress
 
 if TYPE_CHECKING:
-    from agents.models import RunEvent
+    from agents.models import Run, RunEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,11 @@ class Unreadable:
 
     type: str
     payload: dict[str, Any]
+
+    def phrase(self, name_of: Callable[[str], str]) -> Phrase:
+        """Return the type, which is all that is known of it."""
+        del name_of
+        return Phrase(self.type)
 
 
 def readable(kind: str, payload: dict[str, Any]) -> Event | Unreadable:
@@ -39,46 +46,15 @@ def encoded(event: Event | Unreadable) -> dict[str, Any]:
     return events.encode(event)
 
 
-class RunSummary(Protocol):
-    """Facts of a run that every reader has: a row, or a server's answer."""
-
-    @property
-    def pk(self) -> Any:
-        """UUID of the run."""
-        ...
-
-    @property
-    def parent_id(self) -> UUID | None:
-        """Id of the run that delegated to this one."""
-        ...
-
-    @property
-    def kind(self) -> str:
-        """Kind of the run."""
-        ...
-
-    @property
-    def agent(self) -> str:
-        """Name of the agent."""
-        ...
-
-    @property
-    def task(self) -> str:
-        """Text of the task."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class RunUpdate:
     """A run of the tree, when it is first seen and whenever its row changed."""
 
-    run: RunSummary
-
-    @property
-    def run_id(self) -> UUID:
-        """UUID of the run."""
-        found: UUID = self.run.pk
-        return found
+    run_id: UUID
+    parent_id: UUID | None
+    kind: str
+    agent: str
+    task: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +79,11 @@ class ProgressUpdate:
 
     run_id: UUID
     progress: Progress
+
+
+def seen(run: Run) -> RunUpdate:
+    """Return a run's row as an update."""
+    return RunUpdate(run.pk, run.parent_id, run.kind, run.agent, run.task)
 
 
 def happened(row: RunEvent) -> EventUpdate:

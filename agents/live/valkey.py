@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,6 @@ from uuid import UUID
 from django.conf import settings
 from redis import Redis as SyncRedis
 from redis.asyncio import Redis
-from redis.asyncio.client import Pipeline
 from redis.exceptions import RedisError
 from redis.typing import EncodableT, FieldT
 
@@ -43,8 +41,6 @@ READ_ENTRIES = 5_000
 READ_OF_ONE = 200
 LIVE_SECONDS = 24 * 3600  # expiry while live; a run cancelled while waiting has no end entry
 ENDED_SECONDS = 3600  # expiry after the end; later readers use the journal
-RENEW_SECONDS = 600  # between renewals of a stream's expiry, instead of one per entry
-MAX_RENEWED = 10_000
 #: Longest wait for a frozen Valkey: of a write, and of a read beyond its timeout.
 PATIENCE_SECONDS = 2.0
 
@@ -93,7 +89,6 @@ class ValkeyPublisher:
     def __init__(self, client: Redis) -> None:
         self._client = client
         self._backlog: list[tuple[UUID, Entry]] = []
-        self._renewed: dict[str, float] = {}
         self._is_urgent = False
         self._timer: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
@@ -148,24 +143,13 @@ class ValkeyPublisher:
             if isinstance(entry, RunEnded):
                 pipeline.publish(end_channel(run_id), encode_end(entry))
         for key, entry in last.items():
-            self._expire(pipeline, key, has_ended=isinstance(entry, RunEnded))
+            pipeline.expire(key, ENDED_SECONDS if isinstance(entry, RunEnded) else LIVE_SECONDS)
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await pipeline.execute()
         except (RedisError, OSError) as error:
             reason = str(error) or type(error).__name__
             logger.warning("live output of %d entries was lost: %s", len(batch), reason)
-
-    def _expire(self, pipeline: Pipeline, key: str, *, has_ended: bool) -> None:
-        now = time.monotonic()
-        if has_ended:
-            self._renewed.pop(key, None)
-            pipeline.expire(key, ENDED_SECONDS)
-        elif now - self._renewed.get(key, -RENEW_SECONDS) >= RENEW_SECONDS:
-            if len(self._renewed) >= MAX_RENEWED:
-                self._renewed.clear()  # entries of waiting runs, or of runs ended elsewhere
-            self._renewed[key] = now
-            pipeline.expire(key, LIVE_SECONDS)
 
 
 def coalesce(batch: list[tuple[UUID, Entry]]) -> list[tuple[UUID, Entry]]:

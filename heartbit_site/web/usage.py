@@ -6,26 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from agents.reads import views
 from agents.reads.usage import DAYS, usage_of
-from agents.reads.views import (
-    AgentUseOut,
-    BudgetUseOut,
-    CountGaugeOut,
-    DayUseOut,
-    MoneyGaugeOut,
-    WorkspaceUsageOut,
-)
 from heartbit_site.base import amounts
 from heartbit_site.base.access import Access
 from heartbit_site.web.page import page, show
 
-if TYPE_CHECKING:
-    Gauge = CountGaugeOut | MoneyGaugeOut
+Gauge = views.CountGaugeOut | views.MoneyGaugeOut
 
 #: The gauges of the tier, by the fields of the view.
 LABELS = {
@@ -90,7 +82,7 @@ def usage(request: HttpRequest, access: Access) -> HttpResponse:
     return show(request, access, "web/usage.html", context, here="usage")
 
 
-def _bars(found: WorkspaceUsageOut) -> list[Bar]:
+def _bars(found: views.WorkspaceUsageOut) -> list[Bar]:
     ends = {"runs_today": found.day_ends, "runs_at_once": None}
     bars = [
         _bar(label, getattr(found, name), ends.get(name, found.month_ends))
@@ -112,7 +104,7 @@ def _bar(label: str, gauge: Gauge, ends: datetime | None) -> Bar:
     return Bar(label, used, _amount(gauge.limit), gauge.state, min(100, gauge.percent), more)
 
 
-def _alerts(found: WorkspaceUsageOut) -> Iterator[dict[str, Any]]:
+def _alerts(found: views.WorkspaceUsageOut) -> Iterator[dict[str, Any]]:
     """Yield what is nearly or fully used, of the tier and of budgets, with its owner."""
     gauges = [(name, getattr(found, name), f"tier {found.tier}") for name in LABELS]
     for budget in found.budgets:
@@ -140,7 +132,7 @@ def _alert(name: str, gauge: Gauge, whose: str) -> dict[str, Any]:
     return {"is_spent": False, "text": f"Nearly used up: {what}, {gauge.percent} %."}
 
 
-def _budget(budget: BudgetUseOut, found: WorkspaceUsageOut) -> dict[str, Any]:
+def _budget(budget: views.BudgetUseOut, found: views.WorkspaceUsageOut) -> dict[str, Any]:
     ends = found.day_ends if budget.period == "day" else found.month_ends
     return {
         "whose": budget.agent or "the whole workspace",
@@ -149,25 +141,25 @@ def _budget(budget: BudgetUseOut, found: WorkspaceUsageOut) -> dict[str, Any]:
     }
 
 
-def _limits(budget: BudgetUseOut) -> list[tuple[str, Gauge]]:
+def _limits(budget: views.BudgetUseOut) -> list[tuple[str, Gauge]]:
     limits = [(name, getattr(budget, name)) for name in BUDGET_LABELS]
     return [(name, gauge) for name, gauge in limits if gauge is not None]
 
 
-def _agent(agent: AgentUseOut) -> dict[str, Any]:
+def _agent(agent: views.AgentUseOut) -> dict[str, Any]:
     more = ""
     if agent.unpriced_calls:
         more = f" + {amounts.counted(agent.unpriced_calls, 'call')} without a price"
     return _row(agent.agent or "", agent, more)
 
 
-def _row(name: str, use: AgentUseOut | DayUseOut, more: str = "") -> dict[str, Any]:
+def _row(name: str, use: views.AgentUseOut | views.DayUseOut, more: str = "") -> dict[str, Any]:
     cells = (_amount(use.runs), _amount(use.tokens), _amount(use.cost_usd) + more)
     return {"name": name, "cells": cells}
 
 
 def _chart(
-    title: str, days: Sequence[DayUseOut], values: Sequence[int | Decimal]
+    title: str, days: Sequence[views.DayUseOut], values: Sequence[int | Decimal]
 ) -> dict[str, Any]:
     most, slot = Decimal(max(values)), Decimal(WIDTH) / len(days)
     columns = []

@@ -9,11 +9,7 @@ from zoneinfo import ZoneInfo
 
 from django import forms
 from django.utils import timezone
-from unfold.widgets import (
-    UnfoldAdminCheckboxSelectMultipleWidget,
-    UnfoldAdminSplitDateTimeWidget,
-    UnfoldBooleanSwitchWidget,
-)
+from unfold import widgets
 
 from agents.models import WebhookEndpoint
 from heartbit_site.admin.actions import DialogForm
@@ -71,7 +67,7 @@ RHYTHM_FIELDS = frozenset(RHYTHM)
 _TIMES = ("at", "begins_at", "ends_at")
 
 
-class LocalTimeWidget(UnfoldAdminSplitDateTimeWidget):  # type: ignore[misc]
+class LocalTimeWidget(widgets.UnfoldAdminSplitDateTimeWidget):  # type: ignore[misc]
     """The browser's date and time picker; the admin's would offer *Now* and *Today* in UTC."""
 
     def __init__(self, attrs: dict[str, Any] | None = None) -> None:
@@ -116,14 +112,14 @@ class ScheduleForm(VerbForm[Schedule]):
         label="With attachments",
         required=False,
         initial=True,
-        widget=UnfoldBooleanSwitchWidget(),
+        widget=widgets.UnfoldBooleanSwitchWidget(),
         help_text="The answer as report.md, and what the run produced.",
     )
     tell = forms.ModelMultipleChoiceField(
         label="Webhooks",
         required=False,
         queryset=WebhookEndpoint.objects.order_by("name"),
-        widget=UnfoldAdminCheckboxSelectMultipleWidget(),
+        widget=widgets.UnfoldAdminCheckboxSelectMultipleWidget(),
         help_text="The signed result is posted to each.",
     )
     keep_as = forms.CharField(

@@ -26,8 +26,7 @@ from heartbit_site.admin.themed import ReadOnlyInline, tabs
 from scheduling.actions.run_schedule import backfill_schedule, run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.actions.schedules import change_schedule, remove_schedule
-from scheduling.admin.calendar import upcoming
-from scheduling.admin.firing import FiringInline, outcome_pills
+from scheduling.admin.firing import FiringInline, outcome_pills, upcoming
 from scheduling.admin.forms import RHYTHM_FIELDS, ScheduleForm, SpanForm, conditions
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from agents.journal import events
-from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate, Update
+from agents.live.updates import DeltaUpdate, EventUpdate, Update, seen
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Run
 from agents.runs.live_entries import Delta
@@ -25,7 +25,7 @@ class Builder:
         self._seqs: dict[UUID, int] = {}
 
     def seen(self, run_id: UUID, agent: str, parent: UUID | None = None, task: str = "Do") -> None:
-        self.apply(RunUpdate(Run(pk=run_id, parent_id=parent, agent=agent, task=task)))
+        self.apply(seen(Run(pk=run_id, parent_id=parent, agent=agent, task=task)))
 
     def event(self, run_id: UUID, event: events.Event, at: float = 0.0) -> None:
         self._seqs[run_id] = self._seqs.get(run_id, 0) + 1

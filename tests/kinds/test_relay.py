@@ -13,7 +13,7 @@ from agents.choices import Placement, RunKind, RunStatus
 from agents.errors import InvalidEditError
 from agents.live.follow import wait_for_end
 from agents.live.tree_view import TreeView
-from agents.live.updates import EventUpdate, RunUpdate
+from agents.live.updates import EventUpdate, seen
 from agents.loop import checkpoint
 from agents.loop.history import TurnNotFoundError
 from agents.models import Agent, AgentVersion
@@ -107,7 +107,7 @@ async def test_its_view_shows_whom_it_waits_for(studio: Studio) -> None:
     await orm.run_in_thread(team)
     run = await studio.run("hello", agent="relay", model="")
     tree, doing = TreeView(), []
-    tree.apply(RunUpdate(run))
+    tree.apply(seen(run))
     view = tree.runs[run.pk]
     for recorded in (await orm.run_in_thread(lambda: load_history(run))).journal:
         tree.apply(EventUpdate(run.pk, recorded))

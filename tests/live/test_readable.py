@@ -8,9 +8,8 @@ from uuid import UUID
 import pytest
 
 from agents.journal.events import RunCreated, encode
-from agents.live.json_lines import to_json_line
-from agents.live.tree_view import TreeView
-from agents.live.updates import RunUpdate, Unreadable, encoded, happened, readable
+from agents.live.tree_view import TreeView, to_json_line
+from agents.live.updates import Unreadable, encoded, happened, readable, seen
 from agents.models import Run, RunEvent
 
 A = UUID(int=10)
@@ -23,7 +22,7 @@ def test_an_unknown_event_has_its_place_in_the_lines_and_the_view_stays(
     kind: str, payload: dict[str, str]
 ) -> None:
     tree = TreeView()
-    tree.apply(RunUpdate(Run(pk=A, agent="w", task="T")))
+    tree.apply(seen(Run(pk=A, agent="w", task="T")))
     before = tree.runs[A].snapshot()
     row = RunEvent(run_id=A, seq=1, type=kind, payload=payload, at=datetime.now(UTC))
     update = happened(row)

@@ -16,9 +16,8 @@ from playwright.sync_api import expect
 
 from agents.actions.publish_agent import publish_agent
 from agents.journal import events
-from agents.live.json_lines import to_json_line
-from agents.live.tree_view import TreeView
-from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate
+from agents.live.tree_view import TreeView, to_json_line
+from agents.live.updates import DeltaUpdate, EventUpdate, seen
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Agent, Run
 from agents.runs.live_entries import Delta
@@ -290,7 +289,7 @@ class TestTheList:
 def lines(*updates: Update) -> list[dict[str, Any]]:
     """What a page's socket sends of run ``a``, which nothing was known of."""
     tree, found = TreeView(), []
-    for update in (RunUpdate(Run(pk=A, agent="w", task="T")), *updates):
+    for update in (seen(Run(pk=A, agent="w", task="T")), *updates):
         view = tree.apply(update)
         if view is not None:
             found.append(to_json_line(update, tree.runs[A]) | {"view": view})

@@ -1,7 +1,5 @@
-"""The admin of tools; one file a model."""
+"""The admin of tools."""
 
 from __future__ import annotations
 
-from tools.admin import (  # noqa: F401  importing a module registers its classes
-    credential,
-)
+from tools.admin import credential as credential

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, cast
 from uuid import UUID
@@ -105,17 +104,6 @@ async def _check(server: Server, response: httpx.Response) -> None:
         raise LostError(str(error), error.code) from error
 
 
-@dataclass(frozen=True, slots=True)
-class RunNamed:
-    """Summary of a run for a display that first sees it."""
-
-    pk: UUID
-    parent_id: UUID | None
-    kind: str
-    agent: str
-    task: str
-
-
 def decoded(update: dict[str, Any]) -> Update:
     """Return an update of a server as one of ours."""
     run_id = UUID(update["run_id"])
@@ -123,7 +111,7 @@ def decoded(update: dict[str, Any]) -> Update:
         case "run":
             parent = UUID(update["parent_id"]) if update["parent_id"] else None
             kind = update.get("kind", "agent")  # servers of before do not say it
-            return RunUpdate(RunNamed(run_id, parent, kind, update["agent"], update["task"]))
+            return RunUpdate(run_id, parent, kind, update["agent"], update["task"])
         case "event":
             event = cast("Event", readable(update["event"], update["payload"]))
             at = datetime.fromisoformat(update["at"])

@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.text import Text
 
 from agents.journal import events
-from agents.live.json_lines import to_json_line
+from agents.live.tree_view import to_json_line
 from agents.live.updates import EventUpdate, Update
 from agents.live.view import RunView
 from agents.live.words import say
