@@ -22,8 +22,8 @@ from tools.credentials.oauth import TokenAnswer
 from tools.credentials.values import reveal
 from tools.models import Credential, McpServer, PendingSignIn
 from tools.sign_in.errors import SignInError
-from tools.sign_in.http import sign_in_client
 from tools.sign_in.plan import SignInPlan
+from tools.sign_in.requests import sign_in_client
 from tools.sign_in.storage import find_sign_in, renewed, sign_in_name, store
 
 #: Time that a person has at the authorization server.
@@ -208,16 +208,9 @@ def _keep(
     row = row or Credential(workspace_id=server.workspace_id, user_id=owner, name=name, kind=kind)
     row.enabled = True
     value = SignInCredential.model_validate(
-        {
+        plan.model_dump(include=set(SignInCredential.model_fields))
+        | {
             "url": server.url.partition("?")[0],
-            "issuer": plan.issuer,
-            "token_url": plan.token_url,
-            "revocation_url": plan.revocation_url,
-            "resource": plan.resource,
-            "client_id": plan.client_id,
-            "client_secret": plan.client_secret,
-            "method": plan.method,
-            "scope": plan.scope,
             "access_token": tokens.access_token,
             "expires_at": 0.0,
         }

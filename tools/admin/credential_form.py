@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from django import forms
-from unfold.widgets import (
-    UnfoldAdminIntegerFieldWidget,
-    UnfoldAdminPasswordWidget,
-    UnfoldAdminSelectWidget,
-    UnfoldAdminTextInputWidget,
-)
+from unfold import widgets
 
 from heartbit_site.admin.saved_by_verb import VerbForm
 from heartbit_site.base.credentials import CredentialType
@@ -64,12 +59,12 @@ def _field(
     described: dict[str, Any], common: dict[str, Any], *, secret: bool, row: Credential | None
 ) -> forms.Field:
     if secret:
-        widget = UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"})
+        widget = widgets.UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"})
         common |= {"help_text": _SECRET if row is None else _KEPT, "initial": None}
         return forms.CharField(widget=widget, max_length=10_000, strip=False, **common)
     if "enum" in described:
         choices = [(value, value) for value in described["enum"]]
-        return forms.ChoiceField(choices=choices, widget=UnfoldAdminSelectWidget, **common)
+        return forms.ChoiceField(choices=choices, widget=widgets.UnfoldAdminSelectWidget, **common)
     if described.get("type") == "integer":
-        return forms.IntegerField(widget=UnfoldAdminIntegerFieldWidget, **common)
-    return forms.CharField(widget=UnfoldAdminTextInputWidget, max_length=1_000, **common)
+        return forms.IntegerField(widget=widgets.UnfoldAdminIntegerFieldWidget, **common)
+    return forms.CharField(widget=widgets.UnfoldAdminTextInputWidget, max_length=1_000, **common)

@@ -22,7 +22,7 @@ from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.jsonschema import check_schema, validate
 from heartbit_site.base.suspensions import Question, QuestionReply
 from tools.definitions.registry import definition_hash
-from tools.mcp import prompts, questions, resources
+from tools.mcp import questions
 from tools.mcp.endpoints import McpEndpoint, PinnedTool
 from tools.mcp.errors import (
     DifferentOfferError,
@@ -36,9 +36,8 @@ from tools.mcp.errors import (
 )
 from tools.mcp.guarded_transport import REFUSED, GuardedMcpTransport, sdk_client
 from tools.mcp.listing import Offer, definition, read_offer
-from tools.mcp.prompts import prompt_tools
+from tools.mcp.own_tools import NAMES, own_tools, use_own_tool
 from tools.mcp.rendering import as_text
-from tools.mcp.resources import resource_tools
 from tools.mcp.stdio import stdio
 from tools.mcp.tool_screen import ToolScreen
 
@@ -47,11 +46,6 @@ _INFO = mcp_types.Implementation(name="heartbit", version="1")
 _ROUNDS = 3  # of input that a server may ask for in one call
 _Result = mcp_types.CallToolResult | mcp_types.InputRequiredResult
 _RESULT: TypeAdapter[_Result] = TypeAdapter(_Result)
-#: Tools of ours for what a server has beside tools.
-_OURS: Final = {
-    **dict.fromkeys((resources.LIST, resources.READ), resources.use_resources),
-    **dict.fromkeys((prompts.LIST, prompts.GET), prompts.use_prompts),
-}
 #: The SDK's error for 404 to a session that the server does not know any more.
 _TERMINATED = "Session terminated"
 _SCOPE = re.compile(r'(?:^|[\s,])scope="([^"]{1,1000})"')
@@ -183,9 +177,8 @@ class McpConnection:
         async with self._translating(tool, seconds):
             await self._relist()
             self._check(tool)
-            use = _OURS.get(tool.remote_name)
-            if use is not None:
-                return await use(self._opened.result(), tool.remote_name, arguments)
+            if tool.remote_name in NAMES:
+                return await use_own_tool(self._opened.result(), tool.remote_name, arguments)
             with self._noting_declined() as declined:
                 result = await self._request(tool.remote_name, arguments, key, reply)
         if isinstance(result, Question):
@@ -218,8 +211,9 @@ class McpConnection:
                         with contextlib.suppress(TimeoutError):
                             async with asyncio.timeout(_LISTEN_SECONDS):
                                 await heard.wait()
-                        own = resource_tools(client) | prompt_tools(client)
-                        self.offer = await read_offer(client, own, self._screen, self._say)
+                        self.offer = await read_offer(
+                            client, own_tools(client), self._screen, self._say
+                        )
                         self._opened.set_result(client)
                         await self._end.wait()
                     finally:
@@ -289,8 +283,7 @@ class McpConnection:
             if self._is_stale:
                 self._is_stale = False
                 client = self._opened.result()
-                own = resource_tools(client) | prompt_tools(client)
-                self.offer = await read_offer(client, own, self._screen)
+                self.offer = await read_offer(client, own_tools(client), self._screen)
                 self._hashes.clear()
 
     def _check(self, tool: PinnedTool) -> None:
