@@ -11,10 +11,10 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from agents.actions.save_budget import NO_LIMIT, save_budget
+from agents.actions.quotas import NO_LIMIT, save_budget
 from agents.models import Budget
 from agents.reads.usage import gauge
-from agents.reads.usage_view import CountGaugeOut, MoneyGaugeOut
+from agents.reads.views import CountGaugeOut, MoneyGaugeOut
 from heartbit_site.admin.columns import Column, pill
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 

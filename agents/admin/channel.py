@@ -10,8 +10,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from agents.actions.remove_channel import remove_channel
-from agents.actions.save_channel import save_channel
+from agents.actions.channels import remove_channel, save_channel
 from agents.admin.channel_form import MAIL, ChannelForm, conditions
 from agents.admin.links import kept_run_link
 from agents.admin.signing import SigningAdmin

@@ -16,7 +16,7 @@ from agents.admin.links import run_url
 from agents.choices import RunStatus
 from agents.models import Run
 from agents.reads.fleet import read_fleet
-from agents.reads.fleet_view import FleetOut
+from agents.reads.views import FleetOut
 from heartbit_site.admin.columns import Tone, clock, pill
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.base import amounts

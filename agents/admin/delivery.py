@@ -12,8 +12,7 @@ from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from agents.actions.redeliver_result import redeliver_result
-from agents.actions.redeliver_webhook import redeliver_webhook
+from agents.actions.redeliver import redeliver_result, redeliver_webhook
 from agents.admin.formatting import DELIVERY_TONES
 from agents.admin.links import kept_run_link
 from agents.choices import DeliveryKind, DeliveryStatus

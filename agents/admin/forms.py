@@ -17,7 +17,7 @@ from agents.definitions.spec import GRANT_SETTINGS, SETTINGS, AgentSpec
 from agents.definitions.validation_messages import InvalidSettingError, Path, sentence_of
 from agents.llm.references import check_reference
 from agents.models import Agent
-from agents.reads.agent_settings import table_of
+from agents.reads.agents import table_of
 from heartbit_site.admin.actions import DialogForm
 from heartbit_site.admin.saved_by_verb import VerbForm
 from heartbit_site.admin.themed import LongText, line_widget, text_widget

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from agents.actions.revoke_grants import revoke_grants
+from agents.actions.decide_call import revoke_grants
 from agents.admin import formatting
 from agents.admin.links import run_link
 from agents.choices import TERMINAL

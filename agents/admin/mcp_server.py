@@ -16,7 +16,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from agents.definitions.advice import publish_again
-from agents.reads.outdated_agents import outdated_agents
+from agents.reads.agents import outdated_agents
 from heartbit_site.admin.actions import DialogForm, dialog
 from heartbit_site.admin.audit_mixin import actor_of
 from heartbit_site.admin.columns import Column, Tone, format_datetime, pill, text_block, two_lines

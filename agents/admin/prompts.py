@@ -18,7 +18,7 @@ from agents.approvals.uncertain_calls import executed_arguments
 from agents.choices import CallStatus
 from agents.models import Decision, ToolCall, Vote, Wait
 from agents.querysets import approval_of
-from agents.reads.pinned_tools import in_tool_order
+from agents.reads.tools import in_tool_order
 from heartbit_site.admin.columns import clock
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.base.effect_text import UNCERTAIN_CALL

@@ -20,8 +20,7 @@ from django.utils.safestring import SafeString
 from redis.exceptions import RedisError
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminSelectWidget
 
-from agents.actions.check_account import check_account
-from agents.actions.save_provider_account import HOSTED, save_provider_account
+from agents.actions.provider_accounts import HOSTED, check_account, save_provider_account
 from agents.admin import formatting
 from agents.runtime.providers.accounts import account_name
 from agents.runtime.providers.open_circuits import OpenCircuit, close_circuit, open_circuits

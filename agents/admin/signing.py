@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.http import HttpRequest
 from django.utils.html import format_html
 
-from agents.actions.rotate_secret import rotate_secret
+from agents.actions.webhooks import rotate_secret
 from agents.models import Channel, WebhookEndpoint
 from heartbit_site.admin.actions import DialogForm, dialog
 from heartbit_site.admin.audit_mixin import actor_of

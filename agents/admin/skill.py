@@ -15,7 +15,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from agents.actions.remove_skill import remove_skill
+from agents.actions.skills import remove_skill
 from agents.admin.skill_upload import SkillForm, report_republished, store_upload
 from agents.admin.skill_versions import SkillVersionInline, compare_with_asked, roll_back
 from agents.errors import SkillNotFoundError

@@ -10,12 +10,11 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
-from agents.actions.republish_orchestrators import Led
-from agents.actions.save_skill import save_skill
+from agents.actions.publish_agent import Led
+from agents.actions.skills import save_skill
 from agents.errors import ShippedSkillError
 from agents.models import Skill
-from agents.skills.archive import MAX_ARCHIVE_BYTES, unpack
-from agents.skills.faults import InvalidSkillError
+from agents.skills.archive import MAX_ARCHIVE_BYTES, InvalidSkillError, unpack
 from agents.skills.folder import read_folder
 from agents.skills.spec import MAIN_FILE
 from heartbit_site.admin.audit_mixin import actor_of

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from agents.actions.save_skill import rollback_skill
+from agents.actions.skills import rollback_skill
 from agents.admin.skill_upload import report_republished
 from agents.admin.version import diff_lines, setting_row
 from agents.models import Skill, SkillVersion

@@ -19,8 +19,7 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from agents.actions.admit import admit
-from agents.actions.pause_work import pause_work
-from agents.actions.resume_work import resume_work
+from agents.actions.fleet import pause_work, resume_work
 from agents.actions.run_request import RunRequest, call_of
 from agents.admin.json_fields import JSONObjectText, json_widget
 from agents.admin.links import run_url
@@ -29,7 +28,7 @@ from agents.choices import CallStatus
 from agents.limits.pauses import of_tool
 from agents.models import Agent
 from agents.models.pause import Pause, PauseKind
-from agents.reads.tool_usage import ToolUsage, last_calls, tool_usage
+from agents.reads.tools import ToolUsage, last_calls, tool_usage
 from heartbit_site.admin.actions import DialogForm, dialog
 from heartbit_site.admin.audit_mixin import actor_of
 from heartbit_site.admin.columns import Column, Tone, clock, link, pill, text_block, two_lines

@@ -11,9 +11,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from agents.actions.redeliver_webhook import ping_webhook
-from agents.actions.remove_webhook import remove_webhook
-from agents.actions.save_webhook import save_webhook
+from agents.actions.redeliver import ping_webhook
+from agents.actions.webhooks import remove_webhook, save_webhook
 from agents.admin.signing import SigningAdmin
 from agents.delivery.webhooks import EVENTS
 from agents.models import WebhookEndpoint

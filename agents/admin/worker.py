@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from agents.actions.request_worker_action import WorkerRequest, request_worker_action
+from agents.actions.fleet import WorkerRequest, request_worker_action
 from agents.choices import Placement, RunStatus
 from agents.models import WorkerHeartbeat
 from heartbit_site.admin.actions import DialogForm, dialog

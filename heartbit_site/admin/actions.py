@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -17,6 +16,7 @@ from unfold.enums import ActionVariant
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
+    from django import forms
 
     class DialogForm(forms.Form):
         """A form in a dialog over the page of one object."""

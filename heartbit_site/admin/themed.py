@@ -17,28 +17,35 @@ Columns are in ``columns``, buttons in ``actions``, pages that a verb saves in `
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin import ModelAdmin as PlainModelAdmin
-from django.contrib.admin import StackedInline as PlainStackedInline
-from django.contrib.admin import TabularInline as PlainTabularInline
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import flatten
-from django.contrib.admin.views.main import ChangeList
 from django.db import DataError, transaction
 from django.db.models import Model, TextField
-from django.http import HttpRequest
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from unfold.paginator import InfinitePaginator
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from heartbit_site.admin.actions import is_offered
 from heartbit_site.admin.audit_mixin import AuditedAdmin
 from heartbit_site.admin.workspace_scoped import ScopedInline
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from django.contrib.admin import ModelAdmin as PlainModelAdmin
+    from django.contrib.admin import StackedInline as PlainStackedInline
+    from django.contrib.admin import TabularInline as PlainTabularInline
+    from django.contrib.admin.views.main import ChangeList
+    from django.http import HttpRequest
+    from django.utils.safestring import SafeString
+else:
+    from unfold.admin import ModelAdmin as PlainModelAdmin
+    from unfold.admin import StackedInline as PlainStackedInline
+    from unfold.admin import TabularInline as PlainTabularInline
 
 M = TypeVar("M", bound=Model)
 P = TypeVar("P", bound=Model)

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from agents.actions.create_default_team import MEMBERS, ORCHESTRATOR, PROMPT
-from agents.actions.republish_orchestrators import publish_leaders
+from agents.actions.publish_agent import publish_leaders
 from agents.actions.write_agents import write_agents
 from agents.definitions.spec import AgentSpec
 from agents.models import Agent

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from agents.definitions import validation_messages
 from agents.definitions.validation_messages import Complaint
-from agents.reads.grantable_tools import grantable
+from agents.reads.agents import grantable
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.spec import Spec
 from heartbit_site.config import consistency, malformed, prompts, toml_text

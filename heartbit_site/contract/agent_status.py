@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.reads.agent_view import AgentStatusOut
+from agents.reads.views import AgentStatusOut
 from heartbit_site.contract.model import Page
 from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operation
 

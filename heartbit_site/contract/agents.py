@@ -8,7 +8,7 @@ from pydantic import AliasPath, BeforeValidator, Field, JsonValue
 from pydantic.json_schema import SkipJsonSchema
 
 from agents.definitions.spec import AgentSpec, Name
-from agents.reads.agent_view import AgentMetricsOut, AgentState
+from agents.reads.views import AgentMetricsOut, AgentState
 from heartbit_site.base.view import Id, View
 from heartbit_site.contract.model import Page, changes
 from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.reads.usage_view import WorkspaceUsageOut
+from agents.reads.views import WorkspaceUsageOut
 from heartbit_site.contract.operation import READ_RUNS, Operation
 
 SHOW_USAGE = Operation(

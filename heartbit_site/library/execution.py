@@ -19,8 +19,7 @@ from uuid import UUID
 from django.db import Error
 from pydantic import BaseModel
 
-from agents.actions.cancel_run import cancel_run
-from agents.actions.take_follow_up import take_follow_up
+from agents.actions.runs import cancel_run, take_follow_up
 from agents.live.follow import Update, follow
 from agents.models import Run
 from agents.querysets import calls_waiting, shown_tool
@@ -32,7 +31,7 @@ from heartbit_site.library.callbacks import CallbackDispatcher, warn_of_waiting
 from heartbit_site.library.result import Result
 from heartbit_site.library.shared_host import SharedHost
 from heartbit_site.library.team_request import STARTER
-from memory.providers.choice import is_in_process
+from memory.providers.calls import is_in_process
 
 T = TypeVar("T")
 

@@ -13,8 +13,8 @@ from django.db import transaction
 from agents.actions.admit import admit
 from agents.actions.create_default_team import MEMBERS
 from agents.actions.publish_agent import publish_agent
-from agents.actions.resume_run import resume_run
 from agents.actions.run_request import RunRequest
+from agents.actions.runs import resume_run
 from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement
 from agents.errors import AgentsChangedError

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from django.db import transaction
 from pydantic import Field
 
-from agents.reads.outdated_agents import outdated_agents
+from agents.reads.agents import outdated_agents
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import Remedy

@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from agents.actions.revoke_grants import revoke_grants
+from agents.actions.decide_call import revoke_grants
 from agents.models import Grant
 from heartbit_site.base.access import Access, role_of
 from heartbit_site.base.actions.users import set_password

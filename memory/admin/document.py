@@ -18,10 +18,14 @@ from heartbit_site.admin.columns import Column, format_datetime, link, pill, two
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.admin.themed import ReadOnlyInline
 from heartbit_site.base.preview import preview
-from memory.actions.remove_document import remove_document
-from memory.actions.save_document import MOST_BYTES, save_document
+from memory.actions.documents import (
+    MOST_BYTES,
+    READABLE,
+    detect_kind,
+    remove_document,
+    save_document,
+)
 from memory.choices import DocumentState
-from memory.knowledge.kinds import READABLE, detect_kind
 from memory.models import Document, Passage
 
 _SENTENCES: Mapping[str, str] = {

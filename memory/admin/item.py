@@ -18,10 +18,7 @@ from heartbit_site.admin.columns import Column, clock, format_datetime, link, pi
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.admin.themed import ReadOnlyInline
 from memory.actions.erase import erase_memories, erase_person
-from memory.actions.forget import forget
-from memory.actions.remember import remember
-from memory.actions.supersede import supersede
-from memory.actions.undo import undo
+from memory.actions.memories import forget, remember, supersede, undo
 from memory.choices import Scope
 from memory.history import CONTENT, Author
 from memory.models import MemoryChange, MemoryItem

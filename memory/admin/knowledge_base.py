@@ -14,11 +14,10 @@ from heartbit_site.admin.actions import DialogForm, dialog
 from heartbit_site.admin.audit_mixin import actor_of
 from heartbit_site.admin.columns import Column, clock, format_datetime, link, pill, two_lines
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
-from memory.actions.follow_folder import follow_folder, request_folder
-from memory.actions.remove_base import remove_base
-from memory.actions.save_base import save_base
-from memory.knowledge.reads import with_counts
+from memory.actions.bases import remove_base, save_base
+from memory.actions.follow_folders import follow_folder, request_folder
 from memory.models import KnowledgeBase
+from memory.querysets import with_counts
 
 
 class KnowledgeBaseForm(VerbForm[KnowledgeBase]):

@@ -19,7 +19,7 @@ from heartbit_site.admin.columns import Column, Tone, format_datetime, link, pil
 from heartbit_site.admin.themed import ReadOnlyAdmin, ReadOnlyInline
 from scheduling.choices import FiringStatus
 from scheduling.models import Firing, Schedule
-from scheduling.outcomes import with_outcomes
+from scheduling.querysets import with_outcomes
 
 FIRING_TONES: dict[str, Tone] = {
     FiringStatus.STARTED: "",

@@ -23,9 +23,8 @@ from heartbit_site.admin.audit_mixin import actor_of
 from heartbit_site.admin.columns import Column, link, pill, two_lines
 from heartbit_site.admin.saved_by_verb import VerbAdmin
 from heartbit_site.admin.themed import ReadOnlyInline, tabs
-from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.remove_schedule import remove_schedule
-from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.actions.run_schedule import backfill_schedule, run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.actions.set_schedule import change_schedule
 from scheduling.admin.calendar import upcoming
@@ -34,7 +33,7 @@ from scheduling.admin.forms import RHYTHM_FIELDS, ScheduleForm, SpanForm, condit
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.occurrences import build_recurrence
-from scheduling.outcomes import with_outcomes
+from scheduling.querysets import with_outcomes
 from scheduling.recurrence import time_zone
 
 TABS: dict[str, tuple[Any, ...]] = {

@@ -9,8 +9,8 @@ from django.contrib.auth.models import Permission, User
 from django.contrib.messages import get_messages
 from django.urls import reverse
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Always, approve_call, deny_call
+from agents.actions.runs import cancel_run
 from agents.actions.start_conversation import start_conversation
 from agents.admin import queries
 from agents.models import Decision, Grant, ToolCall

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from httpx_sse import EventSource, ServerSentEvent
 
-from agents.actions.pause_work import pause_work
-from agents.actions.resume_work import resume_work
+from agents.actions.fleet import pause_work, resume_work
 from agents.limits.pauses import queue
 from agents.models import Agent, Run, RunEvent
 from heartbit_site.api import stream

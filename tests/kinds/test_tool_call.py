@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import deny_call, edit_call
 from agents.actions.fork_run import Edits
 from agents.actions.publish_agent import publish_agent
-from agents.actions.retry_run import retry_run
-from agents.actions.save_budget import save_budget
-from agents.actions.steer_run import steer_run
+from agents.actions.quotas import save_budget
+from agents.actions.runs import cancel_run, retry_run, steer_run
 from agents.choices import Placement, RunStatus
 from agents.errors import InvalidEditError, RunStateError
 from agents.journal.events import ApprovalRequested, decode

@@ -11,10 +11,9 @@ import pytest
 from django.db import connection, transaction
 from mcp_types import Tool
 
-from agents.actions.cancel_run import cancel_run
-from agents.actions.pause_work import pause_work
+from agents.actions.fleet import pause_work, resume_work
 from agents.actions.publish_agent import publish_agent
-from agents.actions.resume_work import resume_work
+from agents.actions.runs import cancel_run
 from agents.errors import UnknownToolError
 from agents.limits.pauses import (
     blocked_reason,

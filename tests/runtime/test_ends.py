@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 from django.conf import settings
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run
 from agents.errors import RunNotFoundError
 from agents.live import ends as waiting
 from agents.live import valkey_ends

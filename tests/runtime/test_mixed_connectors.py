@@ -15,11 +15,10 @@ from uuid import uuid4
 import pytest
 
 from agents.choices import RunStatus
-from agents.delivery.html_report import html_of
-from agents.delivery.report import Report
+from agents.delivery.report import Report, html_of
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM
-from memory.actions.remember import remember
+from memory.actions.memories import remember
 from memory.choices import Scope
 from memory.history import Author
 from memory.place import MemoryPlace

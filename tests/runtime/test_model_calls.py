@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.provider_accounts import save_provider_account
 from agents.actions.publish_agent import publish_agent
-from agents.actions.save_provider_account import save_provider_account
+from agents.actions.runs import cancel_run
 from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement, RunStatus
 from agents.context.tokens import estimate_all

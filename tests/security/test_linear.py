@@ -15,7 +15,7 @@ import pytest
 
 from agents.runtime.files.path_pattern import fits, parts_of
 from agents.skills import front_matter
-from agents.skills.faults import InvalidSkillError
+from agents.skills.archive import InvalidSkillError
 from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.markdown import LONGEST, to_html
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json

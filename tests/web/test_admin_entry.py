@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from agents.actions.save_provider_account import save_provider_account
+from agents.actions.provider_accounts import save_provider_account
 from agents.models import Agent
 from heartbit_site.base.actions.members import remove_member, save_member
 from heartbit_site.base.audit import SYSTEM

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import approve_call
+from agents.actions.runs import cancel_run
 from agents.approvals.links import token_of
 from agents.errors import CallClosedError
 from agents.models import Decision, Run, Wait

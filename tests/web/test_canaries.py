@@ -21,11 +21,11 @@ from django.conf import settings
 from standardwebhooks import Webhook
 from websockets.sync.client import connect
 
+from agents.actions.channels import save_channel
 from agents.actions.deliver_webhooks import deliver_webhooks
 from agents.actions.notify_approvers import notify_approvers
-from agents.actions.save_channel import save_channel
-from agents.actions.save_provider_account import save_provider_account
-from agents.actions.save_webhook import save_webhook
+from agents.actions.provider_accounts import save_provider_account
+from agents.actions.webhooks import save_webhook
 from agents.choices import TERMINAL
 from agents.models import Agent, Channel, Decision, Run, WebhookEndpoint
 from heartbit_site.base.actions.api_keys import create_api_key

@@ -14,8 +14,8 @@ from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 from redis.asyncio import Redis
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import deny_call
+from agents.actions.runs import cancel_run
 from agents.live import changes, feeds, listener
 from agents.live.changes import Notifier, notify
 from agents.live.member_consumer import FORBIDDEN, MALFORMED, NOT_FOUND, UNKNOWN, MemberConsumer

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Final
 
-from agents.reads.usage_view import (
+from agents.reads.views import (
     AgentUseOut,
     BudgetUseOut,
     CountGaugeOut,

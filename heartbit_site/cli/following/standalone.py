@@ -12,7 +12,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connections
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run
 from agents.live.follow import follow
 from agents.models import Run
 from agents.runtime.execution.host import LocalHost

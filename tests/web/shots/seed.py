@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from django.db import connection
 from django.utils import timezone
 
-from agents.actions.pause_work import pause_work
+from agents.actions.fleet import pause_work
+from agents.actions.provider_accounts import save_provider_account
 from agents.actions.publish_agent import publish_agent
-from agents.actions.save_provider_account import save_provider_account
-from agents.actions.save_webhook import save_webhook
 from agents.actions.start_conversation import start_conversation
+from agents.actions.webhooks import save_webhook
 from agents.approvals.links import token_of
 from agents.limits.pauses import queue
 from agents.models import Agent, Run, ToolCall, WebhookEndpoint
