@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def uninstall(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Take a tool from the installation, as when processes start without its code."""
-    monkeypatch.delitem(registry._specs, name)
+    monkeypatch.delitem(registry, name)
     record_installed()
 
 

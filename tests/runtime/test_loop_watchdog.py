@@ -37,7 +37,7 @@ INNOCENT = "[[latency: 600000]] [[text: Done.]]"
 @pytest.fixture
 def queue(workspace: Workspace, wire_server: WireServer, monkeypatch: pytest.MonkeyPatch) -> str:
     """A queue of its own, with an agent that has the tools."""
-    monkeypatch.setattr(registry, "_specs", dict(registry._specs))
+    monkeypatch.setattr(registry, "_specs", dict(registry))
     registry.discover([agent_tools])
     name = f"stuck-{secrets.token_hex(4)}"
     agent = Agent.objects.create(

@@ -28,6 +28,9 @@ _ID = re.compile(r"(\d{1,10})-(\d{1,10})")
 # The months of IMAP are English, whatever the locale is.
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()  # noqa: SIM905
 
+_reading = tool(
+    effect=Effect.PURE, timeout_seconds=_TIMEOUT_SECONDS, tags=("connector", "mail"), labels=_LABELS
+)
 Folder = Annotated[str, Field(min_length=1, max_length=200, description="Name of the folder.")]
 
 
@@ -35,9 +38,7 @@ class MailNotFoundError(HeartbitError):
     """The folder has no mail with this id."""
 
 
-@tool(
-    effect=Effect.PURE, timeout_seconds=_TIMEOUT_SECONDS, tags=("connector", "mail"), labels=_LABELS
-)
+@_reading
 def search_email(
     mailbox: ImapCredential,
     *,
@@ -70,9 +71,7 @@ def search_email(
         return [_listed(opened, uid, heads[uid]) for uid in uids if uid in heads]
 
 
-@tool(
-    effect=Effect.PURE, timeout_seconds=_TIMEOUT_SECONDS, tags=("connector", "mail"), labels=_LABELS
-)
+@_reading
 def read_email(
     mailbox: ImapCredential,
     *,
@@ -94,9 +93,7 @@ def read_email(
     return text
 
 
-@tool(
-    effect=Effect.PURE, timeout_seconds=_TIMEOUT_SECONDS, tags=("connector", "mail"), labels=_LABELS
-)
+@_reading
 def fetch_attachment(
     context: ToolContext,
     mailbox: ImapCredential,

@@ -22,18 +22,8 @@ from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.jsonschema import check_schema, validate
 from heartbit_site.base.suspensions import Question, QuestionReply
 from tools.definitions.registry import definition_hash
-from tools.mcp import questions
+from tools.mcp import errors, questions
 from tools.mcp.endpoints import McpEndpoint, PinnedTool
-from tools.mcp.errors import (
-    DifferentOfferError,
-    McpConnectionError,
-    McpError,
-    McpListingError,
-    McpToolError,
-    SessionEndedError,
-    TokenNotAcceptedError,
-    changed_error,
-)
 from tools.mcp.guarded_transport import REFUSED, GuardedMcpTransport, sdk_client
 from tools.mcp.listing import Offer, definition, read_offer
 from tools.mcp.own_tools import NAMES, own_tools, use_own_tool
@@ -186,7 +176,7 @@ class McpConnection:
         self._check_result(tool.remote_name, result)
         text = questions.with_declined(as_text(result), declined)
         if result.is_error:
-            raise McpToolError(text)
+            raise errors.McpToolError(text)
         return text
 
     # ---------------------------------------------------------------------------------- the owner
@@ -257,7 +247,9 @@ class McpConnection:
             declined.add(params.message)
             if declined.count > questions.MOST_DECLINED:
                 most = questions.MOST_DECLINED
-                self._failure = McpConnectionError(f"it asked more than {most} times in one call")
+                self._failure = errors.McpConnectionError(
+                    f"it asked more than {most} times in one call"
+                )
                 self._end.set()
         return questions.DECLINED
 
@@ -291,13 +283,15 @@ class McpConnection:
         offered = self.offer.tools.get(tool.remote_name)
         if offered is None:
             why = self.offer.left_out.get(tool.remote_name, "the server does not have it any more")
-            raise DifferentOfferError(self._sentence(f"{tool.remote_name} cannot be used: {why}"))
+            raise errors.DifferentOfferError(
+                self._sentence(f"{tool.remote_name} cannot be used: {why}")
+            )
         known = self._hashes.get(tool.name)
         if known is None:
             known = definition_hash(definition(offered, name=tool.name, effect=tool.effect))
             self._hashes[tool.name] = known
         if known != tool.hash:
-            raise changed_error(self._endpoint.name, tool.name)
+            raise errors.changed_error(self._endpoint.name, tool.name)
 
     async def _request(
         self, name: str, arguments: dict[str, Any], key: str, reply: QuestionReply | None
@@ -357,11 +351,11 @@ class McpConnection:
         except ValidationError as error:
             raise self._cannot("its response violates the protocol") from error
 
-    async def _translated(self, error: MCPError) -> McpError:
+    async def _translated(self, error: MCPError) -> errors.McpError:
         """Return an error of the SDK as one of ours; one that ends the connection ends it."""
         if error.message == _TERMINATED:
             self._end.set()
-            return SessionEndedError(f"The MCP server {self._endpoint.name} was restarted.")
+            return errors.SessionEndedError(f"The MCP server {self._endpoint.name} was restarted.")
         if error.code == REFUSED:
             self._end.set()
             return self._unauthorized(error)
@@ -370,16 +364,18 @@ class McpConnection:
             if self._owner is not None:
                 await asyncio.wait({self._owner}, timeout=1.0)
             return self._why()
-        return McpToolError(f"{self._endpoint.name}: {error.message[:2_000]}")
+        return errors.McpToolError(f"{self._endpoint.name}: {error.message[:2_000]}")
 
-    def _why(self) -> McpError:
+    def _why(self) -> errors.McpError:
         cause = _first(self._failure)
         if isinstance(cause, MCPError) and cause.code == REFUSED:
             return self._unauthorized(cause)
-        if isinstance(cause, McpListingError):
-            return McpListingError(f"The MCP server {self._endpoint.name} is refused: {cause}.")
+        if isinstance(cause, errors.McpListingError):
+            return errors.McpListingError(
+                f"The MCP server {self._endpoint.name} is refused: {cause}."
+            )
         if isinstance(cause, httpx2.ConnectError) and self._opened.done():
-            return SessionEndedError(self._sentence(str(cause)))
+            return errors.SessionEndedError(self._sentence(str(cause)))
         return self._cannot(self._reason(cause))
 
     def _reason(self, cause: Exception | None) -> str:
@@ -397,10 +393,10 @@ class McpConnection:
                 return str(cause)
         return type(cause).__name__
 
-    def _unauthorized(self, error: MCPError) -> TokenNotAcceptedError:
+    def _unauthorized(self, error: MCPError) -> errors.TokenNotAcceptedError:
         challenge = error.data if isinstance(error.data, str) else ""
         scope = _SCOPE.search(challenge) if "insufficient_scope" in challenge else None
-        return TokenNotAcceptedError(
+        return errors.TokenNotAcceptedError(
             self._sentence(
                 f"it answered with the status {error.message[:3]} (it requires another "
                 f"credential; if people sign in to it in the browser, set sign_in)"
@@ -408,11 +404,11 @@ class McpConnection:
             scope.group(1) if scope else "",
         )
 
-    def _cannot(self, why: str) -> McpConnectionError:
-        return McpConnectionError(self._sentence(why))
+    def _cannot(self, why: str) -> errors.McpConnectionError:
+        return errors.McpConnectionError(self._sentence(why))
 
-    def _refused(self, why: str) -> McpError:
-        return McpError(self._sentence(why))
+    def _refused(self, why: str) -> errors.McpError:
+        return errors.McpError(self._sentence(why))
 
     def _sentence(self, why: str) -> str:
         return f"The MCP server {self._endpoint.name} failed: {why.removesuffix('.')}."
