@@ -19,4 +19,5 @@ def uninstall(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 
 def without_tools(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave this process without any tool, as one that has none of their code."""
-    monkeypatch.setattr(registry, "_specs", {})
+    for name in list(registry):
+        monkeypatch.delitem(registry, name)

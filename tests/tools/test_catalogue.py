@@ -45,7 +45,7 @@ def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> ToolSpec:
     """A tool of the installation."""
-    monkeypatch.setattr(registry, "_specs", {**dict(registry), "act": ACT})
+    monkeypatch.setitem(registry, "act", ACT)
     record_installed()
     return ACT
 
@@ -110,7 +110,7 @@ def test_a_tool_that_a_new_release_changed_is_recorded_as_it_is_now(
     installed: ToolSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     newer = replace(installed, description="Do something else.")
-    monkeypatch.setattr(registry, "_specs", {**dict(registry), "act": newer})
+    monkeypatch.setitem(registry, "act", newer)
     record_installed()
     row = CatalogueTool.objects.get(workspace=None, name="act")
     assert row.definition_id == definition_hash(newer) != definition_hash(installed)
