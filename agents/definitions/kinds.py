@@ -75,7 +75,7 @@ KINDS: Final = {
         "tool_call",
         engine="agents.runtime.execution.engines:build_tool_call",
         state="agents.loop.tool_call_state:ToolCallState",
-        view="agents.live.tool_call_view:ToolCallView",
+        view="agents.live.agent_view:ToolCallView",
     ),
     "extraction": RegisteredKind(
         "extraction",

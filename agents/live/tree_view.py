@@ -12,9 +12,9 @@ from __future__ import annotations
 from uuid import UUID
 
 from agents.definitions.kinds import part_of
-from agents.live.timeline import Parts
 from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate, RunUpdate, Update
 from agents.live.view import RunView
+from agents.live.view_parts import Parts
 
 
 class TreeView:

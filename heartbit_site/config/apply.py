@@ -23,7 +23,7 @@ from heartbit_site.base import audit, variables
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.models import Workspace
-from heartbit_site.config.definition import Configuration
+from heartbit_site.config.build import Configuration
 from heartbit_site.config.losses import find_losses
 from heartbit_site.config.mcp_servers import (
     McpServerChanges,

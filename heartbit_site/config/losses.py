@@ -13,7 +13,7 @@ from agents.models import Agent
 from agents.reads.agents import table_of
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.spec import Spec
-from heartbit_site.config.definition import Configuration
+from heartbit_site.config.build import Configuration
 from scheduling.models import Schedule
 from scheduling.spec import KINDS, ScheduleSpec
 from scheduling.spec import SETTINGS as SCHEDULE_SETTINGS

@@ -27,8 +27,7 @@ from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 from heartbit_site.config.apply import ephemeral_agent
-from heartbit_site.config.build import build
-from heartbit_site.config.definition import Configuration
+from heartbit_site.config.build import Configuration, build
 from heartbit_site.library import team as teams
 from heartbit_site.library.conversation import Conversation
 from heartbit_site.library.ready_team import ReadyTeam

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
 
     from agents.limits.pauses import PauseTarget
-    from agents.live.follow import Update
+    from agents.live.updates import Update
     from heartbit_site.base.models import Workspace
     from tests.api.server import Caller
     from tests.fleet import Worker

@@ -14,8 +14,8 @@ from agents.actions.runs import cancel_run, retry_run, steer_run
 from agents.choices import Placement, RunStatus
 from agents.errors import InvalidEditError, RunStateError
 from agents.journal.events import ApprovalRequested, decode
+from agents.live.agent_view import ToolCallView
 from agents.live.follow import wait_for_end
-from agents.live.tool_call_view import ToolCallView
 from agents.live.words import say
 from agents.loop.history import TurnNotFoundError
 from agents.models import Budget, Run

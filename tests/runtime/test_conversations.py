@@ -12,7 +12,8 @@ from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy, Placement, RunStatus
 from agents.errors import CallClosedError, ConversationBusyError
 from agents.journal.events import ModelAnswered
-from agents.live.follow import DeltaUpdate, follow, wait_for_end
+from agents.live.follow import follow, wait_for_end
+from agents.live.updates import DeltaUpdate
 from agents.models import Agent, Conversation, Run
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor

@@ -18,7 +18,7 @@ from agents.journal.events import ContextSummarized, ModelAnswered, ModelDelayed
 from agents.live.follow import follow, wait_for_end
 from agents.live.pubsub import START
 from agents.live.updates import EventUpdate
-from agents.live.writing import Writing
+from agents.live.view_parts import Writing
 from agents.llm.adapters.scripted import Reply, ScriptedModel
 from agents.llm.bridge.known import KNOWN
 from agents.llm.errors import RateLimitedError, ThrottledError

@@ -13,8 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from heartbit_site.admin.actions import DialogForm, dialog
-from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, clock, pill, two_lines
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
@@ -42,16 +41,12 @@ class ApiKeyForm(VerbForm[ApiKey]):
 class ApiKeyAdmin(VerbAdmin[ApiKey]):
     """Keys of programs. A key is created and revoked, never changed or deleted."""
 
-    workspace_path = "workspace"
-    audit_name = "api_key"
     needs: ClassVar = dict.fromkeys(("view", "add", "revoke"), "workspace:manage")
     form = ApiKeyForm
     list_display = ("what", "workspace", "allowed", "state", "used", "user")
-    sortable_by = ()
     list_select_related = ("workspace", "user")
     list_filter = ("workspace",)
     search_fields = ("name", "prefix")
-    actions = ()
     actions_row = ("revoke",)
     actions_detail = ("revoke",)
     actions_detail_hide_default = True

@@ -9,8 +9,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connections
 
-from agents.live.follow import follow
-from agents.live.tree_reader import TreeReader
+from agents.live.follow import TreeReader, follow
 from agents.live.updates import Update
 from agents.live.valkey import ValkeySubscriber, connect
 from heartbit_site.cli.following.local_runs import attendant_of

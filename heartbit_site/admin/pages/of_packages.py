@@ -1,15 +1,46 @@
-"""django-celery-beat's five tables, in the theme. Its own admin classes keep their behaviour."""
+"""Tables of other packages in the theme: accounts, failed logins and Beat's schedules."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from axes import admin as axes
+from axes.models import AccessAttempt, AccessFailureLog, AccessLog
 from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, User
 from django_celery_beat import admin as beat  # registers the classes that are replaced below
 from django_celery_beat import models
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from heartbit_site.admin.themed import ModelAdmin, TabularInline
+
+for replaced in (User, Group, AccessAttempt, AccessLog, AccessFailureLog):
+    admin.site.unregister(replaced)
+
+
+@admin.register(User)
+class ThemedUserAdmin(UserAdmin[User], ModelAdmin[User]):
+    """Accounts of people."""
+
+    form = UserChangeForm
+    add_form = UserCreationForm
+    change_password_form = AdminPasswordChangeForm
+
+
+@admin.register(Group)
+class ThemedGroupAdmin(GroupAdmin, ModelAdmin[Group]):
+    """Named sets of Django's permissions; Heartbit's own rights follow from roles instead."""
+
+
+@admin.register(AccessAttempt)
+class AttemptAdmin(axes.AccessAttemptAdmin, ModelAdmin[AccessAttempt]):  # type: ignore[misc]
+    """Failed logins by user name; deleting a row ends the pause of that name."""
+
+    ordering = ("-attempt_time",)
+    actions = ()
+    fieldsets = ((None, {"fields": axes.AccessAttemptAdmin.list_display[:6]}),)  # no form's content
 
 
 class TaskSelect(UnfoldAdminSelectWidget, beat.TaskSelectWidget):  # type: ignore[misc]
