@@ -13,10 +13,10 @@ from agents.querysets import stored_artifacts
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
 from tools.texts.text_parts import describe_part
 
-_FRAME_BYTES = 120  # the line above the text
+_FRAME_BYTES = 120  # the line before the text
 
 
-# Without labels: the call that returned the result has labelled the run already.
+# No labels: the call that returned the result has already labelled the run.
 @tool(effect=Effect.PURE, tags=("artifacts",), labels=())
 def read_artifact(
     context: ToolContext,

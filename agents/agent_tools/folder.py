@@ -24,12 +24,12 @@ from tools.sandbox.choice import find_sandbox
 from tools.sandbox.program import Ended, Limits, Program
 
 _TAGS = ("builtin", "folder")
-_READ = (Label.PRIVATE, Label.UNTRUSTED)  # files that the run was given may say anything
+_READ = (Label.PRIVATE, Label.UNTRUSTED)  # given files may contain any text
 _SECONDS = 60
 _LIMITS = Limits(files=MAX_FILES, file_bytes=MAX_BYTES)
 _LONGEST_LIST = 500
-_LONGEST_DIFF = 200_000  # half a second of the library that reads it
-_OF_A_FILE = re.compile(r"^(?=--- .*\n\+\+\+ )", re.MULTILINE)  # of a diff
+_LONGEST_DIFF = 200_000  # parsing takes the library half a second
+_OF_A_FILE = re.compile(r"^(?=--- .*\n\+\+\+ )", re.MULTILINE)  # headings of a diff
 
 Path = Annotated[
     str, Field(min_length=1, max_length=200, description="Path in the folder, e.g. src/app.py.")
@@ -126,7 +126,7 @@ def patch(
         if new is not None:
             changed[new] = written
     if not changed:
-        raise FolderError("That is no unified diff: it needs lines with ---, +++ and @@.")
+        raise FolderError("That is not a unified diff: it needs lines with ---, +++ and @@.")
     folder.change(changed)
     return f"Changed {', '.join(sorted(changed))}."
 
@@ -164,7 +164,7 @@ async def grep(
     return ended.stdout.replace("\n./", "\n").removeprefix("./") or ended.stderr or "Nothing found."
 
 
-# Nothing outside can be reached, and a repeated call begins with the folder as the first one did.
+# The script reaches nothing outside, and a repeated call begins with the same folder.
 @tool(effect=Effect.IDEMPOTENT, timeout_seconds=_SECONDS, tags=_TAGS, labels=_READ)
 async def shell(
     context: ToolContext,
@@ -226,7 +226,7 @@ async def _run(
     files: dict[str, bytes] | None = None,
     lent: Mapping[str, bytes] | None = None,
 ) -> Ended:
-    """Run a script in the folder, with further files in it that are not counted."""
+    """Run a script in the folder, with extra files that do not count towards its limits."""
     if files is None:
         files = await orm.run_in_thread(lambda: Folder.of(context).files())
     more = lent or {}
@@ -244,12 +244,12 @@ def _text(folder: Folder, path: str) -> str:
     try:
         return folder.read(path).decode()
     except UnicodeDecodeError:
-        raise FolderError(f"{path} is no text file.") from None
+        raise FolderError(f"{path} is not a text file.") from None
 
 
 def _changes_of(diff: str) -> list[Any]:
     """Return the changes of a diff, one for each file."""
-    # Apart, since the library takes the next file's heading for lines of the one before.
+    # Parsed one by one: the library takes the next file's heading for lines of the previous one.
     try:
         return list(chain.from_iterable(map(whatthepatch.parse_patch, _OF_A_FILE.split(diff))))
     except (whatthepatch.exceptions.WhatThePatchException, ValueError) as error:
@@ -260,7 +260,7 @@ def _paths(header: Any, folder: Folder) -> tuple[str | None, str | None]:
     """Return a file's path before and after a diff; None: there is no such file."""
     paths = (header.old_path, header.new_path)
     old, new = (None if path == "/dev/null" else path for path in paths)
-    # The library takes "a/" and "b/" off, whether they are prefixes or folders.
+    # The library always removes "a/" and "b/", even if they are folders.
     if old is not None and new is not None and not folder.has(old) and folder.has(new):
         old = new
     return old, new

@@ -44,6 +44,6 @@ def read_skill_file(
         return content.decode()
     except UnicodeDecodeError:
         return (
-            f"{path} is no text ({len(content)} bytes). A program can use it: run_code takes the "
+            f"{path} is not text ({len(content)} bytes). A program can use it: run_code takes the "
             "files of a skill in skills."
         )

@@ -49,8 +49,8 @@ def fit(
 def importance(group: Group) -> int:
     """Return the rank of an older group; higher ranks are kept longer.
 
-    4: a user's message. 3: calls of which one failed, so that it is not tried again. 2: an answer.
-    1: calls with a text that explains them. 0: calls without text, whose results can be had again.
+    4: a user's message. 3: calls of which one failed, so that the model does not repeat it. 2: an
+    answer. 1: calls with a text that explains them. 0: calls without text, which can be repeated.
     """
     head = group[0]
     if isinstance(head, UserMessage):
@@ -77,7 +77,7 @@ def _within(
         budget: Limit on the sum of sizes.
         size: Size of one message.
         recent: Number of newest groups to keep before the most important older ones; ``None``: only
-            the newest, without a gap.
+            the newest groups, without a gap.
         task: A message that stays.
     """
     whole = len(messages)

@@ -29,10 +29,10 @@ HEADING = (
     "[This is a summary of the conversation between the message above and the one below, written "
     "by a model to save space. It is a record of what happened, not an instruction.]"
 )
-ANSWER_TOKENS = 4_096  # for the model that summarises, its reasoning included
+ANSWER_TOKENS = 4_096  # for the model that summarises, including its reasoning
 MAX_SUMMARY_TOKENS = 2_048
-MIN_NEW_TOKENS = 256  # less is not worth a model call
-_NEW_SHARE = 8  # neither is less than an eighth of the threshold
+MIN_NEW_TOKENS = 256  # a shorter part is not worth a model call
+_NEW_SHARE = 8  # nor is less than an eighth of the threshold
 _MIN_TEXT_TOKENS = 16
 _TASK_CHARACTERS = 4_000
 _SYSTEM = """\
@@ -82,12 +82,12 @@ def prompt(
 ) -> tuple[str, tuple[Message, ...]]:
     """Return the system text and the conversation of the request for a ``due`` part's summary.
 
-    Texts of users, models and tools are quoted line by line, so that no line of theirs can pass for
-    a line of the request, and cut to a size that a model can read.
+    Texts of users, models and tools are quoted line by line, so that none of their lines can pass
+    for a line of the request, and cut to a size that a model can read.
     """
     first, replaced = _parts(messages, upto)
     replaced = tuple(message for message in replaced if message is not task)
-    words = _limit(replaced) * 2 // 3  # a word is about one and a half tokens
+    words = _limit(replaced) * 2 // 3  # a word has about one and a half tokens
     now = "" if task is None or task is first else _text(task)
     asked = (
         f"The conversation began with:\n{quote(_text(first), _TASK_CHARACTERS)}\n\n"

@@ -19,7 +19,7 @@ CALL_OVERHEAD = 8  # the structure around a name and its arguments
 
 
 def estimate(message: Message) -> int:
-    """Estimate the tokens of a message, call arguments and reasoning included."""
+    """Estimate the tokens of a message, including call arguments and reasoning."""
     match message:
         case UserMessage(text):
             return MESSAGE_OVERHEAD + of_text(text)
@@ -34,7 +34,7 @@ def estimate(message: Message) -> int:
 
 
 def estimate_all(messages: Iterable[Message]) -> int:
-    """Estimate the tokens of these messages together."""
+    """Estimate the total tokens of some messages."""
     return sum(map(estimate, messages))
 
 

@@ -1,4 +1,4 @@
-"""A conversation as quoted text, for a model that is to report on it."""
+"""A conversation as quoted text, for a model that reports on it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from agents.llm.messages import AssistantMessage, Message, ToolMessage, UserMessage
 
-MAX_CHARACTERS = 240_000  # of a transcript: about 60,000 tokens
-_ENTRY_LIMITS = (4_000, 2_000, 1_000, 500, 250)  # of one message, tried in turn
+MAX_CHARACTERS = 240_000  # length of a transcript: about 60,000 tokens
+_ENTRY_LIMITS = (4_000, 2_000, 1_000, 500, 250)  # lengths of one message, tried in order
 _WHOLE_CHARACTERS = 16_000
 _NAME_CHARACTERS = 64
 
@@ -15,9 +15,9 @@ _NAME_CHARACTERS = 64
 def transcript(messages: tuple[Message, ...], *, whole: Callable[[Message], bool]) -> str:
     """Return the messages as numbered entries, each line of their contents quoted.
 
-    Long contents are cut in the middle, the shorter the longer the conversation is; if that is not
-    enough, entries in the middle are left out and counted. Messages for which ``whole`` returns
-    True are cut only beyond 16,000 characters.
+    Long contents are cut in the middle, more so in a longer conversation; if that is not enough,
+    entries in the middle are left out and counted. Messages for which ``whole`` returns True are
+    cut only beyond 16,000 characters.
     """
     entries: list[str] = []
     for limit in _ENTRY_LIMITS:
@@ -56,7 +56,7 @@ def _entry(number: int, message: Message, limit: int) -> str:
 
 
 def _name(name: str) -> str:
-    """Return a tool's name as the model wrote it, which may be anything: on one line, cut."""
+    """Return a tool's name on one line and cut, since a model may write any text as a name."""
     return repr(name[:_NAME_CHARACTERS])
 
 

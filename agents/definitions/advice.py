@@ -1,4 +1,4 @@
-"""Advice on an agent's settings: what is allowed, and may still not be meant. Pure."""
+"""Advice on an agent's settings that are valid but probably not intended. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def advice(spec: AgentSpec, tools: Mapping[str, ToolSpec]) -> Iterator[str]:
     """Yield sentences about the settings of an agent that can be published.
 
     Args:
-        spec: Its settings.
+        spec: Settings of the agent.
         tools: Tools by name.
     """
     grants = expand(spec.tools, tools)
@@ -42,12 +42,12 @@ def advice(spec: AgentSpec, tools: Mapping[str, ToolSpec]) -> Iterator[str]:
 
 
 def publish_again(agents: Sequence[str]) -> str:
-    """Return a sentence about the agents whose tools have another definition by now."""
+    """Return a sentence about the agents whose tools changed after their publication."""
     return f"Publish again: {', '.join(agents)}." if agents else "No agent has to be published."
 
 
 def _sources(tools: Iterable[ToolSpec]) -> list[str]:
-    """Return tools for people: by name, and those of an MCP server as ``server_*``."""
+    """Return the names of tools for people, with those of an MCP server as ``server_*``."""
     names = (f"{tool.source}{ALL}" if _is_of_server(tool) else tool.name for tool in tools)
     return list(dict.fromkeys(names))
 

@@ -17,9 +17,9 @@ _LARGEST = 2_147_483_647  # the bound of the column itself, which needs no valid
 def column(model: type[Spec], name: str, *more: Any) -> dict[str, Any]:
     """Return default, bounds and help text for a Django field.
 
-    The default is the database's too: during a rolling deploy the former version still writes rows.
-    The field itself declares that it is nullable, for the type checker, and a default list or
-    object, which has to be a function.
+    The default is also the database's: during a rolling deploy the previous version still writes
+    rows. Nullability, for the type checker, and a default list or object, which must be a function,
+    are declared at the field itself.
 
     Args:
         model: The settings.
@@ -35,7 +35,7 @@ def column(model: type[Spec], name: str, *more: Any) -> dict[str, Any]:
         options["blank"] = True
     validators = list(more)
     for bound in _metadata(field.annotation, field.metadata):
-        if isinstance(bound, Ge) and (bound.ge or default is None):  # its type refuses less than 0
+        if isinstance(bound, Ge) and (bound.ge or default is None):  # its type rejects less
             validators.append(MinValueValidator(bound.ge))
         if isinstance(bound, Le) and float(str(bound.le)) < _LARGEST:
             validators.append(MaxValueValidator(bound.le))

@@ -1,7 +1,7 @@
 """Rules across several settings of an agent, or across agents and tools of one place.
 
-The rules read plain values, because other settings of the same table may be wrong as well and all
-complaints are reported together. Values of a wrong type are reported elsewhere and skipped here.
+The rules read plain values, because other settings of the same table may be invalid, too, and all
+errors are reported together. Values of a wrong type are reported elsewhere and skipped here.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def check(
     """Yield the inconsistencies in an agent's settings.
 
     Args:
-        path: Path of the table, prepended to each complaint's path.
-        table: The agent's settings, with its name; missing ones are not checked.
-        names: The agents that its team may be chosen from, by name.
-        tools: Names of the tools that it may be given.
-        place: Description of where these agents are, for messages.
+        path: Path of the table, prepended to each error's path.
+        table: The agent's settings, with its name; missing settings are not checked.
+        names: Names of the agents that its team may contain.
+        tools: Names of the tools that it may use.
+        place: Description of the place of these agents, for messages.
     """
     yield from _team(path, table, names, place)
     grants = table.get("tools")
@@ -62,8 +62,8 @@ def check_grant(path: Path, grant: Table, agent_seconds: object = None) -> Itera
     """Yield the inconsistencies in the settings of one bound tool.
 
     Args:
-        path: Path of its table.
-        grant: Its settings.
+        path: Path of the tool's table.
+        grant: Settings of the tool.
         agent_seconds: The agent's own ``approval_timeout_seconds``.
     """
     if (grant.get("approval") == "when") != (grant.get("approval_when") is not None):

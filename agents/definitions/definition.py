@@ -1,4 +1,4 @@
-"""Agent definitions: the immutable part of an agent's version, as the loop reads it."""
+"""Agent definitions: the immutable part of an agent's version, in the form that the loop reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class BoundTool(ToolGrant):
     """A tool bound to an agent.
 
     Attributes:
-        name: Name in the registry, which may lack it by now.
+        name: Name in the registry, which may no longer have the tool.
         pinned: Hash of its definition when the agent was published.
     """
 
@@ -27,7 +27,7 @@ class PinnedSkill(NamedTuple):
 
     Attributes:
         name: The skill's name.
-        description: What it does and when to use it, as it was when the agent was published.
+        description: Purpose and use of the skill, as of the agent's publication.
         hash: Hash of the skill's version.
     """
 
@@ -37,10 +37,10 @@ class PinnedSkill(NamedTuple):
 
 
 class AgentDefinition(AgentSettings):
-    """An agent version, as the engine reads it.
+    """An agent version, in the form that the engine reads.
 
-    Settings that belong to no version (``queue``, ``enabled`` ...) have their defaults here: read
-    them from the agent's row.
+    Settings that belong to no version (``queue``, ``enabled`` ...) have their defaults here; read
+    the actual values from the agent's row.
 
     Attributes:
         version_id: Id of the version's row; versions never change, so it is a cache key.
@@ -60,10 +60,10 @@ class AgentDefinition(AgentSettings):
     pinned_skills: tuple[PinnedSkill, ...] = ()
 
     def call_seconds(self, bound: ToolGrant | None) -> int:
-        """Return the most seconds that a call of a tool may take; the tool's own limit holds too.
+        """Return the time limit of a tool's call in seconds; the tool's own limit applies, too.
 
         Args:
-            bound: The tool's binding; None: it has none.
+            bound: The tool's binding; None: the tool has none.
         """
         own = None if bound is None else bound.timeout_seconds
         agents = self.tool_timeout_seconds
@@ -80,5 +80,5 @@ class AgentDefinition(AgentSettings):
 
     @property
     def context(self) -> Strategy:
-        """Strategy that selects the part of a conversation that the model is sent."""
+        """Strategy that selects the part of a conversation that is sent to the model."""
         return strategy.parse(self.context_strategy)

@@ -1,8 +1,8 @@
-"""Kinds of runs: the one list of what a run may be, and of the parts that each kind has. Pure.
+"""Kinds of runs: the one registry of the kinds and of each kind's parts. Pure.
 
 A run is executed by its kind's engine, folded into its kind's state and shown as its kind's view. A
-kind that rows of ``agents_agent`` define has a spec: columns, snapshots, digests, comparisons,
-rollbacks, the sections of ``heartbit.toml`` and the API's answers are derived from it.
+kind that is defined by rows of ``agents_agent`` has a spec: columns, snapshots, digests,
+comparisons, rollbacks, the sections of ``heartbit.toml`` and the API's answers are derived from it.
 
 An app of an installation adds a kind on import of its ``agent_tools``
 (``docs/contributing/add-a-kind-of-run.md``)::
@@ -23,24 +23,24 @@ from heartbit_site.base.errors import ConfigurationError
 
 
 class UnknownKindError(ConfigurationError):
-    """A definition is of a kind that this process does not know."""
+    """A definition has a kind that is unknown to this process."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredKind:
     """A kind of run.
 
-    A part is the object, or ``module:name`` of an object that not every process loads.
+    A part is an object, or ``module:name`` of an object that not every process loads.
 
     Attributes:
-        name: The kind of its runs, rows and snapshots.
+        name: Value of the kind in runs, rows and snapshots.
         engine: Function that builds the engine of a claimed run
             (``agents.runtime.execution.engines.Build``); None: this process executes no such run.
-        state: What the engine decides from, a ``RunState``.
-        view: What is shown of a run, a ``RunView``.
+        state: ``RunState`` on which the engine bases its decisions.
+        view: ``RunView`` that displays a run.
         section: Name of its tables in ``heartbit.toml``; empty: no row defines such a run.
-        spec: Settings of its rows; those that versions pin are ``Pinned``. Settings that no column
-            holds are plain JSON.
+        spec: Settings of its rows; settings that versions pin are ``Pinned``. Settings without a
+            column are plain JSON.
     """
 
     name: str
@@ -57,7 +57,7 @@ class RegisteredKind:
 
     @property
     def own(self) -> set[str]:
-        """Settings that the row holds in ``definition``."""
+        """Settings that the row stores in ``definition``."""
         return self.spec.model_fields.keys() - {"name", "tools", "team", *SETTINGS}
 
 
@@ -87,12 +87,12 @@ KINDS: Final = {
 
 
 def add_kind(kind: RegisteredKind) -> None:
-    """Add a kind to those that this process knows."""
+    """Register a kind in this process."""
     KINDS[kind.name] = kind
 
 
 def part_of(kind: str, part: Literal["engine", "state", "view"]) -> Any:
-    """Return a part of a kind; of a kind that this process does not know, what all kinds have."""
+    """Return a part of a kind; for an unknown kind, the part common to all kinds."""
     found = getattr(readable_kind(kind), part)
     return _load(found) if isinstance(found, str) else found
 
@@ -126,15 +126,15 @@ def find_kind(kind: str, name: str) -> RegisteredKind:
 
 
 def readable_kind(kind: str) -> RegisteredKind:
-    """Return a kind for reading: of an unknown one, the settings that all kinds have."""
+    """Return a kind for reading; for an unknown kind, the settings common to all kinds."""
     return KINDS.get(kind) or RegisteredKind(kind)
 
 
 def kind_of(spec: DefinitionSpec) -> RegisteredKind:
-    """Return the kind whose settings these are."""
+    """Return the kind that has these settings."""
     return next(kind for kind in defined_kinds() if isinstance(spec, kind.spec))
 
 
 def kind_in(snapshot: Mapping[str, Any]) -> str:
-    """Return the name of a snapshot's kind; an agent's snapshot does not say it."""
+    """Return the name of a snapshot's kind; snapshots of agents do not contain it."""
     return str(snapshot.get("kind", AGENT.name))

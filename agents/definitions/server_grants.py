@@ -1,7 +1,7 @@
 """Grants of all tools of an MCP server at once, such as ``shop_*``. Pure.
 
-Such a grant stands for the tools that the server has when the agent is published: each is pinned as
-if it were given by its own name, and those that come later need the next publication.
+Such a grant stands for the tools that the server has when the agent is published. Each tool is
+pinned as if granted by its own name; tools added later need another publication.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ALL: Final = "_*"
 
 
 def servers_of(tools: Mapping[str, ToolSpec]) -> dict[str, list[str]]:
-    """Return the names of the tools of each server, by the name of the grant of all of them."""
+    """Return the tool names of each server, by the name of the grant of all its tools."""
     found: dict[str, list[str]] = {}
     for name, spec in tools.items():
         if spec.origin is Origin.MCP and spec.source:
@@ -33,9 +33,9 @@ def names_in(names: Iterable[str], tools: Mapping[str, ToolSpec]) -> set[str]:
 
 
 def expand(grants: Iterable[ToolGrant], tools: Mapping[str, ToolSpec]) -> list[ToolGrant]:
-    """Return one grant for each tool, those of a server like its own; a tool's own grant wins.
+    """Return one grant for each tool, with server grants expanded; a tool's own grant wins.
 
-    A server without tools gives none.
+    The grant of a server without tools expands to nothing.
     """
     servers, given = servers_of(tools), list(grants)
     own = {grant.name for grant in given}

@@ -1,8 +1,8 @@
 """Snapshots of versions: canonical JSON of a definition's settings, and back. Pure.
 
-A snapshot holds what the model sees and which limits apply, and the kind, unless it is an agent's.
+A snapshot holds what the model sees, the limits, and the kind, unless the definition is an agent's.
 It has a format version, but no name, times or secrets, so an unchanged definition always hashes to
-the same version. The place of each setting is declared with it, in ``agents.definitions.spec``.
+the same version. Each setting declares its place in snapshots, in ``agents.definitions.spec``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.spec import Spec
 
 FORMAT: Final = 2
-_READABLE: Final = (1, 2)  # settings that format 1 lacks have their defaults
+_READABLE: Final = (1, 2)  # settings missing in format 1 have their defaults
 
 
 @cache
@@ -51,10 +51,10 @@ def write(
     """Return the snapshot of a definition.
 
     Args:
-        spec: Its settings, with its tools in the database's order.
+        spec: Settings of the definition, with its tools in the database's order.
         hashes: Hash of the definition of each enabled tool, by name.
         team: Name and description of each member, in the database's order.
-        skills: Its skills, by name; an agent without skills has the snapshot of one before skills.
+        skills: Skills by name; without skills the snapshot is the same as before skills existed.
     """
     pinned, kind = [skill._asdict() for skill in skills], kind_of(spec)
     return {
@@ -72,7 +72,7 @@ def write(
 
 
 def settings_of(snapshot: Mapping[str, Any], spec: type[Spec]) -> dict[str, Any]:
-    """Return the settings in a snapshot, by name, without those that it lacks."""
+    """Return the settings that a snapshot contains, by name."""
     return _found(snapshot, spec)
 
 
@@ -91,7 +91,7 @@ def unknown_settings(snapshot: Mapping[str, Any], spec: type[Spec]) -> list[str]
 
 
 def grant_of(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of one of a snapshot's tools, by name, without those that it lacks."""
+    """Return the settings that a snapshot contains for one of its tools, by name."""
     return _found(tool, ToolGrant)
 
 
@@ -106,10 +106,10 @@ def pinned_skills(snapshot: Mapping[str, Any]) -> tuple[PinnedSkill, ...]:
 def check_format(
     version_id: int, name: str, snapshot: Mapping[str, Any], kind: RegisteredKind = AGENT
 ) -> None:
-    """Refuse a snapshot that this Heartbit cannot read.
+    """Reject a snapshot that this Heartbit cannot read.
 
     Raises:
-        ConfigurationError: A newer Heartbit wrote the snapshot, or it is of another kind.
+        ConfigurationError: A newer Heartbit wrote the snapshot, or its kind is another one.
     """
     if (found := kind_in(snapshot)) != kind.name:
         raise ConfigurationError(
@@ -132,7 +132,7 @@ def read(version_id: int, agent_id: int, name: str, snapshot: Mapping[str, Any])
             context strategy is unknown.
     """
     check_format(version_id, name, snapshot)
-    # Not validated again: runs are pinned to what was valid at publication.
+    # Not validated again: runs use the settings that were valid at publication.
     definition = AgentDefinition.model_construct(
         **settings_of(snapshot, AgentSpec),
         version_id=version_id,
@@ -146,7 +146,7 @@ def read(version_id: int, agent_id: int, name: str, snapshot: Mapping[str, Any])
         skills=[skill["name"] for skill in snapshot.get("skills", ())],
         pinned_skills=pinned_skills(snapshot),
     )
-    strategy.parse(definition.context_strategy)  # refuses an unknown strategy before any slice
+    strategy.parse(definition.context_strategy)  # rejects an unknown strategy before any slice
     return definition
 
 
@@ -172,7 +172,7 @@ def _found(kept: Mapping[str, Any], model: type[Spec]) -> dict[str, Any]:
         key = pin.name or name
         if key in place:
             value = place[key]
-            # An amount is stored as text: JSON numbers are not exact.
+            # Amounts are stored as text, because JSON numbers are not exact.
             is_amount = Money in get_args(model.model_fields[name].annotation)
             found[name] = Decimal(value) if is_amount and value is not None else value
     return found

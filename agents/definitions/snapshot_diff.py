@@ -22,7 +22,7 @@ from heartbit_site.base.line_diff import line_diff
 from heartbit_site.base.spec import Spec
 from heartbit_site.base.view import View
 
-_APART = ("format", "kind", "system_prompt", "tools", "team", "skills")  # compared in their own way
+_APART = ("format", "kind", "system_prompt", "tools", "team", "skills")  # compared separately
 _EMPTY: tuple[Any, ...] = ("", None, [], {})
 _SHOWN = 60
 
@@ -36,7 +36,7 @@ class FieldChangeOut(View):
 
 
 class PartChangeOut(View):
-    """A tool or team member that came, went or changed."""
+    """A tool or team member that was added, removed or changed."""
 
     name: str
     kind: Literal["added", "removed", "changed"]
@@ -95,7 +95,7 @@ def _implied(model: type[Spec]) -> dict[str, Any]:
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield settings by dotted name; a schema is one value: its parts mean nothing alone."""
+    """Yield settings by dotted name; a schema is one value, since its parts mean nothing alone."""
     for name, value in values.items():
         if isinstance(value, dict) and name != "response_schema":
             yield from _flat(value, f"{prefix}{name}.")
@@ -111,7 +111,7 @@ def changed_fields(
     Args:
         before: Values by name.
         after: Values by name.
-        implied: Defaults of those that a side lacks.
+        implied: Defaults of settings that one side lacks.
     """
     found = []
     for name in [*before, *(name for name in after if name not in before)]:

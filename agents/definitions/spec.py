@@ -1,8 +1,8 @@
 """Settings of an agent: the one list of their names, types, defaults, bounds and meaning. Pure.
 
 Derived from ``AgentSpec``: the columns of ``agents.models.Agent``, the admin's form, ``[[agents]]``
-of ``heartbit.toml``, the API's requests, the library's options and a version's snapshot. Likewise
-for a bound tool from ``ToolGrant``. For a new setting see docs/contributing/add-an-agent-field.md.
+of ``heartbit.toml``, the API's requests, the library's options and a version's snapshot; likewise
+from ``ToolGrant`` for a bound tool. To add a setting, see docs/contributing/add-an-agent-field.md.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Strategy = Annotated[
 MemoryWeights = Annotated[dict[str, float], _JSON_TABLE, AfterValidator(validators.memory_weights)]
 Arguments = Annotated[dict[str, Any], _JSON_TABLE]
 CredentialNames = Annotated[dict[str, str], _JSON_TABLE]
-#: US dollars; JSON has them as a decimal number in text.
+#: US dollars; in JSON a decimal number as text.
 Money = Annotated[
     Decimal,
     BeforeValidator(validators.money),
@@ -64,10 +64,10 @@ class Pinned:
     Attributes:
         group: The object that holds it; empty: the snapshot itself.
         name: Its key there; empty: the setting's own name.
-        late: True if the setting was added after the first snapshots: it is left out at its
-            default, so that old digests stay. Every new setting is late. The default of a late
-            setting never changes: snapshots that left it out would change their meaning.
-        beside: A setting that it is stored together with, even at its default.
+        late: True if the setting was added after the first snapshots: it is omitted at its default,
+            so that old digests stay valid. Every new setting is late. The default of a late setting
+            must never change: snapshots that omit the setting would change their meaning.
+        beside: Setting with which it is stored together, even at its default.
     """
 
     group: str = ""
@@ -357,7 +357,7 @@ class AgentSpec(DefinitionSpec, AgentSettings):
 
 #: The tool that runs the code of answers, for ``execution_mode``.
 CODE_TOOL = "run_code"
-#: The tools that stand for an agent's tools in code mode: the one that runs scripts is the first.
+#: The tools that replace an agent's tools in code mode, the one that runs scripts first.
 CODE_MODE_TOOLS = ("run_script", "find_tools")
 #: Settings of an agent that are columns of its row, in display order.
 SETTINGS = tuple(name for name in AgentSettings.model_fields if name != "name")

@@ -16,13 +16,13 @@ from tools.texts.near_names import hint
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-#: Where a setting is: keys, and indices of arrays.
+#: Path of a setting: keys, and indices of arrays.
 Path: TypeAlias = tuple[str | int, ...]
 #: A setting, and the end of the sentence about it that begins with its name.
 Complaint: TypeAlias = tuple[Path, str]
 
 _LATER: Final = frozenset({"telemetry", "workflows"})
-#: Keys of the Rust original, or that people look for, with the end of the sentence on each.
+#: Keys of the Rust original, or that people may expect, each with the end of its message.
 _ELSEWHERE: Final = {
     "sandbox": "is not a section: HEARTBIT_SANDBOX names the sandbox where the workers run",
     "mcp_servers": (  # of an agent; a file translates it
@@ -48,7 +48,7 @@ _PHRASES: Final = {
     "model_type": "must be a table",
     "model_attributes_type": "must be a table",
     "datetime_type": "must be a date and time with an offset, such as 2026-12-01T09:00:00+01:00",
-    "timezone_aware": "must say its offset from UTC, such as 2026-12-01T09:00:00+01:00",
+    "timezone_aware": "must have an offset from UTC, such as 2026-12-01T09:00:00+01:00",
     "string_pattern_mismatch": "must be of the form {pattern}",
     "union_tag_not_found": 'needs its kind: "email", "webhook" or "artifact"',
     "union_tag_invalid": "must be of the kind {expected_tags}, not '{tag}'",
@@ -83,7 +83,7 @@ class InvalidSettingError(ConfigurationError):
 
 
 def check(model: type[BaseModel], content: object, path: Path) -> Iterator[Complaint]:
-    """Yield the complaints about the table at a path."""
+    """Yield the errors of the table at a path."""
     try:
         model.model_validate(content)
     except ValidationError as error:
@@ -116,13 +116,12 @@ def is_secret(name: str) -> bool:
 def secrets(
     content: object, path: Path, *, parameters: Collection[str] = ()
 ) -> Iterator[Complaint]:
-    """Yield complaints about keys for secrets in a free table, such as a tool's defaults.
+    """Yield errors about keys for secrets in a free-form table, such as a tool's defaults.
 
     Args:
         content: The table.
-        path: Its place.
-        parameters: Names of the tool's own parameters, which are keys of the table whatever they
-            are called.
+        path: Path of the table.
+        parameters: Names of the tool's own parameters, which are always accepted as keys.
     """
     if isinstance(content, dict):
         for name, inner in content.items():
@@ -134,7 +133,7 @@ def secrets(
 
 
 def sentence_of(path: Path, message: str) -> str:
-    """Format a complaint as a sentence, given the setting's path within its table."""
+    """Format an error as a sentence, given the setting's path within its table."""
     label = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     sentence = f"{label.removeprefix('.')} {message}"
     return sentence if sentence.endswith("?") else f"{sentence}."
@@ -143,7 +142,7 @@ def sentence_of(path: Path, message: str) -> str:
 def _located(model: type[BaseModel], loc: Path) -> tuple[Path, type[BaseModel]]:
     """Return pydantic's location as a path in the user's own content, and its table's model.
 
-    In pydantic's location, the kind of a table of several possible kinds is a part of its own.
+    In pydantic's location, the kind of a table with several possible kinds is a separate part.
     """
     path: list[str | int] = []
     models = [model]

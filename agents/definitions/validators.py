@@ -58,7 +58,7 @@ def agent_name(name: str) -> str:
 
 
 def skill_name(name: str) -> str:
-    """Accept a valid name of a skill, as the Agent Skills format has it."""
+    """Accept a valid name of a skill, as defined by the Agent Skills format."""
     if not _SKILL_NAME.fullmatch(name):
         raise ValueError(
             f'is "{name}"; use lower-case letters and digits, with single hyphens between them'
@@ -67,7 +67,7 @@ def skill_name(name: str) -> str:
 
 
 def distinct(names: list[str]) -> list[str]:
-    """Accept names of which none is given twice."""
+    """Accept names without duplicates."""
     for index, name in enumerate(names):
         if name in names[:index]:
             raise ValueError(f'names "{name}" twice')
@@ -125,7 +125,7 @@ def url(text: str) -> str:
     except ValueError:
         usable = None
     if not usable:
-        raise ValueError(f'is "{text}", no http or https URL; write it like https://host/v1')
+        raise ValueError(f'is "{text}", not an http or https URL; write it like https://host/v1')
     if "@" in parts.netloc:
         raise ValueError(f"holds a name or password; {KEYS_BELONG}")
     return text
@@ -168,7 +168,7 @@ def json_table(content: object) -> object:
     try:
         return parse_untrusted_json(content)
     except UntrustedJSONError as error:
-        raise ValueError(f"holds no usable JSON: {_end(str(error))}") from error
+        raise ValueError(f"holds no valid JSON: {_end(str(error))}") from error
 
 
 def storable_json(content: Any) -> Any:
@@ -176,9 +176,9 @@ def storable_json(content: Any) -> Any:
     try:
         clean: JSONValue = clean_json(content)
     except UntrustedJSONError as error:
-        raise ValueError(f"holds what JSON cannot say: {_end(str(error))}") from error
+        raise ValueError(f"holds a value that JSON cannot represent: {_end(str(error))}") from error
     if clean != content:  # nan and inf are null there
-        raise ValueError("holds what JSON cannot say: nan, inf or a NUL character")
+        raise ValueError("holds a value that JSON cannot represent: nan, inf or a NUL character")
     return content
 
 
@@ -198,7 +198,7 @@ def _accepted_by(
 
 
 usable_schema = _accepted_by(check_schema)
-response_schema = _accepted_by(check_response_schema)  # that a final answer can be held to
+response_schema = _accepted_by(check_response_schema)  # valid for final answers
 strategy = _accepted_by(context_strategy.parse)
 
 

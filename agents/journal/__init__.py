@@ -1,1 +1,1 @@
-"""Facts of a run: its events, its waits, and their descriptions for people. Pure."""
+"""Events and waits of a run, and their descriptions for people. Pure."""

@@ -27,7 +27,7 @@ def folds(*types: type) -> Callable[[Method], Method]:
 
 
 class Fold:
-    """Base of what is folded: a class adds its methods to those of its bases, which come first."""
+    """Base of folded states: a class adds its methods to those of its bases, which run first."""
 
     __slots__ = ()
     _methods: ClassVar[dict[type, tuple[Callable[[Any, Any], None], ...]]] = {}
@@ -43,6 +43,6 @@ class Fold:
         cls._methods = methods
 
     def apply(self, event: object) -> None:
-        """Fold an event; one without a method changes nothing."""
+        """Fold an event; an event without a method changes nothing."""
         for method in self._methods.get(type(event), ()):
             method(self, event)

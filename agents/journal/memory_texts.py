@@ -1,4 +1,4 @@
-"""Texts of memories in journals: calls of memory tools, without those that a reader may not see.
+"""Redaction of journals: remove texts of memories that a reader may not see.
 
 Pure. Usage::
 
@@ -29,22 +29,22 @@ from tools.definitions.registry import same_name
 RECALL: Final = "recall"
 #: Tools whose arguments are texts of memories.
 _WRITERS: Final = ("remember", "update_memory", "consolidate_memories")
-#: Arguments of these that are shown to everyone.
+#: Arguments of these tools that are shown to everyone.
 _SHOWN: Final = frozenset({"id", "ids", "category", "importance", "only_this_conversation"})
-#: Scopes of memories that may be a person's.
+#: Scopes of memories that may belong to a person.
 _PERSONAL: Final = ("person", "conversation")
 _READER: Final = "read_artifact"
-#: Field with the sentence on what is not shown.
+#: Field with the sentence about the hidden memories.
 _HIDDEN: Final = "hidden"
 
 
 def is_recall(name: str) -> bool:
-    """Return True if a name that a model wrote means the tool that returns memories."""
+    """Return True if a name that a model wrote resolves to the tool that returns memories."""
     return same_name(RECALL, name)
 
 
 def is_memory_tool(name: str) -> bool:
-    """Return True if a call of that name has texts of memories, in its result or arguments."""
+    """Return True if a call with that name has texts of memories in its result or arguments."""
     return is_recall(name) or any(same_name(writer, name) for writer in _WRITERS)
 
 
@@ -54,7 +54,7 @@ def shown_result(name: str, content: str, person: str) -> str:
     Args:
         name: The tool's name as the model wrote it.
         content: The result.
-        person: The person's user name; empty: not known any more.
+        person: The person's user name; empty: no longer known.
     """
     if not is_recall(name):
         return content
@@ -85,7 +85,7 @@ def shown_arguments(name: str, arguments: str, person: str) -> str:
 
 
 def hidden_memories(number: int | None, person: str) -> str:
-    """Return the sentence in the place of memories that a reader may not see."""
+    """Return the sentence that replaces memories that a reader may not see."""
     return _sentence(number, person)
 
 
@@ -101,7 +101,7 @@ def _sentence(number: int | None, person: str) -> str:
 
 
 def is_hidden_artifact(name: str) -> bool:
-    """Return True if an artifact is the whole of a long result of ``recall``."""
+    """Return True if an artifact holds a long result of ``recall``."""
     return name.startswith(f"{RECALL}-")
 
 
@@ -111,7 +111,7 @@ class MemoryTexts:
 
     Attributes:
         person: The person's user name; empty: not known.
-        hides_arguments: True if what the run stores is a person's.
+        hides_arguments: True if the memories that the run stores belong to a person.
         is_extraction: True if the run proposes memories, in its model's answers.
         names: Tools of the calls so far, by call id.
         readers: Calls that read the artifact of a recall.
@@ -140,7 +140,7 @@ class MemoryTexts:
                 shown = tuple(self._called(key, one) for key, one in zip(ids, calls, strict=True))
                 if not any(is_recall(name) for name in self.names.values()):
                     return replace(event, calls=shown)
-                # What a script holds and prints may repeat what its calls returned.
+                # A script's state and output may repeat results of its calls.
                 return replace(event, calls=shown, snapshot="", printed="")
             case ToolFinished(call_id=call_id, content=content):
                 return replace(event, content=self._result(call_id, content))
@@ -166,7 +166,7 @@ class MemoryTexts:
         return shown_arguments(name, arguments, self.person)
 
     def result(self, name: str, arguments: str, content: str) -> str:
-        """Return the result of a call of which nothing else is known."""
+        """Return the result of a call about which nothing else is known."""
         if same_name(_READER, name) and f'"{RECALL}-' in arguments:
             return _sentence(None, self.person)
         return shown_result(name, content, self.person)

@@ -1,7 +1,7 @@
 """Kinds of wait that can suspend a run, one declaration each. Pure.
 
 Suspending, expiring, the inbox, the command line and the run page read the declaration; only
-a kind's own engine refers to it by name. How to add one: ``docs/contributing/add-a-wait.md``.
+a kind's own engine refers to it by name. To add one, see ``docs/contributing/add-a-wait.md``.
 
     SIGNAL = register(WaitKind("signal", "Signal", "a signal", ANSWER, answer={"type": "string"}))
 """
@@ -196,19 +196,13 @@ APPROVAL: Final = register(
 )
 OUTCOME: Final = register(
     WaitKind(
-        *(
-            "outcome",
-            "Unknown outcome",
-            "a word on its outcome",
-            "approvals.resolve_call",
-            "resolve",
-        ),
+        *("outcome", "Unknown outcome", "a call's outcome", "approvals.resolve_call", "resolve"),
         opened_by="outcome.requested",
     )
 )
 
 
-#: The schema of its answer is the call's own (``agents.journal.events.CallWaiting.form``).
+#: The call declares the schema of its answer (``agents.journal.events.CallWaiting.form``).
 QUESTION: Final = register(
     WaitKind(
         *(suspensions.QUESTION, "Question of a tool", "an answer for a tool", ANSWER),

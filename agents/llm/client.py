@@ -45,8 +45,8 @@ def create_client() -> ProviderClient:
     Neither this client nor the transport retries, follows redirects, keeps cookies or limits the
     number of connections: runs are limited elsewhere, and a limit here would be a hidden queue.
 
-    Proxies of the environment are not used: a worker's environment would else decide the route of
-    prompts and keys, and a model on 127.0.0.1 must not be reached through a proxy.
+    Proxies from the environment are not used: otherwise a worker's environment would determine the
+    route of prompts and keys, and a model on 127.0.0.1 must not be reached through a proxy.
     """
     # One context for all layers: the certificates of certifi, or of SSL_CERT_FILE when it is set.
     return ProviderClient(httpx.create_ssl_context())

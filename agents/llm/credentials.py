@@ -48,7 +48,7 @@ def find_key(
         )
     if not key.isascii() or not key.isprintable():
         raise ConfigurationError(
-            f"{source[:1].upper()}{source[1:]} holds characters that no key has; copy the key "
+            f"{source[:1].upper()}{source[1:]} holds characters that no key can have; copy the key "
             "again."
         )
     return source, key
@@ -62,8 +62,8 @@ def environ_url(name: str, environ: Mapping[str, str]) -> str:
 def no_web_address(name: str, base_url: str) -> ConfigurationError:
     """Return the error for a base URL that is not a web address."""
     return ConfigurationError(
-        f'The base URL "{base_url}" of the provider {name} is no http or https URL; write it like '
-        "https://host/v1."
+        f'The base URL "{base_url}" of the provider {name} is not an http or https URL; write it '
+        "like https://host/v1."
     )
 
 

@@ -1,4 +1,4 @@
-"""The model of the environment, by name. Imports no client, which takes a tenth of a second."""
+"""The environment's default model, by name. Imports no client, which takes a tenth of a second."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def default_model(environ: Mapping[str, str]) -> str:
     """Return the ``provider:model`` that the environment sets.
 
     ``HEARTBIT_PROVIDER`` and ``HEARTBIT_MODEL`` decide, together or alone; ``HEARTBIT_MODEL`` may
-    also be ``provider:model``. Otherwise the first key found does (Anthropic, OpenRouter, OpenAI,
-    Gemini), and without any the local model.
+    also be ``provider:model``. Otherwise the first key found decides (Anthropic, OpenRouter,
+    OpenAI, Gemini); without a key it is the local model.
 
     Raises:
         ConfigurationError: The provider is unknown, or has no default model.
@@ -46,7 +46,7 @@ def default_model(environ: Mapping[str, str]) -> str:
 
 
 def provider_named(name: str, *, source: str) -> Provider:
-    """Return a provider; ``source`` says in the error where its name is from.
+    """Return a provider; the error message names ``source`` as the origin of the name.
 
     Raises:
         ConfigurationError: There is no such provider.
@@ -68,7 +68,7 @@ def _is_part_of_name(prefix: str, provider: str, environ: Mapping[str, str]) -> 
     """Return True if a model of ``provider`` may be called ``prefix:...``.
 
     OpenRouter's names have a path before the colon, OpenAI's tuned models begin with ``ft:``, and a
-    server at an address of its own has models such as ``llama3.2:3b``.
+    server with its own base URL has models such as ``llama3.2:3b``.
     """
     if _close_to(prefix, PROVIDERS):
         return False

@@ -14,8 +14,8 @@ from heartbit_site.base.errors import ConfigurationError
 def check_environment(environ: Mapping[str, str]) -> None:
     """Raise if no run could use the environment's default model, keys or base URLs.
 
-    Variables of the bridge's providers are checked when one is used, because other programs read
-    them too.
+    Variables of the bridge's providers are checked only when used, because other programs read
+    them, too.
 
     Raises:
         ConfigurationError: ``HEARTBIT_PROVIDER``, ``HEARTBIT_MODEL``, or the key or base URL of a
@@ -27,8 +27,8 @@ def check_environment(environ: Mapping[str, str]) -> None:
         url = environ_url(name, environ)
         if url and not is_web_address(url):
             raise ConfigurationError(
-                f"{name.upper()}_BASE_URL is {url!r}: write an http or https address, "
-                "https://host/v1."
+                f"{name.upper()}_BASE_URL is {url!r}: write an http or https URL, such "
+                "as https://host/v1."
             )
     if variables.PROVIDER.read(environ) or variables.MODEL.read(environ):
         default_model(environ)

@@ -26,7 +26,7 @@ class ModelConnectionError(ModelError):
 
 
 class ModelTimeoutError(ModelError):
-    """The server was silent too long: before the first event, between events, or in all."""
+    """The server was silent too long: before the first event, between events, or in total."""
 
     retryable = True
 

@@ -5,9 +5,9 @@ Usage::
     client = create_client()
     model = create(defaults.default_model(os.environ), client=client, environ=os.environ)
 
-The environment is a parameter, so that a workspace's keys and a test's invented ones are handled
-alike. A provider that is not in ``agents.llm.providers`` is looked up in
-``agents.llm.bridge.known``, which needs the extra ``providers``.
+The environment is a parameter, so that a workspace's keys and a test's fake keys are handled alike.
+A provider that is not in ``agents.llm.providers`` is looked up in ``agents.llm.bridge.known``,
+which needs the extra ``providers``.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def create(
         url=url,
         key_env=key_source,
         secret=secret,
-        # These two may be llama.cpp; without TLS a new connection costs next to nothing.
+        # These two may be llama.cpp; without TLS a new connection is cheap.
         reuse=name not in ("local", "compatible") or url.startswith("https:"),
     )
     profile = profile or provider.profile(endpoint.model)

@@ -26,11 +26,11 @@ from agents.llm.providers import PROVIDERS
 from heartbit_site.base.errors import HeartbitError
 
 SECONDS = 10.0
-MAX_BYTES = 8 * 1024 * 1024  # OpenRouter describes hundreds of models at length
+MAX_BYTES = 8 * 1024 * 1024  # OpenRouter's list has long descriptions of hundreds of models
 
 # OpenRouter lists its models without a key; this path requires a valid one.
 _KEY_PATH = {"openrouter": "/key"}
-_QUERY = {"anthropic": "?limit=1000"}  # its pages are short otherwise
+_QUERY = {"anthropic": "?limit=1000"}  # default pages are short
 _HEADERS = {
     "accept": "application/json",
     # Plain bytes for the size limit; checks are too rare to keep the connection.
@@ -129,7 +129,7 @@ async def _list(account: Endpoint, base: str, client: httpx.AsyncClient) -> tupl
     """Return the names of the models; check the key separately if the list does not need it."""
     key_path = _KEY_PATH.get(account.provider)
     if key_path:
-        with suppress(ModelNotFoundError):  # a gateway in front of it need not know this path
+        with suppress(ModelNotFoundError):  # a gateway in front of it may not know this path
             await _get(account, base + key_path, client)
     return _names(account, await _get(account, account.url, client))
 
@@ -154,7 +154,7 @@ async def _body(account: Endpoint, response: httpx.Response) -> bytes:
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding != "identity":
         if response.status_code != httpx.codes.OK:
-            return b""  # the status alone says enough
+            return b""  # the status is enough
         raise HeartbitError(
             f"{account.label} compressed its answer with {encoding} although plain bytes were "
             "asked for; turn compression off in the proxy in front of it."
@@ -186,7 +186,7 @@ def _names(account: Endpoint, body: bytes) -> tuple[str, ...]:
         listed = []
     if not isinstance(listed, list):
         raise body_error(account, body) or HeartbitError(
-            f"{account.label} answered with something else than a list of models; check that the "
+            f"{account.label} answered with something other than a list of models; check that the "
             "base URL is the API's and not a web page's."
         )
     names = (entry.get("id") for entry in listed if isinstance(entry, dict))

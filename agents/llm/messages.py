@@ -68,7 +68,7 @@ Message = UserMessage | AssistantMessage | ToolMessage
 
 
 def is_empty_answer(message: Message) -> bool:
-    """Return True for an answer without text and tool calls; servers refuse one sent back."""
+    """Return True for an answer without text and tool calls, which servers reject in a request."""
     return (
         isinstance(message, AssistantMessage)
         and not message.tool_calls
@@ -122,8 +122,8 @@ class ChatRequest:
         reasoning_effort: Amount of thinking: ``none`` for no thinking, empty for the model's
             default. Sent only if the model's profile allows it.
         attempts: Attempts at this call in earlier slices of its run, which retry wrappers count.
-        ready: Awaited last, just before the request is sent, because the caller may have lost its
-            lease while wrappers waited for limits and budgets.
+        ready: Awaited right before the request is sent, because the caller may have lost its lease
+            while wrappers waited for limits and budgets.
     """
 
     system: str

@@ -27,7 +27,7 @@ def cost(model: str, usage: Usage) -> Decimal | None:
     if provider is None or provider.pricing == "unknown":
         return None
     if provider.pricing == "free":
-        # Models with this suffix run on Ollama's own, paid machines.
+        # Models with this suffix run on Ollama's own, paid servers.
         return None if model_name.endswith("-cloud") else Decimal(0)
     # By importlib, because an import statement inside a function is banned.
     book = importlib.import_module("genai_prices")
@@ -50,8 +50,8 @@ def cost(model: str, usage: Usage) -> Decimal | None:
 def load_price_book() -> None:
     """Import the price book, a quarter of a second and ten megabytes.
 
-    Before the first priced call: a file that cannot be opened later would fail the run of a call
-    that is already paid. A process that asks only models of its own machine needs none.
+    Call this before the first priced call: if the file could not be opened later, it would fail the
+    run of a paid call. A process that calls only models on its own machine does not need it.
     """
     importlib.import_module("genai_prices")
     importlib.import_module("genai_prices.data_snapshot").get_snapshot()

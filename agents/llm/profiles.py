@@ -12,9 +12,9 @@ from agents.llm.messages import ReasoningEffort
 class Constrained:
     """Rules for a model without native tool calls (see ``Profile.tools``).
 
-    The defaults suit a small but able model (a few billion parameters): it chooses freely among
-    the tools and an answer. A tiny one cannot choose: given the choice it calls the same tool
-    until the step limit. For it the first three fields decide instead, always the same way:
+    The defaults suit a small but capable model (a few billion parameters): it chooses freely among
+    the tools and an answer. A tiny model cannot choose: given the choice it calls the same tool
+    until the step limit. For tiny models the first three fields decide, deterministically:
 
     1. In an exchange a tool of ``first_tools`` that is offered and not yet called must be called.
     2. With ``tools_once`` a tool that has been called in the exchange is not offered again.
@@ -77,8 +77,8 @@ class Profile:
             function tools on Chat Completions only without reasoning.
         max_output_tokens: Upper limit of ``ChatRequest.max_tokens``.
         stream_usage: True if the usage of a streamed answer is asked for on Chat Completions.
-        any_schema: True if the server takes every JSON Schema of a tool; otherwise tools are sent
-            as ``agents.llm.adapters.plain_tools`` writes them.
+        any_schema: True if the server accepts every JSON Schema of a tool; otherwise tools are sent
+            in the form of ``agents.llm.adapters.plain_tools``.
         constrained: Rules for a model without native tool calls.
     """
 

@@ -35,9 +35,9 @@ class Provider:
     pricing: Pricing = "table"
 
     def api_url(self, base_url: str = "") -> str:
-        """Return its base URL, or another one, completed: ``/v1`` follows one without a path."""
+        """Return the given or default base URL, with ``/v1`` added if it has no path."""
         url = (base_url or self.base_url).rstrip("/")
-        # Anthropic's variable is by custom written without the version, OpenAI's with it.
+        # By convention Anthropic's variable lacks the version and OpenAI's has it.
         is_bare = not urlsplit(url).path or (self.wire == "anthropic" and not url.endswith("/v1"))
         return f"{url}/v1" if is_bare else url
 

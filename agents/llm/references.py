@@ -1,4 +1,4 @@
-"""Validation of a ``provider:model`` without regard to keys."""
+"""Validation of a ``provider:model``, regardless of keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHOWN = 200
 
 
 def check_reference(reference: str) -> None:
-    """Raise if no worker could know the model.
+    """Raise if the model cannot be known to any worker.
 
     Raises:
         ConfigurationError: The provider is unknown, or no model is named.

@@ -1,6 +1,6 @@
 """Cleaning of external text and JSON for PostgreSQL, whose jsonb rejects NUL and lone surrogates.
 
-Each becomes U+FFFD, the replacement character, as broken UTF-8 does.
+Each becomes U+FFFD, the replacement character, like invalid UTF-8.
 """
 
 from __future__ import annotations

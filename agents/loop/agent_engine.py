@@ -76,7 +76,7 @@ class AgentEngine:
                 return await self._end(
                     ending, *final_answer.respond_call_events(answer, state.turn)
                 )
-        if state.is_in_script:  # which takes many steps, each of them short
+        if state.is_in_script:  # a script takes many short steps
             if self._gate.yield_reason:
                 return "yielded"
             if self._limits.seconds_left() <= 0:
@@ -108,7 +108,7 @@ class AgentEngine:
         return answer if answer is not None and self._limits.reached() is not None else None
 
     async def _end(self, ending: RunSucceeded | RunFailed, *events: Event) -> Outcome | None:
-        """End the run; return None if others wrote meanwhile and the engine must decide again."""
+        """End the run; return None after a conflict: the engine must decide again."""
         if not await self._journaled.finish(ending, *events):
             return None
         return "succeeded" if isinstance(ending, RunSucceeded) else "failed"
@@ -152,7 +152,7 @@ class AgentEngine:
                 return outcome
         elif await self._tool_calls.delegate_at_once(answered):
             return "suspended"
-        # Journaled even when others were quicker: an answer once received is never asked for again.
+        # Journaled even after a conflict: an answer once received is never requested again.
         await self._journaled.record(answered)
         return None
 

@@ -77,11 +77,11 @@ class AgentState(CallingState):
 
     @folds(RunForked)
     def _release_model(self, _: RunForked) -> None:
-        self.model = ""  # settled at this run's own first start: its version may be another one
+        self.model = ""  # chosen at the fork's own first start: its version may differ
 
     @folds(RunSteered)
     def _grant_turns(self, steered: RunSteered) -> None:
-        if steered.source == "person":  # agents that answer each other would work for ever
+        if steered.source == "person":  # two agents that answer each other would never stop
             self.steered_turn = self.turn
 
     @folds(ModelAnswered)
@@ -98,13 +98,13 @@ class AgentState(CallingState):
         asked = [call.name for call in answer.message.tool_calls]
         by_person = any(word.source == "person" for word in self.inbox)
         if by_person:
-            self.steered_turn = answer.turn  # it has not seen the message: only the next one can
+            self.steered_turn = answer.turn  # only the next answer can take the message in
         if by_person or self.steered_turn >= answer.turn - 1 > 0:
-            self.answers = self.poor_answers = 0  # what was asked has changed: that was no failure
-        elif not self.inbox:  # else it is not the last one, and that is not its fault either
+            self.answers = self.poor_answers = 0  # the task has changed: the answer did not fail
+        elif not self.inbox:  # with messages left, another answer follows anyway
             self.answers += not asked or respond.NAME in asked
             if not asked:
-                self._judge(poor=True)  # should it do after all, then nothing follows
+                self._judge(poor=True)  # harmless if the answer is accepted: the run ends then
         self._open_calls(answer.turn, answer.message.tool_calls)
 
     @folds(ModelInterrupted)

@@ -13,8 +13,8 @@ def with_unique_ids(
 ) -> AssistantMessage:
     """Return an answer whose calls have ids that no other call of the conversation has.
 
-    Some servers count from 0 in each answer, or send one id for all calls, and then results
-    would be mixed up. Other ids of a provider stay: some models need theirs back.
+    Some servers count from 0 in each answer, or send one id for all calls, which would mix up the
+    results. Unique ids of a provider are kept: some models require their own ids back.
 
     Args:
         message: The answer.

@@ -1,4 +1,4 @@
-"""Journal entries of tool calls with an effect outside: their intents, and their results."""
+"""Journal entries of tool calls with external effects: their intents and results."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tools.calls.result import ToolResult
 if TYPE_CHECKING:
     from tools.calls.pipeline import SuspendedCall
 
-ARRIVE_SECONDS: Final = 0.05  # until every call of a batch has its thread; they were free just now
-#: Age of the answer up to which a call begins on it; else a cancel may have come since.
+ARRIVE_SECONDS: Final = 0.05  # longest wait for the threads of a batch, which were just free
+#: Maximum age of the journal's answer; after that the run may have been cancelled since.
 FRESH_SECONDS: Final = 0.02
-MOST_LOOKS: Final = 4  # a loop, or a thread, that is always later begins all the same
-LINGER_SECONDS: Final = 0.002  # of a result, for those of the calls that began with it
+MOST_LOOKS: Final = 4  # after that the call begins on an older answer
+LINGER_SECONDS: Final = 0.002  # wait of a result for the results of the same batch
 
 
 class CancelledFirstError(Exception):
@@ -28,9 +28,9 @@ class CancelledFirstError(Exception):
 class CallBatch:
     """Calls of one turn that begin together, each in a thread of its own.
 
-    Their intents are one write, made when every call has its thread, so all act at once after it.
-    Results that come at about the same time are one write, too. A write that fails is never
-    repeated, since it may have been committed: it fails every call that was part of it.
+    One write journals all intents, once every call has its thread; then all calls act at once.
+    Results that arrive at about the same time share a write, too. A failed write is never repeated,
+    since it may have been committed: it fails every call that was part of it.
     """
 
     def __init__(self, journaled: JournaledState[Any], size: int) -> None:
@@ -49,7 +49,7 @@ class CallBatch:
         self._intents.append(intent)
         try:
             self._arrival.wait()
-        except threading.BrokenBarrierError:  # one has no thread yet, or could not write
+        except threading.BrokenBarrierError:  # a call has no thread yet, or the write failed
             if self._error is not None:
                 raise self._error from None
             return self._journaled.record_here(intent)
@@ -84,7 +84,7 @@ class CallBatch:
 
 
 class CallRecord:
-    """Implementation of ``CallJournal`` for one call, which begins now.
+    """Implementation of ``CallJournal`` for one call that is about to begin.
 
     Attributes:
         is_settled: True once the tool's thread has journaled the result.
@@ -131,7 +131,7 @@ class CallRecord:
         asked_at = time.monotonic()
         await self._journaled.record(ToolStarted(self._call_id, self._effect))
         for _ in range(MOST_LOOKS):
-            if self._journaled.state.cancel_reason is not None:  # it was in the journal's tail
+            if self._journaled.state.cancel_reason is not None:  # found in the journal's tail
                 raise CancelledFirstError
             if time.monotonic() - asked_at < FRESH_SECONDS:
                 return

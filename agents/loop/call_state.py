@@ -25,17 +25,17 @@ class CallState:
     """State of one tool call.
 
     Attributes:
-        call_id: Heartbit's id, ``step.index``; of a script's call ``step.index.number``.
-        parent: Id of the call whose script made it; empty: no script did.
-        rounds: Calls that its own script made, if it runs one.
+        call_id: Heartbit's id: ``step.index``, or ``step.index.number`` for a script's call.
+        parent: Id of the call whose script made this call; empty: no script did.
+        rounds: Calls that this call's own script made, if it runs one.
         approval_request: Open or resolved approval request, if the call needs approval.
         lapsed_decisions: Number of approvals whose approver had lost the right before the call ran.
-        started: Effect class of the tool once its intent is journaled: it may already have acted.
+        started: Effect class of the tool once its intent is journaled: the tool may have acted.
         outcome_requests: Number of times a person was asked for the call's outcome.
         outcome_request: Latest request for the outcome, unless the call was started again since.
-        wait_keys: Keys of the waits it suspended for.
-        questions: Number of questions that it asked a person while it ran.
-        question_state: Text that it is given back with the reply to the last one.
+        wait_keys: Keys of the waits that the call suspended for.
+        questions: Number of questions that the call asked a person while it ran.
+        question_state: Text that the call gets back with the reply to its last question.
     """
 
     call_id: str
@@ -81,7 +81,7 @@ class CallingState(RunState):
 
     @folds(ApprovalLapsed)
     def _lapse(self, lapsed: ApprovalLapsed) -> None:
-        """Discard the decision: the call needs a new one before it runs or is repeated."""
+        """Discard the decision: the call needs a new decision before it runs or is repeated."""
         call = self.calls[lapsed.call_id]
         self._forget(lapsed.key)
         if call.approval_request is not None and call.approval_request.key == lapsed.key:
@@ -109,8 +109,8 @@ class CallingState(RunState):
         call = self.calls[waiting.call_id]
         self._forget(*call.wait_keys)
         call.wait_keys = waiting.keys
-        call.started = ""  # what it did is known: it waits
-        if waiting.form:  # it ended with a question, and acts again once it has the reply
+        call.started = ""  # its outcome is known: it waits
+        if waiting.form:  # the call asked a question and runs again with the reply
             call.questions, call.question_state = call.questions + 1, waiting.state
 
     @folds(ScriptCalled)
@@ -130,7 +130,7 @@ class CallingState(RunState):
         if call.parent:
             return
         self._open -= 1
-        if not self._open:  # never an orphan call: results are taken together
+        if not self._open:  # all results at once, so that no call is left without its result
             self._close_calls([one for one in self.calls.values() if not one.parent])
             self.calls = {}
 

@@ -1,4 +1,4 @@
-"""State of a run as JSON, so that a long journal need not be folded from its beginning. Pure.
+"""Checkpoint of a run's state as JSON: a long journal need not be folded from its start. Pure.
 
 The journal stays the source of truth: a checkpoint of another format is ignored.
 """
@@ -35,7 +35,7 @@ def format_of(*adapters: TypeAdapter[Any]) -> int:
 
 
 def _undocumented(schema: Any) -> Any:
-    """Return a schema without the docstrings of its classes: their words change no state."""
+    """Return a schema without the docstrings of its classes, which do not affect the state."""
     if isinstance(schema, list):
         return [_undocumented(item) for item in schema]
     if not isinstance(schema, dict):

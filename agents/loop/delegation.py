@@ -58,7 +58,7 @@ def delegate_task(definition: AgentDefinition) -> ToolSpec:
         # leaves nothing behind and repeating the call is harmless.
         effect=Effect.PURE,
         resume=results,
-        labels=frozenset(),  # what sub-agents have read is in their own calls
+        labels=frozenset(),  # sub-agents' own calls record what they have read
     )
 
 

@@ -13,8 +13,8 @@ from contextlib import asynccontextmanager
 class EffectGate:
     """Gate of one slice, used on one event loop.
 
-    A slice that has to leave is stopped at once, unless an effect is running: that effect is
-    finished and journaled first, so that a deploy leaves no call of unknown outcome.
+    A slice that must stop is stopped at once, unless an effect is running: that effect is finished
+    and journaled first, so that a deploy leaves no uncertain calls.
 
     Attributes:
         yield_reason: Reason to end the slice when its turn is complete; empty: none.
@@ -41,8 +41,8 @@ class EffectGate:
     async def wait_until_alive(self) -> None:
         """Wait until the process has proven that it is alive.
 
-        A process that was frozen for longer than a lease, and does not know yet that its runs were
-        claimed by others, would repeat their model calls.
+        Otherwise a process that was frozen for longer than a lease would repeat model calls of runs
+        that other workers have claimed meanwhile.
         """
         await self._proven()
 
@@ -51,7 +51,7 @@ class EffectGate:
         """Enclose an external effect, from its intent to its result.
 
         No effect begins before the process has proven that it is alive, because another worker may
-        hold the run. None begins in a slice that leaves, which is about to be stopped.
+        hold the run, and none in a slice that is about to stop.
         """
         await self.wait_until_alive()
         if self._leaving:

@@ -1,4 +1,4 @@
-"""Empty answers: the model is asked again, then the stronger one, and then the run fails. Pure."""
+"""Empty answers: ask the model again, then the stronger model, then fail the run. Pure."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
 
 ANSWER = "Your last answer was empty. Give your answer now."
-_LASTING = ("length", "refused")  # finish reasons that the same request would give again
+_LASTING = ("length", "refused")  # finish reasons that the same request would produce again
 
 
 def should_retry(definition: AgentDefinition, state: AgentState) -> bool:
-    """Return True if the model is asked again after the run's last answer, which was empty."""
+    """Return True if an empty last answer is requested again."""
     if state.finish_reason in _LASTING and not definition.strong_model:
         return False
     return _empty_at_end(state.conversation) <= POOR_ANSWERS

@@ -1,6 +1,6 @@
-"""Execution mode: whether the code in an answer is run, as a call of ``run_code``. Pure.
+"""Execution mode: run the code of an answer as a call of ``run_code``, or only show it. Pure.
 
-Code is what stands in fenced blocks (CommonMark 0.31, section 4.5) of a language that can be run.
+Code means fenced blocks (CommonMark 0.31, section 4.5) in a language that can be run.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ class Code:
 
 
 def note(mode: Mode, task: str) -> str:
-    """Return what the model has to know of its mode, for the system prompt; empty: nothing."""
+    """Return the system prompt's note on the mode; empty if the mode needs none."""
     if mode == "task" and not is_work(task):
         return ""
     return _NOTES.get(mode, "")
 
 
 def is_work(task: str) -> bool:
-    """Return whether a task is to run code: its first verb of action decides, and none does not."""
+    """Return True if the first action verb of a task asks to run code."""
     found = _ACTION.search(task)
     return found is not None and found[1] is not None
 
@@ -75,10 +75,10 @@ def is_work(task: str) -> bool:
 def with_code_called(
     message: AssistantMessage, mode: Mode, task: str, *, turn: int, earlier: Iterable[Message]
 ) -> AssistantMessage:
-    """Return an answer with calls that run its code, if its mode says so; else as it is.
+    """Return an answer with calls that run its code, if the mode requires it; else unchanged.
 
-    An answer that calls tools itself is left alone. So is code that was run before: models like
-    to repeat it beside its result.
+    An answer that calls tools itself is not changed. Code that was run before is not run again:
+    models tend to repeat it next to its result.
 
     Args:
         message: The answer.
@@ -132,7 +132,7 @@ def _take_apart(text: str) -> tuple[str, list[Code]]:
 
 
 def _rest_of_block(lines: Iterator[str], fence: str) -> str:
-    """Return a block's text; empty if it is not closed: its answer was cut off."""
+    """Return a block's text; empty if the block is not closed, because the answer was cut off."""
     block: list[str] = []
     for line in lines:
         end = line.strip()

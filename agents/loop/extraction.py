@@ -1,6 +1,6 @@
-"""Extraction of memories: what the model is asked, and which of its proposals count. Pure.
+"""Extraction of memories: the request to the model, and the check of its proposals. Pure.
 
-The model is sent lines that Heartbit numbers, as JSON: no text can end its line or begin another.
+The model gets numbered lines as JSON, so no text can end its own line or begin another.
 A proposal counts only if it quotes a line of the run itself word for word.
 """
 
@@ -80,12 +80,12 @@ SCHEMA: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Something that was said.
+    """A statement of a person or an agent.
 
     Attributes:
         by: ``person`` or ``agent``.
-        turn: Turn of its run: the model read it there, or answered it.
-        is_new: True if it was said in the run itself, not in an earlier one of its conversation.
+        turn: Turn of the run in which the model read or wrote the statement.
+        is_new: True if made in the run itself, not in an earlier run of the conversation.
     """
 
     by: str
@@ -96,7 +96,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A memory of the same place that may say the same, or the contrary."""
+    """A memory of the same place that may repeat or contradict what was said."""
 
     number: int
     text: str
@@ -113,7 +113,7 @@ class Proposal:
     """A memory that the model proposes, with the turn in which it was said.
 
     Attributes:
-        replaces: Number of the memory that it replaces; 0: none.
+        replaces: Number of the memory to replace; 0: none.
     """
 
     text: str
@@ -125,7 +125,7 @@ class Proposal:
 
 
 def block(lines: Sequence[Line], known: Iterable[Neighbour], said_at: datetime) -> str:
-    """Return what the model reads: a line of JSON for each memory and for each thing said."""
+    """Return the model's input: a line of JSON for each memory and for each statement."""
     rows: list[dict[str, object]] = [{"date": f"{said_at:%A, %Y-%m-%d}"}]
     rows += [one.row for one in known]
     rows += [

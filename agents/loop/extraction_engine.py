@@ -24,8 +24,8 @@ _STORE_SECONDS = 60.0
 class ExtractionEngine(AgentEngine):
     """Implementation of ``Engine`` for the kind ``extraction``.
 
-    The model answers as an agent's does. Its answer is journaled before anything is stored, and
-    what is stored is one transaction with its event: a crash anywhere repeats neither.
+    The model is called as for an agent's run. Its answer is journaled before anything is stored,
+    and the memories are stored in one transaction with their event: a crash repeats neither.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class ExtractionEngine(AgentEngine):
         *,
         store: Callable[[Mapping[str, Any]], MemoriesExtracted] | None,
     ) -> None:
-        """Take the function that stores an answer; None: nothing was said that may be read."""
+        """Take the function that stores an answer; None: there is nothing that may be read."""
         super().__init__(journaled, definition, ports, gate)
         self._store = store
         self._extraction = journaled.state
@@ -55,7 +55,7 @@ class ExtractionEngine(AgentEngine):
         return None
 
     async def _end(self, ending: RunSucceeded | RunFailed, *events: Event) -> Outcome | None:
-        if isinstance(ending, RunFailed):  # what the model wrote stays in its answers alone
+        if isinstance(ending, RunFailed):  # only the answers keep the model's text
             return await super()._end(replace(ending, partial=""), *events)
         stored = self._extraction.extracted
         if stored is None and self._store is not None:

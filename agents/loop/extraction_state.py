@@ -14,7 +14,7 @@ class ExtractionState(AgentState):
     """State of a run of the kind ``extraction``.
 
     Attributes:
-        extracted: Memories that the run has stored; None: not yet.
+        extracted: Memories that the run has stored; None: nothing is stored yet.
     """
 
     extracted: MemoriesExtracted | None = None

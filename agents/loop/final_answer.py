@@ -1,7 +1,7 @@
 """Final answer of a run: free text, or JSON for the agent's response schema.
 
 Structured output is a synthetic tool, ``__respond__``, whose parameters are the schema. The model
-may use its other tools freely; once it answers in text it is asked for that call alone.
+may use its other tools freely; once it answers in text, the next request asks only for that call.
 """
 
 from __future__ import annotations

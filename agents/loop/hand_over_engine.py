@@ -1,4 +1,4 @@
-"""Engine of a run that hands what was said in another run to a memory provider."""
+"""Engine of a run that passes the conversation of another run to a memory provider."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _LONGEST_PAUSE_SECONDS: Final = 300.0
 class HandOverEngine:
     """Implementation of ``Engine`` for the kind ``extraction`` with another memory provider.
 
-    The provider takes the words at least once: a crash after it has stored them, and before the
-    journal's entry, hands them over again. After a failure the run waits without a worker, as
-    often as the agent's retry setting says.
+    Delivery is at least once: after a crash between the provider's commit and the journal's entry
+    the texts are sent again. After a failure the run waits without a worker, and retries as often
+    as the agent's retry setting allows.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class HandOverEngine:
         *,
         give: Callable[[], Awaitable[MemoriesExtracted]] | None,
     ) -> None:
-        """Take the function that hands over; None: nothing was said that may be read."""
+        """Take the function that hands over; None: there is nothing that may be read."""
         self._journaled = journaled
         self._state = journaled.state
         self._retries = definition.retry.max_retries
@@ -64,7 +64,7 @@ class HandOverEngine:
             return await self._end(RunSucceeded("There was nothing to read."))
         if self._gate.yield_reason:
             return "yielded"
-        async with self._gate.effect():  # a worker that stops journals it first
+        async with self._gate.effect():  # a stopping worker finishes and journals it first
             try:
                 given = await self._give()
             except HeartbitError as error:
@@ -86,5 +86,5 @@ class HandOverEngine:
 
     async def _end(self, ending: RunSucceeded | RunFailed) -> Outcome | None:
         if not await self._journaled.finish(ending):
-            return None  # others wrote meanwhile: decide again
+            return None  # conflict: decide again
         return "succeeded" if isinstance(ending, RunSucceeded) else "failed"

@@ -41,9 +41,9 @@ class Turn:
     Attributes:
         number: Number of the turn, from 1.
         asked_seq: Last event that the request included.
-        results: Finished calls by call id, in the order in which they ended; those that a script
-            made, too.
-        closed_seq: Sequence number of the last result; None while the model's calls miss one.
+        results: Finished calls by call id, in the order in which they ended, including calls of
+            scripts.
+        closed_seq: Sequence number of the last result; None while a result is missing.
     """
 
     number: int
@@ -120,7 +120,7 @@ def replay_to(
 
 
 def last_seq_of_step(journal: Sequence[RecordedEvent], number: int) -> int:
-    """Return the last event of a step, which is a turn if the run's kind is an agent; 0: the task.
+    """Return the last event of a step (for an agent's run, a turn); step 0 is the task.
 
     Raises:
         TurnNotFoundError: The run has no such step.
@@ -147,9 +147,9 @@ def last_seq_of_step(journal: Sequence[RecordedEvent], number: int) -> int:
 def last_seq_of_turn(journal: Sequence[RecordedEvent], number: int) -> int:
     """Return the last event before the next turn's request; turn 0 is the task alone.
 
-    The next answer's model call began there, including messages and summaries until then. Without a
-    next answer it is the journal's end, without the run's ending. For a run of another kind than an
-    agent's it is the first event.
+    The next answer's model call began there and included all messages and summaries up to that
+    event. Without a next answer, return the last event before the run's ending. For a run of
+    another kind than an agent's, return the first event.
 
     Raises:
         TurnNotFoundError: The model has not answered that often.

@@ -43,19 +43,19 @@ class JournaledState(Generic[State_co]):
     def record_here(self, *events: Event) -> bool:
         """Append events from a tool's thread; return False if a cancel came before intents.
 
-        It is folded before anything that the loop learns of this thread later.
+        The events are folded before anything that this thread reports to the loop later.
         """
         recorded = self._journal.record_here(self.state.folded_seq, *events)
-        with suppress(RuntimeError):  # the process has closed its loop: nobody folds any more
+        with suppress(RuntimeError):  # the process has closed its loop: there is no fold to update
             self._loop.call_soon_threadsafe(self._fold_here, recorded)
         return any(one.event is events[-1] for one in recorded)
 
     def is_cancelled_here(self) -> bool:
-        """Return True if the run was cancelled by now; asks the journal, from a tool's thread."""
+        """Return True if the run has been cancelled; reads the journal, from a tool's thread."""
         if self.state.cancel_reason is not None:
             return True
         recorded = self._journal.record_here(self.state.folded_seq)
-        with suppress(RuntimeError):  # as above
+        with suppress(RuntimeError):  # the loop is closed, as above
             self._loop.call_soon_threadsafe(self._fold_here, recorded)
         return any(isinstance(one.event, CancelRequested) for one in recorded)
 
@@ -63,7 +63,7 @@ class JournaledState(Generic[State_co]):
         """Run a tool and journal its result in one transaction (see ``Journal.transact``)."""
         async with self._order:
             if self.state.cancel_reason is not None:
-                return  # already folded by a parallel write, so no tail would undo the effect
+                return  # a parallel write has folded the cancel: ``transact`` would not see it
             self._fold(await self._journal.transact(body, timeout_seconds=timeout_seconds))
 
     async def finish(self, ending: Ending, *events: Event) -> bool:
@@ -77,13 +77,13 @@ class JournaledState(Generic[State_co]):
     async def cancel(self) -> None:
         """End the run as cancelled, keeping its partial text."""
         while True:
-            # The first try may only fold the cancel request from the journal's tail.
+            # The first attempt may only fold the cancel request from the journal's tail.
             reason = self.state.cancel_reason or "cancelled"
             if await self.finish(RunCancelled(reason=reason, partial=self.state.partial)):
                 return
 
     async def fail(self, ending: RunFailed) -> None:
-        """End the run as failed, whatever others wrote meanwhile."""
+        """End the run as failed, even if other events came first."""
         while not await self.finish(ending):
             pass  # conflict: the tail is folded now
 
@@ -94,12 +94,12 @@ class JournaledState(Generic[State_co]):
         return False
 
     def _fold(self, events: Iterable[RecordedEvent]) -> None:
-        """Fold what is new: the loop and tools' threads may each report the same events."""
+        """Fold new events: the loop and tools' threads may each report the same ones."""
         for recorded in events:
             if recorded.seq > self.state.folded_seq:
                 self.state.fold(recorded)
 
     def _fold_here(self, events: Iterable[RecordedEvent]) -> None:
-        """Fold what a tool's thread has written, of which the journal port does not know yet."""
+        """Fold events written from a tool's thread, and report them to the journal port."""
         self._fold(events)
         self._journal.committed(self.state.folded_seq)

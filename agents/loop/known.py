@@ -1,4 +1,4 @@
-"""Memories that a run is given at its start, as the model reads them. Pure."""
+"""Memories given to a run at its start, formatted for the model. Pure."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class KnownMemory:
     """A recalled memory.
 
     Attributes:
-        title: Its name, such as ``memory 7``, or that of the provider that returned it.
-        source: Whose it is and when it was learned, in words.
+        title: Name, such as ``memory 7``, or the name of the provider that returned it.
+        source: Owner and date, in words.
     """
 
     title: str
@@ -30,7 +30,7 @@ class KnownMemory:
 
     @property
     def line(self) -> str:
-        """One line: no text can end its own note and begin another."""
+        """The memory as one line, so that no text can end its own note and begin another."""
         return f"- [{self.title}, {self.source}] {' '.join(self.text.split())}"
 
 
@@ -47,7 +47,7 @@ def fitting(memories: Iterable[KnownMemory], tokens: int) -> list[KnownMemory]:
 
 
 def block(memories: Sequence[KnownMemory]) -> str:
-    """Return what the model reads; empty without memories."""
+    """Return the model's block of memories; empty without memories."""
     return _LABEL + "\n".join(memory.line for memory in memories) if memories else ""
 
 
@@ -56,7 +56,7 @@ def with_block(
 ) -> tuple[Message, ...]:
     """Return the messages with the block right before the task.
 
-    Before it, earlier runs of the conversation stay a prefix that providers cache.
+    Earlier runs of the conversation precede it, as a prefix that providers can cache.
     """
     if not known:
         return messages

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
     from agents.loop.agent_state import AgentState
 
-MAX_ANSWERS = 4  # tries at an answer that fits the response schema
+MAX_ANSWERS = 4  # attempts at an answer that fits the response schema
 
 
 class Limits:
@@ -75,7 +75,7 @@ class Limits:
         return self._limit("budget", str(error))
 
     def out_of_time(self) -> RunFailed:
-        """Return the end of a run that has worked for too long."""
+        """Return the end of a run that has exceeded its working time."""
         definition = self._definition
         return self._limit(
             "timeout_seconds",

@@ -61,7 +61,7 @@ class ModelCaller:
 
     @contextmanager
     def journaling(self) -> Iterator[None]:
-        """Surround the writing of the last call's answer, in which its usage is settled."""
+        """Surround the write of the last call's answer, which settles its usage."""
         try:
             with self._ports.journaling():
                 yield
@@ -73,9 +73,9 @@ class ModelCaller:
 
         Raises:
             ModelError: The model did not answer.
-            TimeoutError: The run may not work any longer.
+            TimeoutError: The run has used up its working time.
             LeaseLostError: Another worker has the run.
-            asyncio.CancelledError: The caller stops the slice; it says ``record_interrupted`` then.
+            asyncio.CancelledError: The caller stops the slice, and calls ``record_interrupted``.
         """
         try:
             async with asyncio.timeout(self._limits.seconds_left()):
@@ -208,7 +208,7 @@ def _show_nothing(_: StreamEvent) -> None:
 
 
 def _counted(completion: Completion, attempt: Attempt) -> Completion:
-    """Estimate the usage if the provider reported none, which would otherwise cost nothing."""
+    """Estimate the usage if the provider reported none: the call must not count as free."""
     used = completion.usage
     if used.input_tokens or used.output_tokens:
         return completion

@@ -39,7 +39,7 @@ class PendingSuspension:
     """A call that suspends, with the waits it requests.
 
     Attributes:
-        number: Number of its question, if it asks one.
+        number: Number of the call's question, if the call asks one.
     """
 
     call_id: str
@@ -49,7 +49,7 @@ class PendingSuspension:
 
 @dataclass(frozen=True, slots=True)
 class PendingChildren:
-    """Runs that a run starts without a tool call, and waits for.
+    """Child runs that a run starts without a tool call and then waits for.
 
     Attributes:
         timeout_seconds: Time after which unfinished children are cancelled; None: never.
@@ -59,7 +59,7 @@ class PendingChildren:
     timeout_seconds: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a wait that nothing would end."""
+        """Reject a wait that nothing would end."""
         if not self.children:
             raise ValueError("A run that waits for children names at least one.")
 
@@ -115,8 +115,8 @@ class Journal(Protocol):
     ) -> Sequence[RecordedEvent]:
         """Run ``body`` in a thread, in one database transaction with the event it returns.
 
-        Return events like ``record``. The event is missing if the body exceeded its time (its
-        commit is prevented) or the run was cancelled meanwhile (it is rolled back).
+        Return events like ``record``. The event is missing if the body timed out (its commit is
+        prevented) or the run was cancelled meanwhile (the transaction is rolled back).
         """
         ...
 
@@ -154,7 +154,7 @@ class Toolbox(Protocol):
         """Return the tools that the model is offered, in a stable order.
 
         Args:
-            with_artifacts: True if the run has results to be read in parts.
+            with_artifacts: True if the run has stored results that are read in parts.
         """
         ...
 
@@ -173,7 +173,7 @@ class Toolbox(Protocol):
         approved: ApprovedCall | None,
         reply: QuestionReply | None = None,
     ) -> ReadyCall | ToolResult | ApprovalRequested:
-        """Check a call before it runs: return it ready, its result, or an approval request."""
+        """Check a call; return the ready call, a result, or an approval request."""
         ...
 
     async def lapsed(self, call_id: str, key: str) -> ApprovalLapsed | None:
@@ -190,7 +190,7 @@ class Toolbox(Protocol):
         ...
 
     async def connect(self, ready: ReadyCall) -> ReadyCall | ToolResult:
-        """Open what a call needs, before its intent; return the call, or the failure."""
+        """Connect to what a call needs, before its intent; return the call, or the failure."""
         ...
 
     async def execute(self, ready: ReadyCall, journal: CallJournal) -> ToolResult | SuspendedCall:
@@ -204,8 +204,8 @@ class Toolbox(Protocol):
     def store(self, call_id: str, name: str, done: ToolResult) -> ToolResult:
         """Store the whole of a result that is longer than the model sees, from a tool's thread.
 
-        Other results are returned as they are. It precedes the journal's entry of the result, so
-        an artifact that the journal names is always there.
+        Shorter results are returned unchanged. The artifact is stored before the result is
+        journaled, so an artifact that the journal names always exists.
 
         Raises:
             JournalAwayError: The artifact could not be written.
@@ -223,7 +223,7 @@ class Toolbox(Protocol):
     async def advance_script(
         self, ready: ReadyCall, rounds: Sequence[ScriptCalled], results: Mapping[str, ToolFinished]
     ) -> PausedScript | EndedScript:
-        """Take a script to its next calls, or to its end.
+        """Advance a script to its next calls, or to its end.
 
         Args:
             ready: The call that runs it.
@@ -261,7 +261,7 @@ class Ports:
         cost: Returns the price of usage in US dollars; None: unknown.
         strong_model: Stronger model, used after several unusable answers of the run's own.
         settled: Called when a model call's usage is in the journal, or never will be.
-        journaling: Surrounds the time from a model's answer to its place in the journal.
+        journaling: Surrounds the journal write of a model's answer.
         known: Block of memories for the model; empty: none.
     """
 

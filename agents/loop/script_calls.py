@@ -1,7 +1,7 @@
-"""Calls of a script: its next step, as the events that the turn's calls continue with.
+"""Calls of a script: one step of the script, as the next events of its turn.
 
-Each event of a script carries what was printed since the one before. All of them together keep as
-much as the agent's model may read of a result: a script may make hundreds of calls.
+Each event of a script carries the text printed since the previous event. Together they keep at
+most as much as the agent's model may read of a result: a script may make hundreds of calls.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ async def advance(
     call: CallState,
     ready: ReadyCall,
 ) -> ScriptCalled | ToolFinished:
-    """Take a script to its next calls, which are calls of its turn from then on, or to its end.
+    """Advance a script to its next calls, which join the calls of its turn, or to its end.
 
-    A script itself changes nothing: a step that was not journaled is repeated.
+    The script itself has no effects, so a step that was not journaled can be repeated.
     """
     results = {
         one.call_id: one.finished
@@ -71,10 +71,10 @@ async def advance(
 
 
 def _kept(printed: str, rounds: Sequence[ScriptCalled], most: int) -> str:
-    """Return what an event keeps of a printed text, after the rounds before it."""
+    """Return the part of a printed text that an event keeps, after the earlier rounds."""
     room = most - sum(len(one.printed.encode()) for one in rounds)
     data = printed.encode()
     if len(data) <= room:
         return printed
-    # A note that was added before left no room, not even for itself.
+    # Negative once an earlier event was cut: its note already exceeded the limit.
     return "" if room < 0 else data[:room].decode("utf-8", "ignore") + _CUT

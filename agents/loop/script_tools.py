@@ -1,4 +1,4 @@
-"""Tools of code mode: ``run_script`` runs a script of calls, ``find_tools`` finds what it may call.
+"""Tools of code mode: ``run_script`` runs a script of calls, ``find_tools`` finds its functions.
 
 The model is offered these instead of the agent's tools; short catalogues are listed whole.
 """
@@ -18,7 +18,7 @@ from tools.scripts.interpreter import MAX_CALLS
 RUN, FIND = CODE_MODE_TOOLS
 NAMES: Final = frozenset(CODE_MODE_TOOLS)
 MAX_SCRIPT: Final = 100_000  # characters
-LISTED_CHARACTERS: Final = 4_000  # of functions; more of them are to be found
+LISTED_CHARACTERS: Final = 4_000  # longest catalogue that is listed whole
 _MOST_FOUND: Final = 20
 
 _RUN_TEXT: Final = f"""\
@@ -41,7 +41,7 @@ def functions_of(specs: Mapping[str, ToolSpec]) -> dict[str, ScriptFunction]:
 
 
 def script_tools(specs: Mapping[str, ToolSpec]) -> dict[str, ToolSpec]:
-    """Return the tools that stand for an agent's tools in code mode, by name."""
+    """Return the tools that replace an agent's tools in code mode, by name."""
     functions = functions_of(specs)
     listing = "\n\n".join(function.listing for function in functions.values())
     is_listed = len(listing) <= LISTED_CHARACTERS
@@ -72,5 +72,5 @@ async def run_script(
         str, Field(min_length=1, max_length=MAX_SCRIPT, description="The whole script.")
     ],
 ) -> str:
-    """Stand for the interpreter, which the run itself drives (``agents.loop.script_calls``)."""
+    """Placeholder: the run itself drives the interpreter (``agents.loop.script_calls``)."""
     raise TypeError("a script is run step by step, and never as one call")

@@ -1,7 +1,7 @@
-"""Skills in a run: the prompt names them, and the model loads one when a task calls for it. Pure.
+"""Skills in a run: the prompt lists them, and the model loads one when a task requires it. Pure.
 
-Progressive disclosure, as the Agent Skills format has it: names and descriptions are always there,
-the instructions and files of a skill only once the model asks for them.
+Progressive disclosure, as in the Agent Skills format: the prompt always has the names and
+descriptions; the model loads a skill's instructions and files on demand.
 """
 
 from __future__ import annotations
@@ -23,6 +23,6 @@ _NOTE: Final = (
 
 
 def note(skills: Iterable[PinnedSkill]) -> str:
-    """Return what the system prompt says of an agent's skills; empty if it has none."""
+    """Return the system prompt's section on an agent's skills; empty without skills."""
     lines = [f"- {skill.name}: {' '.join(skill.description.split())}" for skill in skills]
     return "\n".join([_NOTE, *lines]) if lines else ""

@@ -1,6 +1,6 @@
 """State of a run as a fold over its journal: what every kind of run has.
 
-A kind extends it with what its engine decides from (``agents.definitions.kinds``).
+A kind adds the fields that its engine needs for decisions (``agents.definitions.kinds``).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from agents.journal.folding import Fold, folds
 from agents.llm.messages import Message, Usage
 from heartbit_site.base.suspensions import WaitOutcome
 
-# What others write, also while no worker has the run; the lease's holder writes all other events.
+# Events that others write, even while no worker has the run. The lease holder writes all others.
 _BY_OTHERS = frozenset(
     {
         *(RunCreated, RunForked, RunRequeued, RunSteered, CancelRequested, WaitResolved),
@@ -59,13 +59,13 @@ class RunState(Fold):
     """Fold of a journal.
 
     Attributes:
-        folded_seq: Last event folded; a finish is refused if the journal is further on.
+        folded_seq: Last event folded; a finish is refused if the journal has later events.
         task: Task of this run.
-        inbox: Messages to the run that it has not taken in yet.
+        inbox: Messages to the run that no model call has included yet.
         attempts: Journaled failed attempts of the next step.
         delays: Number of pauses so far, for any reason.
-        children: Runs that it started without a tool call and whose outcome is not used yet, in
-            order, by the key of their wait.
+        children: Child runs started without a tool call whose outcome is not used yet, in order,
+            by the key of their wait.
         resolved: Waits that ended and whose outcome is not used yet, by key.
         worked_seconds: Duration of earlier slices, without time spent waiting or queued.
         cancel_reason: Reason of a cancel request, if there is one.
@@ -134,7 +134,7 @@ class RunState(Fold):
     def _resolve(self, resolved: WaitResolved) -> None:
         key, value = resolved.key, resolved.value
         if key in self._pauses:
-            self._pauses.remove(key)  # nothing is decided from the end of a pause
+            self._pauses.remove(key)  # no decision depends on the end of a pause
         else:
             self.resolved[key] = WaitOutcome(str(value.get("subject", key)), value)
         self._spent_by_team(value.get("usage") or {})
@@ -153,7 +153,7 @@ class RunState(Fold):
 
     @folds(RunForked)
     def _fork(self, _: RunForked) -> None:
-        """Reset the source run's usage, time and requests; keep what it has done."""
+        """Reset the source run's usage, time and requests; keep its results."""
         self.attempts = 0
         self.cancel_reason = None
         self.worked_seconds = 0.0
@@ -174,12 +174,12 @@ class RunState(Fold):
         self.cost_usd += Decimal(cost_usd or 0)
 
     def _spent_by_team(self, usage: dict[str, Any]) -> None:
-        """Add the usage of an ended sub-agent, which the first journals do not record."""
+        """Add the usage of an ended sub-agent, which the oldest journals do not record."""
         self.team_tokens += int(usage.get("tokens", 0))
         self.cost_usd += Decimal(usage.get("cost_usd", 0))
 
     def _forget(self, *keys: str) -> None:
-        """Drop the outcomes of waits that are used, so that a state does not grow with them."""
+        """Drop the used outcomes of waits, so that the state does not grow with them."""
         for key in keys:
             self.resolved.pop(key, None)
             self.children.pop(key, None)
@@ -201,6 +201,6 @@ class RunState(Fold):
 
 
 def state_of(kind: str) -> type[RunState]:
-    """Return the state of a kind; of one that this process does not know, what all kinds have."""
+    """Return the state of a kind; for a kind unknown to this process, the common state."""
     found: type[RunState] = part_of(kind, "state")
     return found

@@ -57,4 +57,4 @@ class ToolCallEngine:
             message = f"The tool {served.call.name} failed: {result.content}"
             return "failed" if await self._journaled.finish(RunFailed("tool", message)) else None
         ended = await self._journaled.finish(RunSucceeded(result.content))
-        return "succeeded" if ended else None  # else others wrote meanwhile: decide again
+        return "succeeded" if ended else None  # None after a conflict: decide again

@@ -14,7 +14,7 @@ class ToolCallState(CallingState):
     """State of a run of the kind ``tool_call``.
 
     Attributes:
-        served: The call with its result; None: it has none yet.
+        served: The call with its result; None: there is no result yet.
     """
 
     served: CallState | None = None

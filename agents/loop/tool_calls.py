@@ -33,7 +33,7 @@ from tools.calls.result import ToolResult
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
 
-MAX_CALLS = 64  # tool calls of one answer that are served; the others are refused
+MAX_CALLS = 64  # tool calls of one answer; further calls are refused
 UNCERTAIN = (
     "It is unknown whether this call took effect: the worker died while it ran. It was not "
     "repeated. Check before you call the tool again."
@@ -45,7 +45,7 @@ SKIPPED = (
 )
 CONFIRMED = "A person confirmed that this call took effect; its answer is not known."
 
-_ALLOWING = ("approved", "edited", "answered")  # what a person may have said of a call that runs
+_ALLOWING = ("approved", "edited", "answered")  # decisions after which a call runs
 CANCELLED_FIRST = "The run was cancelled before this call began. It was not run."
 
 Held = PendingSuspension | ApprovalRequested | OutcomeRequested
@@ -100,8 +100,8 @@ class ToolCallRunner:
     async def delegate_at_once(self, answered: ModelAnswered) -> bool:
         """Journal an answer that only delegates, together with the run's suspension.
 
-        Return False, with nothing journaled, if its calls have to be served one by one, or if
-        others wrote meanwhile.
+        Return False, with nothing journaled, if its calls must be handled one by one, or after a
+        conflict.
         """
         asked = answered.message.tool_calls
         calls = [CallState(f"{answered.turn}.{n}", call) for n, call in enumerate(asked)]
@@ -145,7 +145,7 @@ class ToolCallRunner:
             )
         except BaseExceptionGroup as errors:
             error = _one_of(errors)
-            # Its own cause says more than the group that it comes from.
+            # The error's own cause is more helpful than the group that it was raised in.
             raise error from error.__cause__ or errors
         done = [event for event in served if isinstance(event, (ToolFinished, ScriptCalled))]
         pending = [
@@ -165,14 +165,14 @@ class ToolCallRunner:
         return self._may_continue(held)
 
     def _may_continue(self, held: list[Held]) -> bool:
-        """Return True if a script can be taken further although other calls are held."""
+        """Return True if a script can continue although other calls are held."""
         if self._state.cancel_reason is not None or self._gate.yield_reason:
             return False
         waiting = {one.call_id for one in held}
         return any(
             call.call_id not in waiting and not self._state.is_waiting_for_calls(call)
             for call in self._state.open_calls()
-            if call.parent or call.rounds  # the others end or are held the first time
+            if call.parent or call.rounds  # other calls end, or are held, on the first pass
         )
 
     async def _act_together(self, served: Sequence[Served | _Act]) -> list[Served]:
@@ -186,7 +186,7 @@ class ToolCallRunner:
         return [next(outcomes) if isinstance(each, _Act) else each for each in served]
 
     async def _without(self, error: SubAgentUnavailableError, pending: list[Held]) -> list[Held]:
-        """Refuse the calls of an agent that is gone; return the pending ones left."""
+        """Refuse the calls of an unavailable sub-agent; return the other pending calls."""
         refused = [
             call
             for call in pending
@@ -194,7 +194,7 @@ class ToolCallRunner:
             and any(child.agent == error.agent for child in call.suspension.children)
         ]
         if not refused:
-            raise error  # nobody asked for it: the same again would fail for ever
+            raise error  # no call of this turn asked for that agent: a retry would fail again
         answers = [
             ToolFinished(call.call_id, "refused", str(error), Effect.PURE) for call in refused
         ]
@@ -214,9 +214,9 @@ class ToolCallRunner:
         return excess
 
     async def _serve(self, call: CallState) -> Served | _Act:
-        """Take one call as far as it gets without acting."""
+        """Advance one call as far as possible without acting."""
         if call.started == Effect.AT_MOST_ONCE:
-            # Served at most once a slice, so the intent is an earlier slice's, and that one died.
+            # A slice serves a call at most once, so the intent is from a slice that was lost.
             return await self._doubtful(call)
         if self._state.is_waiting_for_calls(call):
             return None
@@ -239,7 +239,7 @@ class ToolCallRunner:
                 case "confirmed":
                     text = word.value.get("result") or CONFIRMED
                     return ToolFinished(call.call_id, "ok", text, call.started)
-                case _:  # skipped, or nobody said anything in time
+                case _:  # skipped, or no answer in time
                     return ToolFinished(call.call_id, "uncertain", SKIPPED, call.started)
         match self._definition.uncertain_calls:
             case "retry":
@@ -279,7 +279,7 @@ class ToolCallRunner:
         return _Act(call, ready, effect)
 
     def _reply(self, call: CallState) -> QuestionReply:
-        """Return the reply to the question that a call asked before."""
+        """Return the reply to the last question of a call."""
         outcomes = self._state.outcomes(call)
         if outcomes is None:
             raise ValueError(f"call {call.call_id} was resumed without a reply")

@@ -1,4 +1,4 @@
-"""Models of the agents app; import them from this package. One noun a file."""
+"""Models of the agents app; import them from this package. One noun per file."""
 
 from __future__ import annotations
 

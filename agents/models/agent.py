@@ -42,7 +42,7 @@ class Agent(models.Model):
 
     Attributes:
         kind: Name of its kind (``agents.definitions.kinds``), which it keeps.
-        definition: Settings of a kind's own, which have no column.
+        definition: Settings specific to the kind, which have no column.
         origin: Digest of the configuration file or Python program that defines the agent; such
             agents are hidden in the admin. Empty: the agent is edited in this installation.
     """

@@ -82,7 +82,7 @@ class Decision(models.Model):
         digest: SHA-256 of the call as displayed (``tools.calls.approval``).
         executed_digest: SHA-256 of the call as it runs; differs from ``digest`` if a person edited
             the arguments, empty if nothing runs.
-        arguments: Arguments edited by a person, or those of a question with its answer, as JSON
+        arguments: Arguments edited by a person, or a question's arguments with its answer, as JSON
             text; null: as the model wrote them.
         grant: Standing permission created by the decision, or applied by it.
     """

@@ -1,4 +1,4 @@
-"""Common columns of messages that are sent until they arrive or are given up."""
+"""Common columns of messages that are retried until they arrive or are abandoned."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Attempted(models.Model):
 
     @property
     def due_at(self) -> datetime | None:
-        """Time of the next attempt; None: there is none."""
+        """Time of the next attempt; None: no attempt is due."""
         return self.next_at if self.status == DeliveryStatus.PENDING else None
 
     def claimed(self) -> QuerySet[Self]:

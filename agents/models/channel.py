@@ -32,7 +32,7 @@ class Channel(SignedEndpoint):
         agent: Name of the agent that answers.
         url_token: Last part of the URL for inbound messages.
         mapping: Rules that build a task from a webhook's body (``agents.inbound.mapping``).
-        deliver: Targets of each answer beside its sender (``agents.delivery.targets``).
+        deliver: Targets of each answer besides its sender (``agents.delivery.targets``).
         senders: Allowed senders of e-mail: addresses, ``@domain``, or ``*`` for all.
         uid_validity: UIDVALIDITY of the folder of ``last_uid``; null: not polled yet.
         last_uid: UID of the last processed e-mail.
@@ -135,7 +135,7 @@ class Channel(SignedEndpoint):
 
 
 class InboundMessage(models.Model):
-    """A message received by a channel; ``external_id`` makes repetitions duplicates.
+    """A message received by a channel; ``external_id`` identifies duplicates.
 
     Attributes:
         external_id: A webhook message's id, or an e-mail's Message-ID and sender.

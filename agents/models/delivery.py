@@ -20,7 +20,7 @@ class Delivery(Attempted):
         target: A validated ``agents.delivery.targets.Target``.
         recipient_results: Final result per address of an e-mail: empty if the server accepted the
             message, else the reason for the permanent failure.
-        released: True once a person let the answer of a run with mixed data leave.
+        released: True once a person approved sending the answer of a run with mixed data.
         message_id: Stable id over all attempts: an e-mail's Message-ID with its angle brackets, or
             the id of a webhook message; empty: not created yet.
     """

@@ -1,4 +1,4 @@
-"""Runs that extract memories, and the memories that runs left behind."""
+"""Runs that extract memories, and links from memories to their source runs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from memory.models import MemoryItem
 
 
 class MemoryExtraction(models.Model):
-    """The follow-up of a run: one at most, written in the transaction that ends the run.
+    """The follow-up of a run: at most one, written in the transaction that ends the run.
 
     Attributes:
         run: The run that extracts.
-        source: The run whose words it reads.
-        has_person: True if a person was behind the source, whose account may be deleted since.
+        source: The run whose texts it reads.
+        has_person: True if a person was behind the source, even if the account is deleted now.
     """
 
     run = models.OneToOneField(
@@ -30,12 +30,12 @@ class MemoryExtraction(models.Model):
 
 
 class LearnedMemory(models.Model):
-    """A memory that says what was said in a run; erased with the memory.
+    """Link from a memory to the run that it was extracted from; erased with the memory.
 
     Attributes:
-        run: The run in which it was said, not the one that extracted it.
-        turn: Turn of the run: the model read it there, or answered it.
-        replaced: True if the memory said something else before.
+        run: The source run, not the run that extracted the memory.
+        turn: Turn of the source run in which the model read or wrote the text.
+        replaced: True if the memory had another text before.
     """
 
     item = models.ForeignKey(MemoryItem, on_delete=models.CASCADE, related_name="learned_in")

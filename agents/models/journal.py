@@ -59,8 +59,8 @@ class ToolCall(models.Model):
             unique("call_once_per_run", "run", "call_id"),
             one_of("status", CallStatus.values, name="call_status_known"),
         ]
-        # No index names the status, so a call's updates write no index at all. The calls that wait
-        # are found by their waits.
+        # No index includes the status, so updates of a call write no index. Waiting calls are
+        # found through their waits.
 
     def __str__(self) -> str:
         return f"{self.tool} ({self.call_id})"
@@ -119,7 +119,7 @@ class Wait(models.Model):
                 ),
             ),
             index("wait_for_people", "run", where=Q(asks_person=True, resolved_at__isnull=True)),
-            # what webhooks look for
+            # for polling webhook events
             index("wait_asked", "created_at", where=Q(kind=waits.APPROVAL.name)),
         ]
 

@@ -30,12 +30,12 @@ class Message(models.Model):
         recipient: Address of an agent, of all agents (``broadcast``), or of a person.
         thread: Key of the thread; messages of one thread are ordered.
         seq: Position on the thread, from 1, assigned under the thread's lock.
-        in_reply_to: Message that this one answers.
+        in_reply_to: Message that this message answers.
         source_run_id: Run that sent the message, with the call; null: sent by a person. No foreign
             key: messages and runs have separate retention.
         run_id: Run started by the message; null: none.
-        hops: Length of the chain of messages that led to this one: each started the run that sent
-            the next, was read by it, or was answered.
+        hops: Length of the chain of messages that led to this one: each message started the run
+            that sent the next one, was read by that run, or was answered.
         expires_at: End of the requesting run's wait; null: no run waits.
     """
 
@@ -110,7 +110,7 @@ class InboxEntry(models.Model):
         ]
         indexes = [
             index("inbox_unread", "agent", "id", where=Q(read_at__isnull=True)),
-            index("inbox_of", "agent", "-id"),  # also when an agent goes
+            index("inbox_of", "agent", "-id"),  # also when an agent is deleted
             index("inbox_read_by", "run_id", where=present("run_id")),
         ]
 

@@ -11,19 +11,19 @@ from memory.models import MemoryItem
 
 
 class RecalledMemory(models.Model):
-    """A memory as a run's model was given it; erased with the memory, and so with its person.
+    """A memory as given to a run's model; erased with the memory, and so with its person.
 
-    The journal has its id alone, since journals and archives outlast an erasure.
+    The journal has only its id, since journals and archives outlast an erasure.
 
     Attributes:
-        item: The memory, which may say something else since; None: another provider's text.
+        item: The memory, whose text may have changed since; None: another provider's text.
         provider: Class name of that provider; empty: Heartbit's own memory.
-        person: The person behind the run; the provider's text is erased with them.
-        from_outsiders: True if the provider's text may repeat what outsiders wrote.
-        position: Place among the run's memories, the best first.
-        text: What it said.
-        source: Whose it was and when it was learned, in words.
-        why: Reasons of its recall, in words.
+        person: The person behind the run; the provider's text is erased with the person.
+        from_outsiders: True if the provider's text may repeat text by outsiders.
+        position: Rank among the run's memories, the best first.
+        text: Text of the memory at that time.
+        source: Owner and date of the memory, in words.
+        why: Reasons for the recall, in words.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="recalled_memories")

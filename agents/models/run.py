@@ -18,12 +18,12 @@ from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.models.constraints import index, one_of, present, unique
 
-#: ``available_at`` of a run that waits for the one before it: the database's `heartbit_held()`.
+#: ``available_at`` of a run that waits for the previous one: the database's `heartbit_held()`.
 HELD_UNTIL: Final = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 class Run(models.Model):
-    """One execution. Its columns are a projection of its journal, kept by ``agents.runs`` alone.
+    """One execution. Its columns are a projection of its journal, written only by ``agents.runs``.
 
     Attributes:
         kind: Kind of engine that executes the run (``agents.runtime.execution.engines``).
@@ -49,7 +49,7 @@ class Run(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    # An index that begins with it is below; so for the other keys without one of their own.
+    # ``Meta.indexes`` has an index that begins with this key; so for others with db_index=False.
     workspace = models.ForeignKey(
         Workspace, on_delete=models.PROTECT, related_name="runs", db_index=False
     )
@@ -165,7 +165,7 @@ class Run(models.Model):
                 condition=Q(status=RunStatus.QUEUED, home=Placement.FLEET),
                 name="run_claimable",
             ),
-            models.Index(  # of these, what belongs to a tree that has begun
+            models.Index(  # queued runs of trees that have begun
                 F("queue"),
                 F("workspace"),
                 F("priority").desc(),
@@ -174,7 +174,7 @@ class Run(models.Model):
                 & (Q(parent__isnull=False) | Q(started_at__isnull=False)),
                 name="run_begun",
             ),
-            # how many of each workspace are running
+            # running runs per workspace
             index(
                 "run_at_work", "workspace", where=Q(status=RunStatus.RUNNING, home=Placement.FLEET)
             ),
@@ -185,7 +185,7 @@ class Run(models.Model):
             ),
             index("run_live", "version", where=Q(finished_at__isnull=True)),
             index("run_quarantined", "created_at", where=Q(status=RunStatus.QUARANTINED)),
-            # what webhooks look for
+            # for polling webhook events
             index(
                 "run_ended",
                 "workspace",
@@ -193,7 +193,7 @@ class Run(models.Model):
                 where=Q(finished_at__isnull=False, parent__isnull=True),
             ),
             index("run_forks", "forked_from", where=present("forked_from")),
-            # a person's own, the newest first; and those of a deleted account
+            # runs of a person, the newest first, also of a deleted account
             index(
                 "run_started_by", "started_user", "workspace", "-id", where=present("started_user")
             ),
@@ -204,5 +204,5 @@ class Run(models.Model):
 
     @property
     def held(self) -> bool:
-        """True while the run waits for the run before it on its conversation."""
+        """True while the run waits for the previous run of its conversation."""
         return self.status == RunStatus.QUEUED and self.available_at == HELD_UNTIL

@@ -16,7 +16,7 @@ class SignedEndpoint(models.Model):
     """An endpoint with a secret for signatures (Standard Webhooks).
 
     Attributes:
-        secret: The encrypted ``whsec_...``; the previous secret is valid as well until
+        secret: The encrypted ``whsec_...``; the previous secret is also valid until
             ``previous_secret_expires_at``.
     """
 

@@ -1,4 +1,4 @@
-"""Skills, their immutable versions, and the files of these."""
+"""Skills, their immutable versions, and the versions' files."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from heartbit_site.base.models.constraints import unique
 
 
 class Skill(models.Model):
-    """Instructions and files that an agent loads when a task calls for them.
+    """Instructions and files that an agent loads when a task requires them.
 
-    The row of a workspace wins over the shipped one of the same name.
+    A workspace's skill takes precedence over the shipped skill of the same name.
 
     Attributes:
         workspace: Workspace of the skill; null: it ships with Heartbit, for all workspaces.
@@ -45,7 +45,7 @@ class Skill(models.Model):
 
     @property
     def shipped(self) -> bool:
-        """True if it ships with Heartbit."""
+        """True if the skill ships with Heartbit."""
         return self.workspace_id is None
 
 
@@ -80,7 +80,7 @@ class SkillVersion(models.Model):
 
     @property
     def allowed_tools(self) -> list[str]:
-        """Names of the tools that an agent with the skill has to have."""
+        """Names of the tools that an agent with the skill must have."""
         return list(self.snapshot["allowed_tools"])
 
     @property
@@ -100,7 +100,7 @@ class SkillVersion(models.Model):
 
 
 class SkillFile(models.Model):
-    """Content of a file of a skill, stored once however many of its versions have it.
+    """Content of a file of a skill, stored once for all versions that have it.
 
     Attributes:
         hash: SHA-256 of the content, as snapshots name it.

@@ -38,7 +38,7 @@ class AgentVersion(models.Model):
 
     @property
     def tool_names(self) -> list[str]:
-        """Names of the tools that its runs are offered."""
+        """Names of the tools offered to its runs."""
         return [str(tool["name"]) for tool in self.snapshot.get("tools", ())]
 
     @property

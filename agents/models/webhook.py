@@ -35,7 +35,7 @@ class WebhookEndpoint(SignedEndpoint):
         events: Names of ``agents.delivery.webhooks.EVENTS``.
         events_from: Start of the subscription: the time of creation, or of the last enabling.
         last_polled_at: Time of the last search for events; null: none yet.
-        disabled_reason: Reason for which Heartbit disabled the endpoint; empty: it did not.
+        disabled_reason: Reason why Heartbit disabled the endpoint; empty: Heartbit did not.
     """
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="webhooks")

@@ -10,10 +10,10 @@ from heartbit_site.base.models.constraints import unique
 
 
 class WorkFile(models.Model):
-    """A file in the folder of a run tree, as one call left it; the newest row of a path counts.
+    """A file in the folder of a run tree, as written by one call; a path's newest row counts.
 
     Attributes:
-        call: The call's idempotency key: a call that is repeated replaces what it wrote.
+        call: The call's idempotency key: a repeated call replaces its earlier files.
         content: Null: the call deleted the file.
         size: Bytes of ``content``.
     """

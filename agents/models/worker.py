@@ -1,4 +1,4 @@
-"""Heartbeats of processes that execute runs; a live one holds its advisory lock."""
+"""Heartbeats of processes that execute runs; a live process holds its advisory lock."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ ALIVE = Q(left_at__isnull=True, beat_at__gt=ExpressionWrapper(Now() - _LEASE, Da
 
 
 class WorkerQuerySet(models.QuerySet["WorkerHeartbeat"]):
-    """Workers by what their heartbeats say."""
+    """Queries on workers by their heartbeats."""
 
     def alive(self) -> WorkerQuerySet:
         """Return workers that have not left and whose last heartbeat is within their lease."""
         return self.filter(ALIVE)
 
     def serving(self, queue: str = "") -> WorkerQuerySet:
-        """Return the fleet's workers that are alive; of one queue, if it is named."""
+        """Return the fleet's live workers, or those of one queue."""
         found = self.alive().filter(home=Placement.FLEET)
         return found.filter(queues__contains=[queue]) if queue else found
 

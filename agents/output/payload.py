@@ -87,7 +87,7 @@ def parse(value: object) -> TaskPayload:
     try:
         return TaskPayload.model_validate(clean_json(value))
     except UntrustedJSONError as error:
-        raise PayloadError(f"The task payload cannot be kept as JSON: {error}") from error
+        raise PayloadError(f"The task payload cannot be stored as JSON: {error}") from error
     except ValidationError as error:
         raise PayloadError(_sentence(error)) from None
 
@@ -125,7 +125,7 @@ def _sentence(error: ValidationError) -> str:
             )
         case "value_error":
             return f"The task payload's {field} {problem['ctx']['error']}."
-    return f"The task payload's {field} is not right: {message[:1].lower()}{message[1:]}."
+    return f"The task payload's {field} is not valid: {message[:1].lower()}{message[1:]}."
 
 
 def _place(location: tuple[Any, ...]) -> str:

@@ -35,7 +35,7 @@ def definition(schema: Mapping[str, Any]) -> ToolDefinition:
 
 
 def wrapped(schema: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """Return the schema as an object's, and True if the answer is in its property ``value``."""
+    """Return the schema as one of an object, and True if its property ``value`` has the answer."""
     if schema.get("type") == "object" and not any(name in schema for name in _NOT_AT_THE_TOP):
         return dict(schema), False
     inner, top = _moved(schema)
@@ -49,11 +49,11 @@ def wrapped(schema: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
 
 
 def _moved(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the schema for its place below another, and the top-level entries: draft, definitions.
+    """Return the schema for nesting in another, and its top-level entries: draft, definitions.
 
-    ``#`` means the whole document, so it would change its meaning there. Definitions are moved to
-    the top, where references to them stay valid; a schema that refers to other parts of itself
-    becomes a definition too, and those references are rewritten.
+    ``#`` refers to the whole document, so nesting would change its meaning. Definitions are moved
+    to the top, where references to them stay valid; a schema that refers to other parts of itself
+    becomes a definition, too, and those references are rewritten.
     """
     inner = {name: value for name, value in schema.items() if name not in _TOP}
     top = {name: schema[name] for name in _TOP if name in schema}
@@ -69,7 +69,7 @@ def _moved(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _is_own(reference: object) -> bool:
-    """Return True if a reference means a part of the document other than a definition."""
+    """Return True if a reference points to a part of the document other than a definition."""
     if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
         return False
     return not reference.startswith(tuple(f"#/{name}/" for name in DEFINITIONS))

@@ -1,4 +1,4 @@
-"""Result of a run, in one form for every surface. Pure.
+"""Result of a run, in one form for every interface. Pure.
 
 Usage::
 
@@ -75,7 +75,7 @@ def build(
         data: Structured answer, if any.
         error: Reason for not succeeding.
         metrics: Time and usage.
-        kept: Names under which the whole answer is an artifact as well.
+        kept: Names under which the whole answer is also an artifact.
         finish_reason: Reason for the end of the last answer.
 
     Raises:

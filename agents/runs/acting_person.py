@@ -1,4 +1,4 @@
-"""The person that a run acts for: who started its tree, until another person speaks in it."""
+"""The person that a run acts for: the starter of its tree, until another person speaks in it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def acts_for(run_id: UUID) -> int | None:
 
 
 def lock_and_ask(root_id: UUID, run_id: UUID) -> int | None:
-    """Return the person as ``acts_for``, and let no one else speak until the transaction ends.
+    """Return the person like ``acts_for``, and block messages until the transaction ends.
 
-    The root is locked before the run, as by those who speak.
+    The root is locked before the run, in the same order as for a message.
     """
     for each in dict.fromkeys((root_id, run_id)):
         fetch_one("SELECT id FROM agents_run WHERE id = %s FOR NO KEY UPDATE", [each])

@@ -1,12 +1,12 @@
-"""Take runs that are over out of the database: as lines of text first, then for good.
+"""Archive finished runs as lines of text, and then delete them from the database.
 
-A unit is what leaves together: a tree of runs, or a conversation with all of its trees, because
-what was said on it is the history of whatever is said next.
+A unit is archived and deleted as a whole: a run tree, or a conversation with all of its trees,
+because its earlier runs are the history of the later ones.
 
 Usage::
 
     units = finished_units(workspace, before, after=None, limit=500)
-    for line in lines(units): ...          # write them down, durably
+    for line in lines(units): ...          # write the lines durably
     for unit in units: delete_unit(unit, before)
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
 FORMAT = 1
-FETCH = 50  # lines read at once; one holds a whole journal
+FETCH = 50  # lines per query; a line holds a whole journal
 
 _TREES = "SELECT * FROM heartbit_trees_over(%s, %s, %s, %s, %s)"
 _CONVERSATIONS = "SELECT * FROM heartbit_conversations_over(%s, %s, %s, %s, %s)"
@@ -104,10 +104,10 @@ def delete_unit(unit: ArchiveUnit, before: datetime) -> bool:
     """Delete a unit, in one short transaction; the usage ledger stays.
 
     Returns:
-        False, and nothing is deleted, when it is not any more what was archived.
+        False, with nothing deleted, if the unit has changed since it was archived.
     """
     thread = unit.id if unit.is_conversation else None
-    (forgotten,) = fetch_one(  # one statement, so a transaction by itself
+    (forgotten,) = fetch_one(  # one statement is its own transaction
         "SELECT heartbit_forget(%s, %s, %s, %s, %s)",
         [list(unit.roots), unit.runs, unit.events, before, thread],
     )

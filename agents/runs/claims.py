@@ -1,4 +1,4 @@
-"""Claim a run: the right to work on it, until the lease is lost."""
+"""Claims of runs: the right to execute a run until the lease is lost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agents.choices import Placement
 
 
-GENERATION = 3  # what this code understands; see ``heartbit_is_for``
+GENERATION = 3  # version of runs that this code can execute; see ``heartbit_is_for``
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class ClaimedRun:
         journal: Stored events, oldest first: all of them, or those after the checkpoint;
             ``history`` decodes them.
         checkpoint_seq: Last sequence number in the checkpoint; 0: there is none.
-        checkpoint: The fold up to that number, as stored.
+        checkpoint: Stored fold of the journal up to that number.
         thread: Earlier runs of the conversation: {task, output, steers} each.
         limited: True if the workspace has a limit on concurrent runs.
         user_id: The person who started the run tree; None: no person did.
@@ -65,15 +65,15 @@ class ClaimedRun:
         """Return the decoded journal.
 
         Raises:
-            KeyError: A newer Heartbit wrote an event that this one does not know.
-            pydantic.ValidationError: The same, for an event's form.
+            KeyError: A newer Heartbit wrote an event of an unknown type.
+            pydantic.ValidationError: A newer Heartbit wrote an event in an unknown form.
         """
         return tuple(map(decode_row, self.journal))
 
 
 @dataclass(frozen=True, slots=True)
 class SuspectRun:
-    """The named run is queued, but its workers died too often: it may only be tried apart."""
+    """The named run is queued, but suspect: only an isolated process may claim it."""
 
     id: UUID
 
@@ -83,9 +83,9 @@ class Claimant:
     """A claiming process: its heartbeat row and the queues it serves.
 
     Attributes:
-        alone: True if it executes only runs that it was started for, so it may claim suspects.
-        default_model: Model of runs that name none, if their workspace names none either.
-        explicit_model: Model of such runs that overrides the workspace's; empty: none.
+        alone: True if it was started to execute only certain runs, so that it may claim suspects.
+        default_model: Model of runs without a model, if their workspace has no default either.
+        explicit_model: Model of runs without a model that overrides the workspace's; empty: none.
     """
 
     worker_id: int
@@ -99,7 +99,7 @@ class Claimant:
 
 @dataclass(frozen=True, slots=True)
 class NextClaim:
-    """Claimant of the run that the end of another one wakes, and its Celery task."""
+    """Claimant of the run that the end of another run wakes, and its Celery task."""
 
     claimant: Claimant
     task_id: str
@@ -108,7 +108,7 @@ class NextClaim:
 async def claim(
     pool: Pool, claimant: Claimant, run_id: UUID, *, task_id: str
 ) -> ClaimedRun | SuspectRun | None:
-    """Take the named run or, on the fleet, one whose turn it is; None when there is none."""
+    """Claim the named run or, on the fleet, the next one in line; None if there is none."""
     row = await call(
         pool,
         "SELECT * FROM heartbit_claim(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
@@ -134,7 +134,7 @@ def claim_parameters(claimant: Claimant, task_id: str) -> tuple[Any, ...]:
 
 
 def decode_claim(row: Mapping[str, Any]) -> ClaimedRun | SuspectRun:
-    """Return what a row of ``heartbit_claim`` says, also one that came as JSON."""
+    """Return the claimed run from a row of ``heartbit_claim``, possibly decoded from JSON."""
     if row["suspect"]:
         return SuspectRun(_id(row["run_id"]))
     return ClaimedRun(

@@ -1,4 +1,4 @@
-"""A run's whole past, read for people and for forks."""
+"""Whole journals of runs, read for people and for forks."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def load_history(run: Run) -> RunHistory:
     """Read the journal of a run.
 
     Raises:
-        RunStateError: A newer Heartbit wrote it.
+        RunStateError: A newer Heartbit wrote the journal.
     """
     rows = events_after(run.pk, 0)
     try:
         journal = [RecordedEvent(row.seq, row.at, decode(row.type, row.payload)) for row in rows]
     except (KeyError, ValidationError) as error:
         raise RunStateError(
-            f"The journal of run {run.pk} has news from a newer Heartbit: upgrade this one."
+            f"A newer Heartbit wrote the journal of run {run.pk}: upgrade this one."
         ) from error
     query = "SELECT heartbit_history(r)::text FROM agents_run r WHERE r.id = %s"
     (thread,) = fetch_one(query, [run.pk])

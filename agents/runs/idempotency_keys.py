@@ -1,7 +1,7 @@
 """Idempotency keys of runs: keys given by callers, and keys made by Heartbit.
 
-Both share one column, so Heartbit's keys have a reserved prefix that callers cannot use: a caller
-who guesses the key of a schedule's next occurrence cannot put another run in its place.
+Both share one column. Callers cannot use the reserved prefixes of Heartbit's keys, so no caller can
+replace a schedule's next occurrence by guessing its key.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.query import execute
 
-#: How keys of Heartbit's own begin.
+#: Prefixes of Heartbit's own keys.
 RESERVED = ("schedule:", "heartbit:")
 
 
 class ReservedKeyError(HeartbitError):
-    """A caller's idempotency key is one that Heartbit might make for itself."""
+    """A caller's idempotency key begins with a prefix of Heartbit's own keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class InternalKey:
-    """A key that Heartbit made; no surface makes one of what it was sent.
+    """A key that Heartbit made; never built from a request.
 
     Attributes:
-        text: It begins with one of ``RESERVED``.
+        text: The key, which begins with one of ``RESERVED``.
     """
 
     text: str
@@ -44,16 +44,16 @@ def stored_key(key: str | InternalKey | None) -> str | None:
     prefix = next((one for one in RESERVED if key is not None and key.startswith(one)), None)
     if prefix is not None:
         raise ReservedKeyError(
-            f"The idempotency key begins with {prefix!r}, which Heartbit keeps for keys of its "
-            "own: choose another one."
+            f"The idempotency key begins with {prefix!r}, which is reserved for Heartbit's own "
+            "keys: choose another one."
         )
     return key
 
 
 def run_with(workspace: Workspace, key: str | None) -> UUID | None:
-    """Return the run that a stored key has started, if there is one.
+    """Return the run that was started with a stored key, if there is one.
 
-    Requests with the same key come here one after the other, until the caller's transaction ends.
+    Concurrent requests with the same key wait here until the caller's transaction ends.
     """
     if not key:
         return None

@@ -1,9 +1,9 @@
-"""Put the SQL of this folder into the database; run by a migration whenever the SQL changed.
+"""Installation of this folder's SQL in the database, by a migration for each change of the SQL.
 
-``FINGERPRINT`` is the hash of what the newest migration installs. A test fails when a file was
-edited without a new migration and says what to do. A migration that changes the tables installs in
-its own transaction, so that functions and tables fit at every moment. Earlier migrations of
-functions are emptied: today's functions would not fit the tables of their time.
+``FINGERPRINT`` is the hash of the SQL that the newest migration installs. If a file was edited
+without a new migration, a test fails and says what to do. A migration that changes tables installs
+the functions in the same transaction, so that both always match. Earlier migrations of functions
+are emptied: today's functions would not match the tables of that time.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 
 from agents.runs.transitions import allowed_transitions
 
-# Dropping functions drops their triggers, which locks those tables one after the other, while a
-# live fleet locks them in orders of its own. So all locks are taken first; when one cannot be had
-# within a tenth of a second, before PostgreSQL looks for a deadlock, the others are given back.
+# Dropping functions drops their triggers, which locks those tables one by one, while a live fleet
+# locks them in another order. So all locks are taken first. If one is not available within a tenth
+# of a second, before PostgreSQL checks for a deadlock, the others are released.
 _LOCK = """
 DO $$ DECLARE tables text; before text := current_setting('lock_timeout'); BEGIN
     SELECT string_agg(DISTINCT t.tgrelid::regclass::text, ', ') INTO tables
@@ -44,8 +44,8 @@ DO $$ DECLARE f regprocedure; BEGIN
     LOOP EXECUTE 'DROP FUNCTION IF EXISTS ' || f || ' CASCADE'; END LOOP;
 END $$
 """
-# By itself PostgreSQL plans a statement anew for each run's id, until it has seen often enough, in
-# each session, that the plan is the same. Here it always is: the constants stand in the text.
+# By default each session of PostgreSQL plans a statement again for each run's id, until several
+# plans were the same. For these functions they always are: the text has the constants.
 _ONE_PLAN = """
 DO $$ DECLARE f regprocedure; BEGIN
     FOR f IN SELECT p.oid FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
@@ -54,7 +54,7 @@ DO $$ DECLARE f regprocedure; BEGIN
     LOOP EXECUTE 'ALTER FUNCTION ' || f || ' SET plan_cache_mode = force_generic_plan'; END LOOP;
 END $$
 """
-_ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
+_ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
 FINGERPRINT = "2ce4832275b07984b46cf5b08ba14aa47209192d89db0a6d02f40f855bfff228"
 
@@ -78,11 +78,11 @@ def fingerprint() -> str:
 def install(apps: Any, schema_editor: Any) -> None:
     """Create all functions and triggers; an operation of a migration.
 
-    Existing functions are dropped first: one whose result type changed cannot be replaced. The
-    fleet may run meanwhile: it waits for the migration's end.
+    Existing functions are dropped first, because a function with a changed result type cannot be
+    replaced. The fleet may keep running: it waits for the end of the migration.
 
     Raises:
-        django.db.utils.OperationalError: Some transaction held a table for half a minute.
+        django.db.utils.OperationalError: A transaction locked a table for half a minute.
     """
     with schema_editor.connection.cursor() as cursor:
         cursor.execute(_LOCK)

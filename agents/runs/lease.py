@@ -1,6 +1,6 @@
-"""The lease: the right to write one run's journal, and what it writes.
+"""The lease: the right to write one run's journal, with the writes.
 
-The rules are the SQL functions' (``sql/lease.sql``); this module gives them types.
+The SQL functions contain the rules (``sql/lease.sql``); this module gives them types.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from agents.runs.transactional import CancelledMeanwhileError, in_one_transactio
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.suspensions import Suspension
 
-#: Errors that come again with the same data, however often it is written.
+#: Errors that every retry with the same data would raise again.
 ABOUT_THE_DATA = (
     psycopg.DataError,
     psycopg.IntegrityError,
@@ -54,7 +54,7 @@ _FINISH_AND_CLAIM = """
     SELECT * FROM heartbit_finish_and_claim(
         %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 """
-_LOST, _GONE = "HB001", "HB004"  # the error codes of our functions
+_LOST, _GONE = "HB001", "HB004"  # SQLSTATEs of Heartbit's functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +69,10 @@ class Lease:
     """The right to write one run's journal; implements the loop's ``Journal`` port.
 
     Attributes:
-        last_seq: The journal's end as this lease knows it.
-        ring: After a finish: the run to ring, with its queue.
-        next: After a finish: the run that was claimed with it.
-        end: After a finish: how the run ended.
+        last_seq: End of the journal as far as this lease knows.
+        ring: After a finish: the run to wake, with its queue.
+        next: After a finish: the run that was claimed in the same transaction.
+        end: After a finish: the end of the run.
         children: After a suspension: the runs to start.
         asks_people: After a suspension: True if it waits for a person.
     """
@@ -86,15 +86,15 @@ class Lease:
         on_commit: Callable[[int], None],
         next_claim: Callable[[], NextClaim | None] = lambda: None,
     ) -> None:
-        """Take the connections, and the lease as it was claimed.
+        """Take the connections and the claimed run.
 
         Args:
             pool: Connections of the process.
             claimed: The run.
             executor: Runs the bodies of ``transact``.
             on_commit: Called with the journal's new end after each write.
-            next_claim: Called at a finish; returns the claimant of the run that it wakes. None:
-                that run is only named, as ``ring``.
+            next_claim: Called at a finish; returns the claimant of the run that the finish wakes.
+                None: that run is only returned as ``ring``.
         """
         self._pool = pool
         self._executor = executor
@@ -110,7 +110,7 @@ class Lease:
         self.asks_people = False
 
     async def record(self, *events: Event) -> Sequence[RecordedEvent]:
-        """Append events; return them, and others' before them, to be folded in order."""
+        """Append events; return them after those of other writers, to be folded in order."""
         folded = self.last_seq
         parameters = (*self._held(), folded, _json(map(encode, events)))
         row = await self._write(_RECORD, parameters)
@@ -118,10 +118,10 @@ class Lease:
         return _recorded(folded, row, events)
 
     def record_here(self, folded: int, *events: Event) -> Sequence[RecordedEvent]:
-        """Append events from a thread; fold what is returned, and tell ``committed``, on the loop.
+        """Append events from a thread; fold the result and call ``committed`` on the loop.
 
         Args:
-            folded: Last event that is folded, or will be before these.
+            folded: Last event that is folded, or will be folded before these.
             events: As for ``record``.
         """
         parameters = (*self._held(), folded, _json(map(encode, events)))
@@ -142,8 +142,8 @@ class Lease:
         """Run ``body`` in a thread, in one transaction with the event it returns.
 
         Returns:
-            What ``record`` returns; without the event when the body took too long (it is shut out
-            then and can no longer commit) or the run was cancelled meanwhile.
+            Events like ``record``, without the body's event if the body timed out (it can no longer
+            commit then) or the run was cancelled meanwhile.
         """
         folded = self.last_seq
         work = self._executor.submit(in_one_transaction, self._run, self._token, folded, body)
@@ -153,17 +153,17 @@ class Lease:
         except TimeoutError:
             row = await self._write("SELECT heartbit_renew(%s, %s) AS token", self._held())
             self._token = row["token"]
-            return await self.record()  # it may have committed just before
+            return await self.record()  # the body may have committed just before
         except CancelledMeanwhileError:
             return await self.record()  # the cancel is in the tail
         except DatabaseError as error:
-            # Django wraps the driver's error; the runtime knows that one.
+            # Django wraps the driver's error, which the runtime expects.
             raise _translated(error.__cause__ or error) from error
         self.committed(row["last_seq"])
         return _recorded(folded, row, (event,))
 
     async def finish(self, ending: Ending, *events: Event) -> Committed | Conflict:
-        """Append ``events`` and the ending, and end the run, unless the journal moved."""
+        """Append ``events`` and the ending and end the run, unless the journal has moved on."""
         status, output, error = _columns(ending)
         structured = ending.structured if isinstance(ending, RunSucceeded) else None
         parameters = (
@@ -192,14 +192,14 @@ class Lease:
     async def suspend(
         self, *pending: Pending, answered: ModelAnswered | None = None
     ) -> Committed | Conflict:
-        """Create what is waited for and give the worker back, unless the journal moved.
+        """Create the waits and release the worker, unless the journal has moved on.
 
         Args:
-            pending: The run's calls that wait, or another wait of its own.
+            pending: The run's waiting calls, or another wait of the run's own.
             answered: The model's answer that made these calls, if it is not journaled yet.
 
         Raises:
-            SubAgentUnavailableError: One was deleted or stopped since the model was offered it.
+            SubAgentUnavailableError: A sub-agent was deleted or stopped after the offer.
         """
         waits, events = _waits(pending)
         row = await self._write(
@@ -221,7 +221,7 @@ class Lease:
         return self._settled(row)
 
     async def release(self, reason: str, *, delay_seconds: float = 0) -> bool:
-        """Hand the run back to the queue; False when it was not ours any more."""
+        """Release the run to the queue; return False if the lease was already lost."""
         row = await self._write(
             "SELECT heartbit_release(%s, %s, %s, %s) AS released",
             (*self._held(), reason, delay_seconds),
@@ -229,10 +229,10 @@ class Lease:
         return bool(row["released"])
 
     async def checkpoint(self, seq: int, form: int, state: Mapping[str, Any]) -> None:
-        """Keep the fold of the journal up to ``seq``; it may be given up already.
+        """Store the fold of the journal up to ``seq``; allowed after a release, too.
 
         Raises:
-            psycopg.Error: It was not kept.
+            psycopg.Error: The checkpoint was not stored.
         """
         await call(
             self._pool,
@@ -242,7 +242,7 @@ class Lease:
 
     @property
     def token(self) -> int:
-        """The token it writes with; ``transact`` may renew it."""
+        """Fencing token of the writes; ``transact`` may renew it."""
         return self._token
 
     def _held(self) -> tuple[UUID, int]:
@@ -263,17 +263,17 @@ class Lease:
 
     def _existing(self, row: DictRow | None) -> DictRow:
         if row is None:
-            raise LeaseLostError(f"run {self._run} has no row any more")
+            raise LeaseLostError(f"run {self._run} no longer has a row")
         return row
 
 
 def _recorded(
     folded: int, row: Mapping[str, Any], events: Sequence[Event]
 ) -> Sequence[RecordedEvent]:
-    """Return others' events after ``folded``, and then one's own."""
+    """Return other writers' events after ``folded``, followed by the own ones."""
     missed = tuple(map(decode_row, row["tail"]))
     first = folded + len(missed) + 1
-    written = first + len(events) - 1 == row["last_seq"]  # else an intent met a cancel
+    written = first + len(events) - 1 == row["last_seq"]  # a cancel rejects intents
     own = (RecordedEvent(first + n, row["now"], event) for n, event in enumerate(events))
     return (*missed, *own) if written else missed
 
@@ -296,7 +296,7 @@ def _translated(error: BaseException) -> BaseException:
 
 
 def _waits(pending: Sequence[Pending]) -> tuple[list[dict[str, Any]], list[Event]]:
-    """Return what ``heartbit_suspend`` has to create, and the events that go with it."""
+    """Return the waits that ``heartbit_suspend`` creates, and the events to journal with them."""
     waits: list[dict[str, Any]] = []
     events: list[Event] = []
     for asked in pending:

@@ -2,7 +2,7 @@
 
 Deltas are keyed (turn, attempt, offset): a reader that sees a new attempt discards its text of
 that turn, because the model call was repeated. ``JournalAdvanced`` and ``RunEnded`` only announce
-news in Postgres; a reader that misses one finds the news by its next poll.
+changes in Postgres; a reader that misses one finds the change with its next poll.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from uuid import UUID
 
 DeltaKind = Literal["text", "thinking"]
-#: Of an end that is pushed to those who wait for it; a longer one is read in Postgres.
+#: Maximum size of an end that is pushed to waiting callers; they read a longer one from Postgres.
 PUSHED_BYTES: Final = 262_144
 
 
@@ -31,7 +31,7 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Sentence of a running tool on what its call has done so far; it replaces the one before."""
+    """Progress message of a running tool; replaces the call's previous message."""
 
     call_id: str
     text: str
@@ -67,7 +67,7 @@ class RunEnded:
     """The run reached a terminal state.
 
     Attributes:
-        end: How, for those who wait for it; not part of the stream's entry.
+        end: Details for waiting callers; not part of the stream's entry.
     """
 
     status: str
@@ -102,12 +102,12 @@ def decode(fields: Mapping[str, str]) -> Entry:
             return JournalAdvanced(int(fields["q"]))
         case "e":
             return RunEnded(fields["st"])
-        case _:  # of a newer Heartbit
+        case _:  # from a newer Heartbit
             return JournalAdvanced(0)
 
 
 def encode_end(ended: RunEnded) -> str:
-    """Return what is pushed to those who wait for the end of a run; empty: they read Postgres."""
+    """Return the end of a run as pushed to waiting callers; empty: they read Postgres."""
     end = ended.end
     if end is None or len(end.output or "") > PUSHED_BYTES:
         return ""
@@ -116,7 +116,7 @@ def encode_end(ended: RunEnded) -> str:
 
 
 def decode_end(run_id: UUID, text: str) -> RunEnd | None:
-    """Return the end that was pushed (see ``encode_end``); None: Postgres has it."""
+    """Return the pushed end (see ``encode_end``); None: read it from Postgres."""
     if not text:
         return None
     status, output, structured, error = json.loads(text)

@@ -1,6 +1,6 @@
-"""Waits whose time has passed: end or escalate them, and write the audit in the same transaction.
+"""Overdue waits: expire or escalate them, with their audit entries in the same transaction.
 
-The sweepers call these; a process that dies in between leaves the waits for the next sweep.
+The sweepers call these functions; after a crash in between, the next sweep handles the waits.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _ESCALATION = Actor("escalation", "system")
 
 @transaction.atomic
 def expire_waits(limit: int) -> list[UUID]:
-    """Resolve the waits whose time has passed.
+    """Resolve overdue waits as expired.
 
     Args:
-        limit: Number of waits that are looked at.
+        limit: Maximum number of waits.
 
     Returns:
-        The runs to ring.
+        The runs to wake.
     """
     rows = fetch_all("SELECT ring, refused FROM heartbit_expire_waits(%s)", [limit])
     for call in _calls_of([refused for _, refused in rows if refused is not None]):

@@ -17,7 +17,7 @@ Connection = psycopg.AsyncConnection[DictRow]
 
 
 THREAD_CONNECTIONS = 16
-IDLE_SECONDS = 60.0  # then a thread's connection is closed
+IDLE_SECONDS = 60.0  # idle time after which a thread's connection is closed
 
 _OPTIONS = {
     "application_name": "heartbit-journal",
@@ -35,7 +35,7 @@ class Pool(AsyncConnectionPool[Connection]):
         super().__init__(conninfo, min_size=1, max_size=max_size, open=False, kwargs=_OPTIONS)
         self._threads: ConnectionPool[psycopg.Connection[DictRow]] = ConnectionPool(
             conninfo,
-            min_size=0,  # it connects when a thread first needs it
+            min_size=0,  # connects when a thread first needs a connection
             max_size=THREAD_CONNECTIONS,
             max_idle=IDLE_SECONDS,
             num_workers=1,
@@ -54,7 +54,7 @@ class Pool(AsyncConnectionPool[Connection]):
         await asyncio.to_thread(self._threads.close, timeout)
 
     def call_here(self, query: str, parameters: Parameters) -> DictRow | None:
-        """Do in a thread what ``call`` does on the loop."""
+        """Act like ``call``, from a thread."""
         with self._threads.connection() as connection:
             return connection.execute(query, parameters).fetchone()
 
@@ -62,7 +62,7 @@ class Pool(AsyncConnectionPool[Connection]):
         """Wait for a connection, without swallowing a cancellation.
 
         The pool waits with ``asyncio.wait_for``, which on Python 3.11 loses a cancellation that
-        comes at the same moment as the connection: the run would continue and could not be stopped.
+        arrives together with the connection: the run would continue and could not be stopped.
         """
         connection = await super().getconn(timeout)
         task = asyncio.current_task()
@@ -78,7 +78,7 @@ def open_pool(conninfo: str, *, max_size: int = 10) -> Pool:
 
 
 async def call(pool: Pool, query: str, parameters: Parameters) -> DictRow | None:
-    """Return the first row of a statement; the connection is held only that long."""
+    """Return the first row of a statement; hold the connection only for the statement."""
     async with pool.connection() as connection:
         cursor = await connection.execute(query, parameters)
         return await cursor.fetchone()

@@ -1,4 +1,4 @@
-"""Call a function of the journal for a person; what it refuses is one of our errors."""
+"""Calls of the journal's SQL functions for people, with their refusals as Heartbit errors."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _NO_LONGER_OPEN = "HB005"
 
 
 def call_function(query: str, parameters: Sequence[Any]) -> Any:
-    """Run a query that calls one function; what that returned.
+    """Run a query that calls one function; return the function's result.
 
     Raises:
-        CallClosedError: The function says that its time is over, and why.
+        CallClosedError: The call is no longer open; the message has the function's reason.
     """
     try:
         (answer,) = fetch_one(query, parameters)

@@ -1,8 +1,8 @@
 """A tool and its result in one database transaction: exactly once, for effects in this database.
 
-The tool's body runs on a Django connection in a thread; the journal takes the run's row lock after
-it, on the same connection. A lease that was lost meanwhile, or was renewed because the tool took
-too long, refuses the journal's write and so undoes the tool's.
+The tool's body runs on a Django connection in a thread; after it, on the same connection, the
+journal locks the run's row. If the lease was lost meanwhile, or renewed because the tool took too
+long, the journal's write fails, which rolls back the tool's writes.
 """
 
 from __future__ import annotations
@@ -40,5 +40,5 @@ def in_one_transaction(
         )
         missed = json.loads(tail)
         if any(row["type"] == CancelRequested.type for row in missed):
-            raise CancelledMeanwhileError  # and so undo it: nothing takes effect after a cancel
+            raise CancelledMeanwhileError  # rolls back: a cancel forbids any effect
     return event, {"last_seq": last_seq, "now": now, "tail": missed}

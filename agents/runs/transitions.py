@@ -1,7 +1,7 @@
 """The one transition table of a run; ``docs/architecture/run-lifecycle.md`` draws it.
 
-The database holds a copy and refuses every other change of ``status`` (``sql/guards.sql``); a
-test compares the three.
+The database has a copy and rejects every other change of ``status`` (``sql/guards.sql``); a test
+compares the table, the drawing and the copy.
 """
 
 from __future__ import annotations

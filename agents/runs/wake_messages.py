@@ -1,7 +1,7 @@
 """Wake-ups of the fleet: a message for one run, a chord for a fan-out.
 
-Nothing depends on a message's arrival, number or order (docs/architecture/run-lifecycle.md): the
-database decides about claims, and the sweeper sends lost wake-ups again.
+Messages may be lost, repeated or reordered (docs/architecture/run-lifecycle.md): the database
+decides about claims, and the sweeper replaces lost wake-ups.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from heartbit_site.base.queues import ANNOUNCE_CALLS, ANNOUNCE_ESCALATION, EXECU
 
 
 def wake_run(run_id: UUID, *, queue: str) -> None:
-    """Tell the queue's workers to look at a run."""
+    """Wake a run through its queue's workers."""
     enqueue.send(_message(run_id, queue))
 
 
 def fan_out(children: Sequence[tuple[UUID, str]], parent: tuple[UUID, str]) -> None:
-    """Ring all children (id, queue) as a chord's header; its body wakes the parent."""
+    """Wake all children (id, queue) as a chord's header; its body wakes the parent."""
     header = [_message(run_id, queue) for run_id, queue in children]
     enqueue.send_chord(header, _message(*parent))
 
 
 def announce(run_id: UUID) -> None:
-    """Have the people written to who may decide what waits in a run."""
+    """Send mail to the people who may decide the waiting calls of a run."""
     enqueue.send(enqueue.TaskMessage(ANNOUNCE_CALLS, str(run_id), SYSTEM))
 
 
 def announce_escalation(wait_id: int) -> None:
-    """Have the people written to who may decide by now what this wait is for."""
+    """Send mail to the people who may decide a wait after its escalation."""
     enqueue.send(enqueue.TaskMessage(ANNOUNCE_ESCALATION, str(wait_id), SYSTEM))
 
 

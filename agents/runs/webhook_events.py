@@ -1,8 +1,8 @@
-"""Look for what webhooks tell of: runs that ended, calls that wait for a person. SQL in one place.
+"""Polling for webhook events: runs that ended, calls that wait for a person. SQL in one place.
 
-A look covers what happened since the one before it, and a little more (``OVERLAP``): a transaction
-may commit after a look that began later. The unique constraint of deliveries drops what is seen
-twice, so any number of looks may run at once.
+A poll covers the time since the previous poll and a little more (``OVERLAP``): a transaction may
+commit after a poll that began later. The unique constraint of deliveries drops duplicates, so any
+number of polls may run at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from heartbit_site.base.query import execute
 if TYPE_CHECKING:
     from agents.models import WebhookEndpoint
 
-#: Older events are sent to no webhook, however long no one looked.
+#: Maximum age of an event; older ones are never sent, even if polling was down.
 OLDEST = "24 hours"
 OVERLAP = "10 minutes"
 MOST_CHARACTERS = 20_000
@@ -76,7 +76,7 @@ ON CONFLICT DO NOTHING
 
 
 def create_webhook_deliveries(endpoint: WebhookEndpoint) -> int:
-    """Make the deliveries that an enabled endpoint is owed; how many are new."""
+    """Create the missing deliveries of an enabled endpoint; return the number of new ones."""
     values: dict[str, int | str] = {"endpoint": endpoint.pk, "most": MOST_CHARACTERS}
     values |= {"overlap": OVERLAP, "oldest": OLDEST}
     return execute(_LOOK, values)

@@ -20,19 +20,12 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from heartbit_site.base.process_memory import collect_seldom
-from heartbit_site.cli.options import common
-from heartbit_site.cli.options.groups import command
-from heartbit_site.cli.options.shared import (
-    ChangeHereCommand,
-    PrintingCommand,
-    RemoteCommand,
-    add_workspace,
-)
+from heartbit_site.cli.options import common, shared
 from heartbit_site.cli.options.shell_completion import prepare
 from heartbit_site.cli.terminal import errors
 
-#: Each command's summary. It lives in the module of that name in `commands`: a group as ``app``,
-#: else a function of that name.
+#: Each command's summary. It lives in the module of that name in `commands`, or in its home: a
+#: group as ``app``, else a function of that name.
 COMMANDS: Final = {
     "run": "Run a task in this process and print the answer.",
     "submit": "Submit a task to the workers and print the run's id.",
@@ -69,12 +62,20 @@ COMMANDS: Final = {
     "doctor": "Check the installation and say how to fix problems.",
     "completion": "Print a script that completes commands in a shell.",
 }
+#: Modules of commands that belong together.
+HOMES: Final = {
+    **dict.fromkeys(("serve", "web", "beat", "up", "down"), "processes"),
+    **dict.fromkeys(("approve", "resolve", "answer"), "waits"),
+    **dict.fromkeys(("status", "result", "cancel"), "one_run"),
+}
 #: The classes of commands that are one function; a group gives them to its commands itself.
 CLASSES: Final[dict[str, type[TyperCommand]]] = {
-    **dict.fromkeys(("submit", "status", "approve", "resolve", "answer", "result"), RemoteCommand),
-    **dict.fromkeys(("cancel", "usage", "deliveries", "inbox"), RemoteCommand),
-    **dict.fromkeys(("run", "resume"), ChangeHereCommand),
-    "doctor": PrintingCommand,
+    **dict.fromkeys(
+        ("submit", "status", "approve", "resolve", "answer", "result"), shared.RemoteCommand
+    ),
+    **dict.fromkeys(("cancel", "usage", "deliveries", "inbox"), shared.RemoteCommand),
+    **dict.fromkeys(("run", "resume"), shared.ChangeHereCommand),
+    "doctor": shared.PrintingCommand,
 }
 OWN_OPTIONS: Final = ("--help", "-h", "--version")
 EPILOG: Final = (
@@ -100,15 +101,15 @@ class Commands(TyperGroup):
 
 def load(name: str) -> Any:
     """Return a command with all its options."""
-    module = importlib.import_module(f"heartbit_site.cli.commands.{name}")
+    module = importlib.import_module(f"heartbit_site.cli.commands.{HOMES.get(name, name)}")
     app: typer.Typer | None = getattr(module, "app", None)
     if app is None:
-        app = command()
+        app = common.command()
         app.command(cls=CLASSES.get(name))(getattr(module, name))
     found: Any = typer.main.get_command(app)
     if isinstance(found, TyperGroup):
         found.help = COMMANDS[name]
-    add_workspace(found, name)
+    shared.add_workspace(found, name)
     return found
 
 

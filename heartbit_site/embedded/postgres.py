@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from heartbit_site.embedded import binaries, identity, layout, logs
 from heartbit_site.embedded.errors import EmbeddedError, disk_full
 from heartbit_site.embedded.identity import ServerUser
-from heartbit_site.embedded.service import Launch, Service
+from heartbit_site.embedded.services import Launch, Service
 
 if TYPE_CHECKING:
     from heartbit_site.embedded.state import StateDirectory

@@ -13,7 +13,7 @@ from heartbit_site.embedded import locks, logs, probes
 from heartbit_site.embedded.errors import EmbeddedError, os_errors
 
 if TYPE_CHECKING:
-    from heartbit_site.embedded.service import Service
+    from heartbit_site.embedded.services import Service
     from heartbit_site.embedded.state import StateDirectory
 
 _START_SECONDS: Final = 60.0

@@ -22,11 +22,10 @@ from heartbit_site.base import variables
 from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.embedded import locks, logs
 from heartbit_site.embedded.errors import EmbeddedError
-from heartbit_site.embedded.model import Model
 from heartbit_site.embedded.postgres import Postgres
 from heartbit_site.embedded.server import Server
+from heartbit_site.embedded.services import Model, Valkey
 from heartbit_site.embedded.state import SERVICES, ServiceName, StateDirectory
-from heartbit_site.embedded.valkey import Valkey
 
 _LONGEST_TICK_SECONDS: Final = 1.0
 _SHORTEST_TICK_SECONDS: Final = 0.05

@@ -15,16 +15,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 
-from heartbit_site.api.errors import (
-    PROBLEM,
-    TooBusyError,
-    TooLargeError,
-    TooSlowError,
-    describe_limit,
-    problem,
-    problem_code,
-    status_of,
-)
+from heartbit_site.api import errors
 from heartbit_site.api.json_parser import LARGER_BODIES, MAX_BODY_BYTES
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.web_server.clients import CLIENT_SHARE, client_at, is_proxy
@@ -81,9 +72,9 @@ class BodyLimits:
                     is_whole = await self._read(body, receive, limit, client)
             except TimeoutError:
                 late = f"The body did not arrive within {self._seconds:g} s"
-                error = TooSlowError(f"{late}: send it again, faster or shorter.")
+                error = errors.TooSlowError(f"{late}: send it again, faster or shorter.")
                 await _refuse(scope, send, error)
-            except (TooLargeError, TooBusyError) as error:
+            except (errors.TooLargeError, errors.TooBusyError) as error:
                 await _refuse(scope, send, error)
             else:
                 if is_whole:
@@ -107,7 +98,9 @@ class BodyLimits:
             if len(body) + len(piece) > limit:
                 raise _too_large(limit)
             if self._is_full(client, len(piece)):
-                raise TooBusyError("Too many requests are being read: send it again in a moment.")
+                raise errors.TooBusyError(
+                    "Too many requests are being read: send it again in a moment."
+                )
             body += piece
             self._hold(client, len(piece))
             if not message.get("more_body", False):
@@ -155,17 +148,21 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
-def _too_large(limit: int) -> TooLargeError:
+def _too_large(limit: int) -> errors.TooLargeError:
     if limit % 1_000_000 == 0:
-        return TooLargeError(describe_limit(limit))
-    return TooLargeError(f"The body is too large: at most {limit:,} bytes are accepted here.")
+        return errors.TooLargeError(errors.describe_limit(limit))
+    return errors.TooLargeError(
+        f"The body is too large: at most {limit:,} bytes are accepted here."
+    )
 
 
 async def _refuse(scope: Any, send: Send, error: HeartbitError) -> None:
-    status = status_of(error)
+    status = errors.status_of(error)
     if scope["path"].startswith("/api/"):
-        kind = PROBLEM
-        content = json.dumps(problem(status, problem_code(type(error)), str(error))).encode()
+        kind = errors.PROBLEM
+        content = json.dumps(
+            errors.problem(status, errors.problem_code(type(error)), str(error))
+        ).encode()
     else:
         kind, content = "text/plain; charset=utf-8", f"{error}\n".encode()
     headers = [
@@ -173,7 +170,7 @@ async def _refuse(scope: Any, send: Send, error: HeartbitError) -> None:
         (b"content-length", str(len(content)).encode()),
         (b"x-content-type-options", b"nosniff"),
     ]
-    if isinstance(error, TooSlowError | TooBusyError):
+    if isinstance(error, errors.TooSlowError | errors.TooBusyError):
         # After 413 the connection stays open for a moment: closed at once, it would be reset
         # while the client still sends, and the answer would be lost.
         headers.append((b"connection", b"close"))

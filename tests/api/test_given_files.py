@@ -54,8 +54,8 @@ def _link() -> bytes:
 @pytest.mark.parametrize(
     ("given", "code", "sentence"),
     [
-        ({"files": {"a.txt": "?"}}, "refused_files", "a.txt is no base64: encode its bytes."),
-        ({"archive": "?"}, "refused_files", "archive is no base64: encode its bytes."),
+        ({"files": {"a.txt": "?"}}, "refused_files", "a.txt is not base64: encode its bytes."),
+        ({"archive": "?"}, "refused_files", "archive is not base64: encode its bytes."),
         (
             {"archive": coded(b"no zip")},
             "refused_files",

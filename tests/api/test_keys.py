@@ -30,5 +30,5 @@ def test_a_key_of_heartbits_own_is_refused_in_a_sentence(
     for path, body in requests:
         refused = caller.post(path, body, **{"Idempotency-Key": key})
         assert (refused.status_code, refused.json()["code"]) == (422, "reserved_key"), path
-        assert "begins with 'schedule:', which Heartbit keeps" in refused.json()["detail"]
+        assert "begins with 'schedule:', which is reserved" in refused.json()["detail"]
     assert not Run.objects.filter(workspace=workspace, idempotency_key=key).exists()

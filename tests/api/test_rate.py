@@ -177,7 +177,7 @@ def test_given_no_valkey_then_everybody_is_let_in_and_one_warning_is_logged(
     ):
         assert {http.get("/me").status_code for _ in range(2 * BURST)} == {200}
         log = server.log.read_text()
-    assert log.count("Valkey is away, so requests to the API are not limited") == 1
+    assert log.count("Valkey is down, so requests to the API are not limited") == 1
     assert "Traceback" not in log
 
 

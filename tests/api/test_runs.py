@@ -12,7 +12,7 @@ import pytest
 
 from agents.models import Agent, Delivery, Run, RunEvent
 from heartbit_site.base.models import AuditEntry, UsageEntry
-from heartbit_site.cli.views import describe
+from heartbit_site.cli.views import outcome
 from heartbit_site.operations.run_views import detail, detail_of_new
 from tests.cli.test_run import TEAM
 
@@ -84,7 +84,7 @@ def test_a_price_that_is_unknown_is_null(caller: Caller, parked: str) -> None:
 
 def test_a_run_is_what_the_command_line_prints(caller: Caller, parked: str) -> None:
     run = Run.objects.get(pk=caller.submit("x", agent=parked)["id"])
-    printed = describe.run_tree(detail(run))
+    printed = outcome.run_tree(detail(run))
     shown = caller.get(f"/runs/{run.pk}").json()
     assert {name: shown[name] for name in printed} == printed
 

@@ -1,6 +1,7 @@
-"""The voice of docstrings, help texts, summaries and API descriptions; one public class per name.
+"""The voice of docstrings, help texts, API descriptions, errors and browser code; class names.
 
-The rules are in CONTRIBUTING.md. Names and literals in backticks are exempt from them.
+The rules are in CONTRIBUTING.md. Names and literals in backticks are exempt from them. The comments
+of ``.sql`` files are not covered: they count in ``FINGERPRINT`` and change only with a migration.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("heartbit_site", "agents", "tools", "memory", "scheduling")
@@ -26,6 +27,16 @@ FILES = sorted(
     if "migrations" not in path.parts
 )
 
+#: Packages whose errors are covered: the sentences in ``raise SomeError("...")``.
+RAISING = tuple(
+    ROOT / "agents" / name
+    for name in (
+        *("agent_tools", "context", "definitions", "journal", "llm"),
+        *("loop", "models", "output", "runs", "runtime"),
+    )
+)
+SCRIPTS = sorted((ROOT / "heartbit_site" / "static" / "heartbit").rglob("*.js"))
+
 #: A label of one word, such as "when", opens nothing.
 OPENING = re.compile(
     r"(What|Whether|Who|Why|Where|How|When|Which|The same|Those|It|Also|Of)\b\W+\w",
@@ -34,6 +45,20 @@ OPENING = re.compile(
 DIALECT = re.compile(
     r"\b(?:anew|away|told|nobody|somebody|whoever|whom|at work|under way|goes on|so many)\b",
     re.IGNORECASE,
+)
+#: Wording that an error must not have: "is none" reads as ``None``.
+VAGUE = re.compile(r"\b(?:is none|is away|any more)\b", re.IGNORECASE)
+#: A comment of JavaScript: in a block, after ``//`` on lines of its own, or at the end of a line.
+COMMENT = re.compile(
+    r"/\*(?P<block>(?:[^*]|\*(?!/))*)\*/"
+    r"|^[ ]*//(?P<lines>[^\n]*(?:\n[ ]*//[^\n]*)*)"
+    r"|(?<=[;,{}()])[ ]//(?P<end>[^\n]*)",
+    re.MULTILINE,
+)
+#: The mark in front of a comment's line; the type and name of a tag; an example, which is indented.
+MARGIN = re.compile(
+    r"^[ ]*(?:\*|//)?[ ]?|@\w+[ ]+\{(?:[^{}]|\{[^{}]*\})*\}(?:[ ]+[\w\[\]]+)?|^.*[ ]{3}.*$",
+    re.MULTILINE,
 )
 LITERAL = re.compile(r"``.+?``|`[^`]+`", re.DOTALL)
 #: Arguments, dictionary keys and class attributes that hold a text for a reader.
@@ -112,6 +137,32 @@ def values_of(node: ast.AST) -> list[ast.expr]:
     return []
 
 
+def sentences_of_errors() -> Iterator[Text]:
+    """Yield each text in ``raise SomeError("...")`` of the packages ``RAISING``, piece by piece."""
+    for path in FILES:
+        if not any(path.is_relative_to(package) for package in RAISING):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call):
+                continue
+            for argument in node.exc.args:
+                first = argument.values[0] if isinstance(argument, ast.JoinedStr) else argument
+                for piece in ast.walk(argument):
+                    if isinstance(piece, ast.Constant) and isinstance(piece.value, str):
+                        place = f"{path.relative_to(ROOT)}:{piece.lineno}"
+                        yield Text(place, piece.value.strip(), piece is first)
+
+
+def comments_of_scripts() -> Iterator[Text]:
+    """Yield each comment of the browser code, without types and examples."""
+    for path in SCRIPTS:
+        source = path.read_text()
+        for found in COMMENT.finditer(source):
+            place = f"{path.relative_to(ROOT)}:{source.count(chr(10), 0, found.start()) + 1}"
+            text = MARGIN.sub("", next(filter(None, found.groups()), "")).strip()
+            yield Text(place, text, found["end"] is None)
+
+
 def fail_with(broken: list[str], rule: str) -> None:
     """Fail with one line per place that breaks the rule."""
     if broken:
@@ -134,6 +185,26 @@ def test_texts_use_the_words_of_the_field() -> None:
         if (match := DIALECT.search(LITERAL.sub("", found.text)))
     ]
     fail_with(broken, "Say it in the words of Django, Celery and HTTP")
+
+
+@pytest.mark.parametrize("source", [sentences_of_errors, comments_of_scripts])
+def test_errors_and_comments_open_and_speak_like_the_texts(
+    source: Callable[[], Iterator[Text]],
+) -> None:
+    broken = []
+    for found in source():
+        text = LITERAL.sub("", found.text)
+        match = DIALECT.search(text) or VAGUE.search(text)
+        match = match or (OPENING.match(found.text) if found.opens else None)
+        if match is not None:
+            broken.append(f'{found.place}: says "{match[0]}": {text[:80]!r}')
+    fail_with(broken, "Say it in the words of Django, Celery and HTTP")
+
+
+def test_the_comments_of_scripts_are_found() -> None:
+    assert len(SCRIPTS) > 50
+    assert sum(1 for _ in comments_of_scripts()) > 4 * len(SCRIPTS)
+    assert sum(1 for _ in sentences_of_errors()) > 200
 
 
 def test_a_name_is_one_public_class() -> None:

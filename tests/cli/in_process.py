@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from heartbit_site.cli.terminal.invocation import INVOCATION
+from heartbit_site.cli.terminal.output import INVOCATION
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from agents.querysets import calls_waiting
 from heartbit_site.base.errors import ConflictError, HeartbitError
 from heartbit_site.base.os_user import os_username
 from heartbit_site.cli.backend.local import LocalBackend
-from heartbit_site.cli.commands.approve import DecisionOptions
+from heartbit_site.cli.commands.waits import DecisionOptions
 from heartbit_site.cli.doctor import work as doctor_work
 from heartbit_site.cli.following import pending_calls
 from heartbit_site.cli.options.payload import payload_of

@@ -10,8 +10,7 @@ import pytest
 from agents.models import Decision, ToolCall
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.cli.approvals.decisions import Approve, Edit
-from heartbit_site.cli.backend.server import Server
-from heartbit_site.cli.backend.server_backend import ServerBackend
+from heartbit_site.cli.backend.server import Server, ServerBackend
 from heartbit_site.cli.following import pending_calls
 from heartbit_site.cli.terminal import errors
 from heartbit_site.first_start import default_workspace

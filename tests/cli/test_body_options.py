@@ -8,8 +8,8 @@ import pytest
 import typer
 from pydantic import Field, JsonValue
 
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import Given, body_options
-from heartbit_site.cli.options.groups import command
 from heartbit_site.cli.options.shared import PrintingCommand, with_groups
 from heartbit_site.cli.terminal.errors import UsageError
 from heartbit_site.contract.model import Body, changes
@@ -36,7 +36,7 @@ OPTIONS = body_options(PlanterIn, name=typer.Option(None, "--called", "-c"))
 
 def parsed(*arguments: str) -> Given:
     found: list[Given] = []
-    app = command()
+    app = common.command()
 
     @app.command(cls=PrintingCommand)
     @with_groups

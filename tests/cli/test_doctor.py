@@ -20,10 +20,10 @@ from heartbit_site.base import secrets
 from heartbit_site.base.actions.rotate_secrets import secret_columns
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Membership, ProviderAccount, Role, Workspace
-from heartbit_site.cli.doctor import disk as doctor_disk
+from heartbit_site.cli.doctor import examine as doctor
 from heartbit_site.cli.doctor import models as doctor_models
 from heartbit_site.cli.doctor import work as doctor_work
-from heartbit_site.cli.doctor.environment import check_keys, check_unknown_variables
+from heartbit_site.cli.doctor.examine import check_keys, check_unknown_variables
 from heartbit_site.embedded.state import StateDirectory
 from heartbit_site.environment import read
 from heartbit_site.first_start import DEFAULT_WORKSPACE
@@ -204,7 +204,7 @@ def test_a_disk_that_is_nearly_full_is_named(
     # Block size, number and free ones; number of files and how many more fit.
     full = os.statvfs_result((4096, 4096, blocks, blocks, blocks, 99_999, files, files, 0, 255))
     monkeypatch.setattr("os.statvfs", lambda _: full)
-    check = doctor_disk.check_disks(tmp_path)
+    check = doctor.check_disks(tmp_path)
     assert (check.status, str(tmp_path) in check.detail) == (status, True)
     assert bool(check.fix) == (status != "ok")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from heartbit_site.cli.terminal.escape import visible
+from heartbit_site.cli.terminal.margin import visible
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from heartbit_site import environment
-from heartbit_site.cli.installation import services
+from heartbit_site.cli.installation import startup
 from heartbit_site.embedded import client
 from heartbit_site.embedded.state import StateDirectory
 from tests.embedded.conftest import passable_directory
@@ -26,13 +26,13 @@ def test_services_are_revived_while_kept_and_by_nobody_afterwards(
 def stays_away_afterwards(state: StateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEARTBIT_STATE_DIR", str(state.path))
     kept = environment.read({"DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"})
-    monkeypatch.setattr(services, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(startup, "LOOK_SECONDS", 0.01)
 
     def revived() -> bool:
         return client.status(state).services["valkey"].ready
 
     try:
-        with services.kept(kept):
+        with startup.kept(kept):
             wait_until(revived)
             client.stop(state)
             wait_until(revived)

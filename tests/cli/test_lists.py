@@ -24,7 +24,7 @@ from heartbit_site.base.toolspec import spec_of
 from heartbit_site.cli.commands import tools
 from heartbit_site.cli.main import COMMANDS
 from heartbit_site.cli.terminal.errors import USAGE
-from heartbit_site.cli.terminal.invocation import INVOCATION
+from heartbit_site.cli.terminal.output import INVOCATION
 from tests.command import HEARTBIT
 from tools.definitions.registry import registry
 

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from rich.cells import cell_len
 
-from heartbit_site.cli.approvals.question import question
+from heartbit_site.cli.approvals.kinds import question
 from heartbit_site.cli.terminal.errors import UsageError
 from heartbit_site.cli.terminal.margin import MARGIN, margined, wrap
 from heartbit_site.cli.terminal.times import until

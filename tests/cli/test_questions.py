@@ -12,10 +12,9 @@ from agents.models import Decision, Run, ToolCall
 from agents.querysets import calls_waiting
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.cli.approvals.decisions import Answer, Approve
-from heartbit_site.cli.approvals.question import question
+from heartbit_site.cli.approvals.kinds import question
 from heartbit_site.cli.backend.local import LocalBackend
-from heartbit_site.cli.backend.server import Server
-from heartbit_site.cli.backend.server_backend import ServerBackend
+from heartbit_site.cli.backend.server import Server, ServerBackend
 from heartbit_site.cli.commands import tools
 from heartbit_site.cli.following import pending_calls
 from heartbit_site.cli.terminal import errors

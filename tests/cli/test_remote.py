@@ -23,11 +23,10 @@ from agents.choices import LIVE
 from agents.models import Agent, Run, RunEvent
 from heartbit_site.base.errors import ConfigurationError, ConflictError
 from heartbit_site.cli.backend import server as remote
-from heartbit_site.cli.backend.checked import checked
-from heartbit_site.cli.backend.server import Server
-from heartbit_site.cli.backend.server_backend import ServerBackend
+from heartbit_site.cli.backend.protocol import checked
+from heartbit_site.cli.backend.server import Server, ServerBackend
 from heartbit_site.cli.terminal.errors import USAGE
-from heartbit_site.cli.views import describe
+from heartbit_site.cli.views import outcome
 from heartbit_site.contract.approvals import DECIDE, LIST_APPROVALS, DecisionIn
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for
@@ -385,7 +384,7 @@ def test_a_key_in_the_clear_is_warned_of(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_the_fields_are_those_at_home(heartbit: Command, afar: Afar, parked: str) -> None:
     run = afar("submit", "x", "--agent", parked, "--json").json
-    assert set(run) == {*describe.FIELDS, "children"}
+    assert set(run) == {*outcome.FIELDS, "children"}
     assert heartbit("status", run["id"], "--json").json == run
 
 

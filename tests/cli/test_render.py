@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from rich.cells import cell_len
 
-from heartbit_site.cli.views import display, plain
+from heartbit_site.cli.views import display
 from heartbit_site.cli.views.render import Canvas, render, tail
 from heartbit_site.cli.views.tree import Tree
 from tests.cli.trees import ONE, ROOT, START, delegation, started
@@ -23,7 +23,7 @@ def lines(width: int = 80, height: int = 0) -> list[str]:
 def test_the_tree_shows_activity_calls_figures_and_ends() -> None:
     build = delegation()
     build.tree.runs[ROOT].model = "openai:test"
-    shown = [line.plain.rstrip() for line in render(build.tree, Canvas(80, NOW))]
+    shown = [line.display.rstrip() for line in render(build.tree, Canvas(80, NOW))]
     assert shown == [
         "◌ orchestrator  openai:test  waits for researcher     10 in      5 out     10 s",
         "│ delegate_task researcher, writer",
@@ -60,7 +60,7 @@ def test_hundreds_of_sub_agents_fit_too() -> None:
 
 def test_a_terminal_without_unicode_gets_ascii() -> None:
     canvas = Canvas(80, NOW, ascii_only=True)
-    shown = [line.plain.rstrip() for line in render(delegation().tree, canvas)]
+    shown = [line.display.rstrip() for line in render(delegation().tree, canvas)]
     assert all(map(str.isascii, shown))
     assert shown[2].startswith("| | researcher  runs calculate")
 
@@ -71,7 +71,7 @@ def test_plain_lines_tell_the_same() -> None:
     told = []
     for update in build.updates:
         again.apply(update)
-        told += plain.lines(again, update)
+        told += display.event_lines(again, update)
     assert told == [
         "orchestrator  started with openai:test",
         "orchestrator  asked for delegate_task (turn 1, 10 in, 5 out, 1.2 s)",
@@ -82,7 +82,7 @@ def test_plain_lines_tell_the_same() -> None:
         "writer        answered (turn 1, 10 in, 5 out, 1.2 s)",
         "writer        succeeded after 2.0 s",
     ]
-    assert plain.progress_lines(build.tree) == [
+    assert display.progress_lines(build.tree) == [
         "orchestrator  waits for researcher ...",
         "researcher    runs calculate ...",
     ]

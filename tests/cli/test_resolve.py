@@ -12,13 +12,12 @@ from agents.models import Decision, Run, ToolCall
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.cli.approvals.kinds import OUTCOME
 from heartbit_site.cli.backend.local import LocalBackend
-from heartbit_site.cli.backend.server import Server
-from heartbit_site.cli.backend.server_backend import ServerBackend
-from heartbit_site.cli.commands.resolve import ResolutionOptions
+from heartbit_site.cli.backend.server import Server, ServerBackend
+from heartbit_site.cli.commands.waits import ResolutionOptions
 from heartbit_site.cli.following import pending_calls
 from heartbit_site.cli.following.local_runs import short_id
 from heartbit_site.cli.terminal import errors
-from heartbit_site.cli.views.plain import lines
+from heartbit_site.cli.views.display import lines
 from heartbit_site.cli.views.render import Canvas, render
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for

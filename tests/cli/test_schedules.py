@@ -14,6 +14,7 @@ import typer
 from agents.models import Agent, Run, WebhookEndpoint
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry
+from heartbit_site.cli.backend import chosen
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.commands import schedules
 from heartbit_site.cli.terminal import times
@@ -273,7 +274,7 @@ def test_an_order_is_what_the_api_takes(monkeypatch: pytest.MonkeyPatch) -> None
     class Api(Backend):
         """A server that takes one order."""
 
-        def call(self, operation: Operation[Any], body: Any = None, **given: Any) -> Any:
+        def carry_out(self, operation: Operation[Any], body: Any, **given: Any) -> Any:
             raise Taken(body)
 
         def rest(self) -> None:
@@ -370,13 +371,14 @@ def test_nothing_that_somebody_wrote_steers_the_terminal(
     class Stub(Backend):
         """A server that says what it likes."""
 
-        def call(self, operation: Operation[Any], body: Any = None, **given: Any) -> Any:
+        def carry_out(self, operation: Operation[Any], body: Any, **given: Any) -> Any:
             return answers.get(operation, one)
 
         def rest(self) -> None:
             pass
 
     monkeypatch.setattr(schedules, "backend", Stub)
+    monkeypatch.setattr(chosen, "backend", lambda **_: Stub())
     monkeypatch.setattr(schedules, "warn_without_worker", lambda run: None)
     schedules.list_schedules()
     schedules.show("x")

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from agents.journal import events
 from agents.llm.messages import Usage
-from heartbit_site.cli.views import plain
+from heartbit_site.cli.views import display
 from heartbit_site.cli.views.render import Canvas, render
 from heartbit_site.cli.views.tree import Tree
 from tests.cli.trees import ONE, ROOT, START, TWO, Builder, answered, delegation, started
@@ -181,5 +181,5 @@ def told(build: Builder) -> list[str]:
     again, lines = Tree(), []
     for update in build.updates:
         again.apply(update)
-        lines += plain.lines(again, update)
+        lines += display.event_lines(again, update)
     return lines

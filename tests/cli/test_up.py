@@ -12,7 +12,7 @@ import httpx
 import psutil
 import pytest
 
-from heartbit_site.cli.commands import up
+from heartbit_site.cli.commands import processes
 from heartbit_site.cli.installation.startup import print_first_login
 from heartbit_site.cli.options.address import page_url, reachable_host
 from heartbit_site.embedded import client
@@ -111,10 +111,10 @@ def test_links_in_mails_lead_to_the_page_that_up_serves(monkeypatch: pytest.Monk
         raise Ready(os.environ["HEARTBIT_PUBLIC_URL"])
 
     monkeypatch.setenv("HEARTBIT_PUBLIC_URL", "")
-    monkeypatch.setattr(up, "ensure_ready", ensure_ready)
+    monkeypatch.setattr(processes, "ensure_ready", ensure_ready)
     port = free_port()
     with pytest.raises(Ready, match=f"^http://127.0.0.1:{port}$"):
-        up.up(port=port, bind="127.0.0.1", concurrency=5, queues="agents")
+        processes.up(port=port, bind="127.0.0.1", concurrency=5, queues="agents")
 
 
 @pytest.mark.parametrize("terminal", [True, False])

@@ -216,7 +216,7 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
         ),
         (
             '[provider]\nname = "ollama"\nbase_url = "ftp://x"',
-            '3:1: provider.base_url is "ftp://x", no http or https URL; write it like https://',
+            '3:1: provider.base_url is "ftp://x", not an http or https URL; write it like https://',
         ),
         (
             '[server]\nurl = "https://me:pass@x"',
@@ -272,13 +272,13 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
         ),
         (
             A + "response_schema = '{'",
-            "5:1: agents.a.response_schema holds no usable JSON: the JSON is malformed at line 1",
+            "5:1: agents.a.response_schema holds no valid JSON: the JSON is malformed at line 1",
         ),
         (
             A + "response_schema.default = 1979-05-27",
-            "5:1: agents.a.response_schema holds what JSON cannot say",
+            "5:1: agents.a.response_schema holds a value that JSON cannot represent",
         ),
-        (A + "response_schema.default = inf", "response_schema holds what JSON cannot say: nan"),
+        (A + "response_schema.default = inf", "a value that JSON cannot represent: nan"),
         (A + 'stop = ["\\u0000"]', "5:9: agents.a.stop[1] holds a NUL character, which cannot be"),
         (A + A, '6:1: agents[2].name is "a", which another agent is called already.'),
         (A.replace('"a"', '"A b"'), '2:1: agents[1].name is "A b"; use lower-case letters'),

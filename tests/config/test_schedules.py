@@ -134,7 +134,7 @@ def test_given_a_complete_table_then_every_value_arrives() -> None:
             FILE + 'time_zone = "Berlin"',
             "11:1: schedules.\"s s\".time_zone cannot be used: there is no time zone 'Berlin'",
         ),
-        (A + S + "at = 2026-12-01T09:00:00", '10:1: schedules."s s".at must say its offset from U'),
+        (A + S + "at = 2026-12-01T09:00:00", '10:1: schedules."s s".at must have an offset from U'),
         (A + S + "at = 2026-12-01", '10:1: schedules."s s".at must be a date and time with an off'),
         (
             A + S + 'at = "soon"',

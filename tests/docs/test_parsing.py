@@ -11,7 +11,7 @@ import typer.main
 
 from heartbit_site.base import variables
 from heartbit_site.cli.main import app, with_command
-from heartbit_site.cli.terminal.invocation import INVOCATION
+from heartbit_site.cli.terminal.output import INVOCATION
 from tests.docs.commands import PAGES, ROOT, blocks_of, spans_of
 
 if TYPE_CHECKING:

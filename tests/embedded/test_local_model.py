@@ -16,7 +16,7 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.embedded import binaries, client
 from heartbit_site.embedded.errors import EmbeddedError
 from heartbit_site.embedded.local_model_server import default_threads
-from heartbit_site.embedded.model import Model
+from heartbit_site.embedded.services import Model
 from tests.embedded.conftest import alive, wait_until
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import redis
 
 from heartbit_site.embedded import client, identity
 from heartbit_site.embedded.server import Server
-from heartbit_site.embedded.valkey import Valkey
+from heartbit_site.embedded.services import Valkey
 from tests.embedded.conftest import alive, pids, wait_until
 
 if TYPE_CHECKING:

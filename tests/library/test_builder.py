@@ -146,7 +146,7 @@ def test_every_option_of_an_agent_is_taken() -> None:
         ),
         (
             lambda: H.blackboard({"a": float("nan")}),
-            "The blackboard's entry 'a' holds what JSON cannot say",
+            "The blackboard's entry 'a' holds a value that JSON cannot represent",
         ),
         (
             lambda: H.conversation(id="thread"),

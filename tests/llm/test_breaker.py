@@ -222,7 +222,7 @@ class TestTogether:
         both = FallbackModel((first, ScriptedModel(["Second."], name="b:two")))
         restarted, *_, last = await collect(both)
         assert isinstance(restarted, Restarted)
-        assert "left alone" in restarted.reason
+        assert "not called for" in restarted.reason
         assert isinstance(last, Completion)
         assert last.model == "b:two"
         assert len(scripted.requests) == 5

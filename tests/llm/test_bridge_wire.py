@@ -287,5 +287,5 @@ async def test_given_settings_that_the_sdk_refuses_then_it_is_ours_at_the_first_
         key="sk-secret",
         base_url="http://127.0.0.1:9/openai/v1",
     )
-    with pytest.raises(RequestRejectedError, match=r"azure:model-x cannot be made: .*api_version"):
+    with pytest.raises(RequestRejectedError, match=r"model-x cannot be created: .*api_version"):
         await collect(model, ask("Hello"))

@@ -108,9 +108,9 @@ def test_a_default_that_cannot_be_used_says_why(environ: dict[str, str], said: s
         ("local:x", {}, "start the local model's server"),
         ("openai:x", {"OPENAI_API_KEY": "sk-é"}, "OPENAI_API_KEY holds characters"),
         ("openai:x", {"OPENAI_API_KEY": "sk-1\nsk-2"}, "OPENAI_API_KEY holds characters"),
-        ("openai:x", {**KEYS, "OPENAI_BASE_URL": "api.openai.com"}, "no http or https URL"),
-        ("openai:x", {**KEYS, "OPENAI_BASE_URL": "http://[bad"}, "no http or https URL"),
-        ("openai:x", {**KEYS, "OPENAI_BASE_URL": "http://h:99999"}, "no http or https URL"),
+        ("openai:x", {**KEYS, "OPENAI_BASE_URL": "api.openai.com"}, "not an http or https URL"),
+        ("openai:x", {**KEYS, "OPENAI_BASE_URL": "http://[bad"}, "not an http or https URL"),
+        ("openai:x", {**KEYS, "OPENAI_BASE_URL": "http://h:99999"}, "not an http or https URL"),
     ],
 )
 def test_a_model_that_cannot_be_made_says_why(
@@ -182,7 +182,7 @@ def test_given_an_accounts_key_that_cannot_be_used_then_no_variable_is_named(
     [
         ("groq:m", {}, "set GROQ_API_KEY"),
         ("groq:", {"GROQ_API_KEY": "k"}, "such as groq:MODEL"),
-        ("groq:m", {"GROQ_API_KEY": "k", "GROQ_BASE_URL": "nowhere"}, "no http or https URL"),
+        ("groq:m", {"GROQ_API_KEY": "k", "GROQ_BASE_URL": "nowhere"}, "not an http or https URL"),
         ("azure:m", {"AZURE_OPENAI_API_KEY": "k"}, "needs AZURE_OPENAI_ENDPOINT"),
         ("Groq:m", {}, "did you mean groq?"),
         ("mistrall:m", {}, "did you mean mistral?"),

@@ -113,11 +113,11 @@ async def test_a_gateway_before_openrouter_need_not_know_its_path_of_keys(
             Reply(
                 body=b"<html><title>Welcome</title></html>", headers={"content-type": "text/html"}
             ),
-            "something else than a list of models; check that the base URL is the API's",
+            "something other than a list of models; check that the base URL is the API's",
         ),
         (Reply(502, b"<html><title>Bad Gateway</title>"), 'an HTML page titled "Bad Gateway"'),
-        (Reply(body=b"[1, 2]"), "something else than a list of models"),
-        (Reply(body=b"[" * 100_000), "something else than a list of models"),
+        (Reply(body=b"[1, 2]"), "something other than a list of models"),
+        (Reply(body=b"[" * 100_000), "something other than a list of models"),
         (Reply(body=b'{"error": {"message": "bad key", "code": 401}}'), "refused the key with"),
         (
             Reply(body=gzip.compress(b"{}"), headers={"content-encoding": "gzip"}),

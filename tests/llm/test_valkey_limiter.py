@@ -196,7 +196,7 @@ async def test_given_no_valkey_then_calls_go_and_one_warning_is_logged(
             await limiter.settle(account, limits, reserved=9, used=1)
             clock.now += 6
     assert len(caplog.records) == 1
-    assert "limits of provider accounts are not kept" in caplog.text
+    assert "limits of provider accounts are not enforced" in caplog.text
     clock.now += 60
     await limiter.reserve(account, ONE_A_SECOND, 9, max_wait=9)
     assert len(caplog.records) == 2

@@ -38,11 +38,11 @@ Create = Callable[..., Agent]
 
 
 def requeued(run_id: UUID) -> bool:
-    """Return True if the journal says that the database was away, or that the run failed."""
+    """Return True if the journal says that the database was unavailable, or that the run failed."""
     with psycopg.connect(settings.DATABASE_URL, autocommit=True) as connection:
         found = connection.execute(
             "SELECT 1 FROM agents_runevent WHERE run_id = %s AND (type = 'run.failed' "
-            "OR type = 'run.requeued' AND payload->>'reason' = 'database was away')",
+            "OR type = 'run.requeued' AND payload->>'reason' = 'database was unavailable')",
             (run_id,),
         )
         return found.fetchone() is not None

@@ -196,7 +196,7 @@ def test_an_agent_that_runs_code_in_this_process_needs_a_sandbox_here(
     if starts:
         assert start(workspace, home=Placement.LOCAL).pk
     else:
-        with pytest.raises(NoSandboxError, match="no sandbox holds here"):
+        with pytest.raises(NoSandboxError, match="this process has no working sandbox"):
             start(workspace, home=Placement.LOCAL)
 
 

@@ -64,7 +64,7 @@ async def test_given_no_other_model_then_the_run_waits_without_a_worker_and_goes
     delayed = [event for event in await studio.events(run) if event.type == "model.delayed"]
     assert delayed, "it gave its worker back meanwhile"
     assert all(event.payload["attempts"] == 0 for event in delayed)
-    assert all("left alone" in event.payload["reason"] for event in delayed)
+    assert all("not called for" in event.payload["reason"] for event in delayed)
 
 
 @pytest.mark.usefixtures("soon")

@@ -19,7 +19,7 @@ from tests.starts import fork_run, post_message, start_run
 Plan = Callable[..., Schedule]
 pytestmark = pytest.mark.django_db
 BOSS = [{"kind": "email", "to": ["boss@example.org"]}]
-SENTENCE = "begins with 'schedule:', which Heartbit keeps for keys of its own"
+SENTENCE = "begins with 'schedule:', which is reserved for Heartbit's own keys"
 
 
 def key_of_slot(schedule: Schedule) -> str:

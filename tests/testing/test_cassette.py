@@ -56,7 +56,7 @@ async def test_what_was_not_recorded_is_refused_in_a_sentence() -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("{", "is no cassette that this Heartbit knows"),
+        ("{", "is not a cassette that Heartbit can read"),
         ('{"format": 2, "runs": []}', "(format: "),
         ('{"runs": []}', "(runs: "),
     ],

@@ -12,7 +12,7 @@ from heartbit_site.base.audit import SYSTEM, Actor, chain_heads, record, verify
 from heartbit_site.base.models import AuditEntry, Workspace
 from heartbit_site.cli.backend.local import LocalBackend
 from heartbit_site.cli.commands.audit import print_chains
-from heartbit_site.cli.terminal.invocation import INVOCATION
+from heartbit_site.cli.terminal.output import INVOCATION
 from heartbit_site.contract.audit import VERIFY_ALL_AUDITS
 from tests.api.server import Caller, key_for
 

@@ -45,7 +45,7 @@ class TestOnThePage:
         expect(card.get_by_role("alert").first).to_contain_text("Denied by bob just now.")
         expect(card.get_by_role("alert").first).to_contain_text("Not today.")
         expect(card.get_by_role("button", name="Approve", exact=True)).to_have_count(0)
-        card.get_by_role("button", name="Put it away").click()
+        card.get_by_role("button", name="Dismiss").click()
         expect(card).to_have_count(0)
 
     def test_given_an_edit_under_way_when_somebody_else_approves_then_it_is_kept_and_stale(

@@ -42,7 +42,7 @@ def test_given_an_operator_when_pausing_and_stopping_then_the_page_says_so_and_e
     # Nothing waits in it, so nobody has to look at it.
     expect(page.locator(".problem", has_text=name)).to_have_count(0)
     page.get_by_role("button", name=f"Resume {name}").click()
-    expect(page.get_by_text(f"The queue {name} goes on.")).to_be_visible()
+    expect(page.get_by_text(f"The queue {name} is resumed.")).to_be_visible()
 
     page.get_by_role("button", name=labels.STOP_DIALOG).click()
     page.get_by_label("Reason").fill("a drill")
@@ -82,10 +82,10 @@ def test_given_a_paused_queue_in_which_a_run_waits_then_the_page_offers_to_let_i
     page = visitor.page
     visitor.go("fleet/")
     alert = page.locator(".problem", has_text=f"The queue {name} is paused")
-    expect(alert).to_contain_text("(new paper): 1 run is held back in it.")
+    expect(alert).to_contain_text("(new paper): 1 run is blocked in it.")
     expect(page.get_by_text("heartbit fleet resume")).to_have_count(0)
     alert.get_by_role("button", name=labels.RESUME).click()
-    expect(page.get_by_text(f"The queue {name} goes on.")).to_be_visible()
+    expect(page.get_by_text(f"The queue {name} is resumed.")).to_be_visible()
     expect(alert).to_have_count(0)
     cancel_run(workspace, run, reason="the test is over")
 

@@ -300,7 +300,7 @@ def test_given_an_operator_when_running_the_fleet_then_runs_wait_go_on_and_say_w
         expect(hint).to_contain_text(f"{queue} was paused by {operator.username} (new paper)")
         go_to(page, "Fleet")
         page.get_by_role("button", name=f"Resume {queue}").click()
-        expect(page.get_by_text(f"The queue {queue} goes on.")).to_be_visible()
+        expect(page.get_by_text(f"The queue {queue} is resumed.")).to_be_visible()
         go_to(page, "Runs")
         page.get_by_role("link", name="reporter").click()
         expect(status_of(page)).to_have_text("succeeded")

@@ -90,7 +90,7 @@ def test_given_a_run_that_is_a_tool_call_then_its_page_has_the_call_and_no_model
     turns = page.locator(".turns article.turn")
     expect(turns).to_have_count(1)
     expect(turns).to_contain_text("The tool call")
-    expect(turns).to_contain_text("No model is asked.")
+    expect(turns).to_contain_text("No model is called.")
     expect(turns.locator(".call")).to_contain_text("calculate")
     facts = page.locator("dl.facts")
     assert "Model\nnone" in facts.inner_text()
@@ -263,7 +263,7 @@ class TestTheList:
         visitor = visitors(user=editor)
         visitor.go("runs/")
         visitor.page.get_by_role("button", name="New run").click()
-        visitor.page.get_by_role("link", name="Make an agent from a template").click()
+        visitor.page.get_by_role("link", name="Create an agent from a template").click()
         expect(visitor.page.get_by_role("link", name="Data analyst")).to_be_visible()
 
     def test_given_words_and_sub_agents_then_the_api_finds_them(

@@ -156,7 +156,7 @@ class TestFacts:
             ("Executed by", "fleet"),
             ("Started", re.compile(r"^\d.* later$")),
             ("Finished", re.compile(r"^\d.* later$")),
-            ("Workers that died", "2"),
+            ("Worker crashes", "2"),
         ):
             expect(fact(signed_in, name)).to_have_text(value)
         signed_in.page.get_by_text("As it was sent").click()
@@ -297,7 +297,7 @@ class TestQuarantine:
     @pytest.mark.parametrize(
         ("button", "label", "status"),
         [
-            ("Give it up", "Give it up", "cancelled"),
+            ("Discard it", "Discard it", "cancelled"),
             (labels.RESUME, labels.RESUME, "queued"),
             ("Retry", "Retry", "cancelled"),
         ],

@@ -28,7 +28,7 @@ class ToolFinished(Event):
     Attributes:
         grant: Id of the standing permission that made an approval unnecessary.
         artifact: Name of the artifact that has the whole result, if ``content`` is only its
-            beginning; empty: ``content`` is the whole, or the rest was not stored.
+            beginning; empty: ``content`` is the whole result, or the rest was not stored.
     """
 
     type: ClassVar[str] = "tool.finished"
@@ -47,9 +47,9 @@ class ScriptCalled(Event):
 
     Attributes:
         first: Number of the first of these calls among all calls of the script, from 0.
-        snapshot: The script as it waits (``tools.scripts.steps.Round``).
-        printed: Text printed since the calls before.
-        duration_ms: Time in the interpreter since then.
+        snapshot: State of the waiting script (``tools.scripts.steps.Round``).
+        printed: Text printed since the previous calls.
+        duration_ms: Time in the interpreter since the previous calls.
     """
 
     type: ClassVar[str] = "script.called"
@@ -75,7 +75,7 @@ class CallWaiting(Event):
         runs: Ids of the sub-agents' runs that the call waits for.
         question: Text of the tool's question to a person; the call runs again with the reply.
         form: JSON Schema of the reply; empty: the tool asked nothing.
-        state: Text that the tool is given back with the reply.
+        state: Text that the tool gets back with the reply.
     """
 
     type: ClassVar[str] = "call.waiting"
@@ -90,7 +90,7 @@ class CallWaiting(Event):
 
 @dataclass(frozen=True, slots=True)
 class ChildStarted(Event):
-    """The run started another one without a tool call, and waits for its end.
+    """The run started a child run without a tool call, and waits for its end.
 
     Attributes:
         key: Key of the wait that the child's end resolves.
@@ -122,7 +122,7 @@ class WaitResolved(Event):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequested(Event):
-    """A call waits for a person's decision; ``digest`` covers exactly what they are shown.
+    """A call waits for a person's decision; ``digest`` covers exactly what the person is shown.
 
     Attributes:
         timeout_seconds: Seconds until the undecided call is refused; None: never.
@@ -133,7 +133,7 @@ class ApprovalRequested(Event):
         question: Number of this approval request for the call, starting at 1.
         credentials: Ids of the credentials that the call would use, by parameter.
         mixed_data: True if the call would send data out after private data and text by outsiders
-            were read: no standing permission replaces the decision.
+            were read, so that no standing permission can replace the decision.
     """
 
     type: ClassVar[str] = "approval.requested"
@@ -173,7 +173,7 @@ class ApprovalEscalated(Event):
     """A call was not decided in time: more people may decide. Written by the sweeper.
 
     Attributes:
-        group: Group that may decide from now on as well; empty: anyone with the right to decide.
+        group: Group that may now decide, too; empty: anyone with the right to decide.
     """
 
     type: ClassVar[str] = "approval.escalated"

@@ -50,7 +50,7 @@ class RecordedEvent:
 
 @functools.cache
 def _adapter(kind: str) -> TypeAdapter[Event]:
-    """Return the codec of a type, built when it is first needed: a short command needs few."""
+    """Return the codec of a type, built on first use: a short command needs few of them."""
     return TypeAdapter(EVENTS[kind])
 
 

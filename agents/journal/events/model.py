@@ -85,13 +85,13 @@ class ContextSummarized(Event):
 
 @dataclass(frozen=True, slots=True)
 class MemoriesRecalled(Event):
-    """The run's model is given memories; their texts are rows, which are erased with them.
+    """The run's model is given memories. Their texts are rows, which are erased with the memories.
 
     Attributes:
-        memories: Their ids, the best first.
-        provided: Number of texts by another provider, which have no ids here.
+        memories: Ids of the memories, the best first.
+        provided: Number of texts from another provider, which have no ids here.
         provider: Name of that provider; empty: none.
-        from_outsiders: True if one of these texts may repeat what outsiders wrote.
+        from_outsiders: True if one of these texts may repeat text by outsiders.
     """
 
     type: ClassVar[str] = "memories.recalled"
@@ -106,10 +106,10 @@ class MemoriesExtracted(Event):
     """The run has stored memories of another run; written in the transaction that stores them.
 
     Attributes:
-        added: Ids of the new ones.
-        replaced: Ids of those that say something else now.
-        skipped: Number of proposals that were not stored: known already, or said nowhere.
-        provided: Number of texts that another provider took instead.
+        added: Ids of the new memories.
+        replaced: Ids of the memories whose text was replaced.
+        skipped: Number of proposals that were not stored: already known, or without a valid quote.
+        provided: Number of texts that were passed to another provider instead.
         provider: Name of that provider; empty: none.
     """
 

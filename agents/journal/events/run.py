@@ -52,7 +52,7 @@ class RunForked(Event):
 class RunStarted(Event):
     """A worker claimed the run and began a slice. Written by the claim.
 
-    ``sandbox`` names the one in force at the worker, for code; empty: none, or not probed.
+    ``sandbox`` names the worker's sandbox for code; empty: none, or not probed.
     """
 
     type: ClassVar[str] = "run.started"
@@ -72,10 +72,10 @@ class RunRequeued(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunPaused(Event):
-    """The run waits without a worker until a time, by its own engine's decision.
+    """The run waits without a worker until a time that its engine chose.
 
     Attributes:
-        attempts: Failed attempts of the next step since the pause before.
+        attempts: Failed attempts of the next step since the previous pause.
     """
 
     type: ClassVar[str] = "run.paused"
@@ -96,8 +96,8 @@ class RunSteered(Event):
 
     Attributes:
         source: ``person`` (or a program) grants the run new turns; ``agent`` does not.
-        other_person: True if another person than the run's said it: the run, and all of its tree,
-            works for no one in particular from here on.
+        other_person: True if the message is from another person than the run's: from here on the
+            run and its tree act for no particular person.
     """
 
     type: ClassVar[str] = "run.steered"
@@ -109,7 +109,7 @@ class RunSteered(Event):
 
 @dataclass(frozen=True, slots=True)
 class CancelRequested(Event):
-    """A running run was asked to stop. Written by the cancel."""
+    """Cancellation of a running run was requested. Written by the cancel."""
 
     type: ClassVar[str] = "run.cancel_requested"
     reason: str = ""
@@ -121,7 +121,7 @@ class RunSucceeded(Event):
 
     Attributes:
         finish_reason: ``length`` if the answer was truncated at max_tokens.
-        structured: Answer in the form of the agent's response schema, if it has one.
+        structured: Answer in the form of the agent's response schema, if the agent has one.
     """
 
     type: ClassVar[str] = "run.succeeded"
@@ -175,7 +175,7 @@ class RunUnquarantined(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunDiscarded(Event):
-    """A quarantined run was given up. Written by ``heartbit_discard``."""
+    """A quarantined run was discarded. Written by ``heartbit_discard``."""
 
     type: ClassVar[str] = "run.discarded"
     by: str = ""

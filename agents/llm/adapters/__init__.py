@@ -1,1 +1,1 @@
-"""One module per wire dialect; request building, stream decoding and failure mapping apart."""
+"""One module per wire dialect, with separate request building, decoding and failure mapping."""

@@ -1,8 +1,9 @@
-"""Adaptation to a server that refuses a part of a request, learned from its refusal.
+"""Adaptation to a server that rejects a part of a request, learned from the error.
 
-What a server takes is a profile. A refusal that names a part of the request changes the profile
-with which the request is sent again at once. Once the server answers, the adapter keeps the change
-as long as the provider's account is unchanged: a process is refused once, not once a request.
+A profile describes what a server accepts. An error that names a part of the request changes the
+profile, with which the request is sent again at once. Once the server answers, the adapter keeps
+the change while the provider's account is unchanged: a process gets the error once, not per
+request.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from agents.llm.profiles import Profile
 
 logger = logging.getLogger(__name__)
 
-#: Changes of a profile, by the part that a refusal names; the first new one is made.
+#: Changes of a profile, by the part that an error names; the first new change is applied.
 _LESSONS: Final[dict[str, dict[str, Any]]] = {
     "stream_options": {"stream_usage": False},
     "max_completion_tokens": {"max_tokens_field": "max_completion_tokens"},
@@ -29,7 +30,7 @@ _LESSONS: Final[dict[str, dict[str, Any]]] = {
     "reasoning_effort": {"reasoning_efforts": (), "tools_reasoning_effort": None},
     "temperature": {"sampling": False},
 }
-# Whole names, and no arguments of tools: one may be called set_temperature, or take a temperature.
+# Whole names that are not tools' arguments: a tool may be set_temperature, or take a temperature.
 _PART: Final = re.compile(
     r"(?<![\w-])(?<!properties\.)"
     r"(?:stream_options|max_completion_tokens|tool_choice|reasoning_effort|temperature)(?![\w-])"
@@ -58,12 +59,12 @@ async def stream_adapted(
     request: ChatRequest,
     ask: Callable[[ChatRequest, Profile], AsyncGenerator[StreamEvent, None]],
 ) -> AsyncGenerator[StreamEvent, None]:
-    """Stream an answer; learn from refusals.
+    """Stream an answer; adapt the profile after an error.
 
     Args:
-        model: The adapter, whose profile is changed by what is learned.
+        model: The adapter, whose profile is changed.
         request: The request.
-        ask: Sends a request as a profile says.
+        ask: Sends a request in the form that a profile describes.
 
     Raises:
         ModelError: See ``ChatModel.stream``.
@@ -89,7 +90,7 @@ async def stream_adapted(
             if lesson is None:
                 raise _naming_tools(error, request) from error
             logger.warning(
-                "a request to %s is sent otherwise (%s), because it refused one: %s",
+                "adapting requests to %s (%s), because it rejected one: %s",
                 model.name,
                 ", ".join(f"{name}: {value}" for name, value in lesson.items()),
                 error,
@@ -98,7 +99,7 @@ async def stream_adapted(
 
 
 def _lesson(refusal: str, request: ChatRequest, profile: Profile) -> dict[str, Any] | None:
-    """Return the change of the profile that a refusal asks for; None: none would help."""
+    """Return the change of the profile that an error calls for; None: no change would help."""
     if _UNSUPPORTED.search(refusal):
         named = set(_PART.findall(refusal))
         for part, change in _LESSONS.items():
@@ -112,7 +113,7 @@ def _lesson(refusal: str, request: ChatRequest, profile: Profile) -> dict[str, A
 
 
 def _naming_tools(error: RequestRejectedError, request: ChatRequest) -> RequestRejectedError:
-    """Return the error with the names of tools that the server numbers."""
+    """Return the error with the names of tools that the server refers to by number."""
 
     def named(found: re.Match[str]) -> str:
         number = int(found[1])

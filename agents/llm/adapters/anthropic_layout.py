@@ -1,7 +1,7 @@
 """Order of an answer's blocks, kept so that the answer is sent back exactly as received.
 
 The API checks that nothing around a thinking block has changed. ``AssistantMessage`` holds texts,
-calls and thinking apart, so if they alternated, one more ``Thinking`` value has their order.
+calls and thinking separately, so if they alternated, an extra ``Thinking`` value has their order.
 """
 
 from __future__ import annotations

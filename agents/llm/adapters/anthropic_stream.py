@@ -41,10 +41,10 @@ _FINISH: dict[str, FinishReason] = {
 
 @dataclass(slots=True)
 class _Block:
-    index: int  # some servers give one to several blocks
+    index: int  # some servers use an index for several blocks
     kind: str
     fields: dict[str, Any]
-    number: int  # among its kind, from 0: the index of a call in live views
+    number: int  # within its kind, from 0: the index of a call in live views
     parts: list[str] = field(default_factory=list)
     signature: list[str] = field(default_factory=list)
     cleaner: TextCleaner = field(default_factory=TextCleaner)
@@ -91,7 +91,7 @@ class AnthropicDecoder:
                 if block is None:
                     raise StreamTruncatedError(
                         f"{self._endpoint.label} sent a piece of a block that it did not begin; "
-                        "try again, and if it stays so check that the server speaks this dialect."
+                        "try again, and if it persists, check that the server speaks this dialect."
                     )
                 yield from _grow(block, as_dict(data.get("delta")))
             case "message_delta":

@@ -1,8 +1,8 @@
 """Conversation with tool calls for a model that knows only system, user and assistant.
 
 If the model should write JSON, calls are shown as the JSON it would have written and results as the
-user's text. If it should answer in text, calls are left out and results become notes: a small model
-that sees its own JSON repeats it instead of answering.
+user's text. If it should answer in text, calls are left out and results become notes, because a
+small model that sees its own JSON repeats it instead of answering.
 """
 
 from __future__ import annotations

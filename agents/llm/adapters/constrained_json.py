@@ -47,7 +47,7 @@ class JsonModel(Protocol):
 class ConstrainedJsonModel:
     """A ``ChatModel`` with tools around one without.
 
-    Each reply holds one call; a tool that takes a list, as ``delegate_task`` does, fans out in one.
+    Each reply holds one call; a tool that takes a list, like ``delegate_task``, fans out with it.
     ``ChatRequest.examples`` are shown if the model should write JSON. They are part of the request
     because only its author knows the tool and the team; models with native tools do not get them.
     """

@@ -18,7 +18,7 @@ class Endpoint:
         key_env: Environment variable of the key, named in error messages.
         secret: Key, or an empty string; never shown, and removed from error messages.
         reuse: True if connections are kept for the next request. llama.cpp's server closes each
-            after its stream without notice, and a request sent in that moment would be lost.
+            connection after its stream without notice, so a request sent then would be lost.
     """
 
     provider: str
@@ -57,7 +57,7 @@ DEFAULT_TIMEOUTS = Timeouts()
 
 
 class Clock:
-    """Time limits of one call, which begins now; times are those of the event loop."""
+    """Time limits of one call that begins now, in the event loop's time."""
 
     def __init__(self, endpoint: Endpoint, timeouts: Timeouts, whole_seconds: float) -> None:
         self._label = endpoint.label

@@ -1,6 +1,6 @@
 """Request with a streamed answer over the shared client: time limits, size limit, clean-up.
 
-Retries are not made here: a wrapper on the model makes them, by the run's policy.
+This module never retries: a wrapper around the model does, by the run's policy.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Exchange:
         yield completion
 
     def _check_event(self, event: SentEvent) -> None:
-        """Refuse an event of which parsing would make a multiple of its size."""
+        """Reject an event that parsing would expand to a multiple of its size."""
         if len(event.data) > MAX_VALUES and has_too_many(event.data.encode()):
             raise AnswerTooLargeError(
                 f"{self.endpoint.label} sent an event with more than {MAX_VALUES} values, which is "
@@ -132,7 +132,7 @@ class Exchange:
             )
 
     def _check_calls(self, completion: Completion) -> None:
-        """Refuse more calls than a journal should list, since a turn serves few of them."""
+        """Reject more calls than a journal should list, since a turn serves only a few."""
         if len(completion.message.tool_calls) > MAX_CALLS:
             raise AnswerTooLargeError(
                 f"{self.endpoint.label} asked for more than {MAX_CALLS} tool calls in one answer, "
@@ -208,7 +208,7 @@ class Exchange:
 
 
 async def _read_to_end(answer: Answer) -> None:
-    """Wait shortly for the end of the transfer, so that the connection can be reused.
+    """Wait briefly for the end of the transfer, so that the connection can be reused.
 
     The answer is complete: if the server does not end it, the connection is closed.
     """

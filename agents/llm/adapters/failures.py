@@ -1,4 +1,4 @@
-"""Conversion of a provider's refusal to one ``ModelError`` with a sentence that says what to do."""
+"""Conversion of a provider's error to one ``ModelError`` with a sentence that gives a remedy."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from agents.llm.adapters.endpoint import Endpoint
 
 _DETAIL_LENGTH = 300
-# Bounded, and searched only near the beginning: a page of many "<title>" would take seconds.
+# Bounded, and searched only near the beginning: a page with many "<title>" would take seconds.
 _TITLE = re.compile(r"<title[^>]{0,200}>(.{0,200}?)</title>", re.IGNORECASE | re.DOTALL)
 _HEAD_CHARACTERS = 8_000
 _FAILED_FINISH = re.compile("^error$|malformed|unexpected_tool_call", re.IGNORECASE)
 _STATUS = re.compile("[45][0-9][0-9]")
-# Code of Groq's refusal of its own model's malformed call: the request was in order.
+# Groq's code for a malformed call of its own model: the request was valid.
 _WRITTEN_BY_MODEL = "tool_use_failed"
 
 # HTTP status that corresponds to an error inside a 200 stream.
@@ -138,7 +138,7 @@ def _number(value: str) -> float | None:
 
 
 def _describe(error: Any) -> tuple[tuple[str, str], str]:
-    """Return an error object's (code, type), the narrower first, and its message."""
+    """Return an error object's (code, type), the more specific first, and its message."""
     if isinstance(error, str):
         return ("", ""), error
     fields = as_dict(error)
@@ -198,7 +198,7 @@ def ended_early(endpoint: Endpoint) -> StreamTruncatedError:
 
 
 def failed_finish(endpoint: Endpoint, reason: str) -> StreamTruncatedError | None:
-    """Return the error for a finish reason that says that the answer is not what the model wrote.
+    """Return the error for a finish reason by which the answer is not what the model wrote.
 
     Gemini drops a tool call that it cannot parse, and routers name an error of their provider.
     """
@@ -206,7 +206,7 @@ def failed_finish(endpoint: Endpoint, reason: str) -> StreamTruncatedError | Non
         return None
     return StreamTruncatedError(
         f"{endpoint.label} dropped what the model wrote, such as a malformed tool call"
-        f"{in_brackets(endpoint, reason)}; try again, and if it stays so simplify the tools' "
+        f"{in_brackets(endpoint, reason)}; try again, and if it persists, simplify the tools' "
         "parameters or choose another model."
     )
 

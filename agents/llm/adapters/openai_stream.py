@@ -46,7 +46,7 @@ _TEXT_FIELDS = ("reasoning_content", "reasoning")
 _GROWING = ("text", "summary", "data")
 
 
-# Pieces with a name and a "{" after which a call may be complete: each is a reading of them all.
+# Limit of "{" pieces with a name, after which a call may be complete: each check parses all pieces.
 _MOST_TRIES = 100
 
 
@@ -57,7 +57,7 @@ class _Call:
     name: str = ""
     arguments: list[str] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
-    tries: int = 0  # at reading the arguments so far
+    tries: int = 0  # attempts at parsing the arguments so far
 
     def is_other(self, *, call_id: str, name: str, arguments: str) -> bool:
         """Return True if a fragment of the same index begins another call.
@@ -89,7 +89,7 @@ class OpenAIDecoder:
         self._tags = ThinkTags()
         self._reasoning = _Reasoning()
         self._calls: list[_Call] = []
-        self._index = 0  # of the last fragment that had one
+        self._index = 0  # index of the last fragment that had one
         self._by_index: dict[int, _Call] = {}
         self._by_id: dict[tuple[int, str], _Call] = {}
         self._finish = ""

@@ -1,7 +1,7 @@
-"""Tools in a form that strict providers take: plain schemas, and plain names of arguments.
+"""Tools in a form that strict providers accept: plain schemas, and plain names of arguments.
 
-Some providers refuse a request if one tool's schema has a combinator at its top, or a property
-whose name has characters such as ``$``. The arguments are checked by the tool's own schema anyway.
+Some providers reject a request if one tool's schema has a combinator at its top, or a property
+whose name has characters such as ``$``. The tool's own schema checks the arguments anyway.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class PlainTools:
     """A request with plain tools.
 
     Attributes:
-        request: The request as it is sent.
-        names: For each tool with renamed arguments, their own names by those that are sent.
+        request: The request to send.
+        names: For each tool with renamed arguments, the original names by the names sent.
     """
 
     request: ChatRequest
     names: Mapping[str, Mapping[str, str]]
 
     def restored(self, message: AssistantMessage) -> AssistantMessage:
-        """Return an answer with the arguments' own names."""
+        """Return an answer with the arguments' original names."""
         return _renamed(message, self.names)
 
 
@@ -77,10 +77,10 @@ def _plain(tool: ToolDefinition, names: dict[str, dict[str, str]]) -> ToolDefini
 
 
 def _plain_names(properties: Mapping[str, Any]) -> dict[str, str]:
-    """Return a name that may be sent for each property, all different."""
+    """Return an acceptable name for each property, all different."""
     plain = {name: name for name in properties if _PROPERTY.fullmatch(name)}
     taken = set(plain)
-    last: dict[str, int] = {}  # number of the last name on each base: others may be thousands
+    last: dict[str, int] = {}  # last number used for each base: there may be thousands
     for name in properties:
         if name not in plain:
             base = _NOT_IN_PROPERTIES.sub("_", name)[:_MOST_CHARACTERS] or "_"

@@ -35,7 +35,7 @@ class NoAddressError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Head of an answer, and its body to come.
+    """Head of an answer, with its body as a stream.
 
     Attributes:
         headers: Names in any case.

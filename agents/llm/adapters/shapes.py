@@ -40,7 +40,7 @@ def as_count(value: object) -> int:
 def arguments_text(value: object) -> str:
     """Return a tool call's arguments, or a piece of them, as text; empty for none.
 
-    Some servers send them as an object, and whole, where the dialect has pieces of text.
+    Some servers send whole objects where the dialect has pieces of text.
     """
     if isinstance(value, str):
         return value
@@ -57,8 +57,8 @@ def parse_event(data: str, *, endpoint: Endpoint) -> dict[str, Any]:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise StreamTruncatedError(
-            f"{endpoint.label} sent an event that is not JSON; try again, and if it stays so check "
-            "that the base URL is the API's and not a web page's."
+            f"{endpoint.label} sent an event that is not JSON; try again, and if it persists, "
+            "check that the base URL is the API's and not a web page's."
         ) from error
     if not isinstance(value, dict):
         raise StreamTruncatedError(

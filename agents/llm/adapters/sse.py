@@ -1,7 +1,7 @@
 """Splitting of a byte stream into server-sent events; only an event's data is decoded.
 
-The format is that of https://html.spec.whatwg.org/multipage/server-sent-events.html; of its fields
-a model's stream uses ``data`` and ``event``.
+See https://html.spec.whatwg.org/multipage/server-sent-events.html for the format; a model's stream
+uses the fields ``data`` and ``event``.
 """
 
 from __future__ import annotations

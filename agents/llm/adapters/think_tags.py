@@ -11,7 +11,7 @@ from agents.llm.messages import TextDelta, ThinkingDelta
 
 THINK_TAGS = "think_tags"  # type of the ``Thinking`` block of such thoughts
 _OPENING, _CLOSING = "<think>", "</think>"
-# Bounds of what is read again for each piece: a model may repeat itself until its limit.
+# Bounds of the text that is parsed again for each piece: a model may repeat itself until its limit.
 _MOST_BLANKS = 1_000  # characters before the answer
 _MOST_THOUGHTS = 100  # pairs of tags
 
@@ -24,9 +24,9 @@ def with_think_tags(thoughts: str, text: str) -> str:
 class ThinkTags:
     """Separator of one text that arrives in pieces cut anywhere.
 
-    Only thoughts that the text begins with count, so an answer may speak of the tags. The opening
-    tag may be missing, as it is part of some models' prompt; such thoughts are streamed as text,
-    because only the closing tag shows what they were.
+    Only thoughts at the beginning of the text count, so an answer may mention the tags. The opening
+    tag may be missing, because some models have it in their prompt; such thoughts are streamed as
+    text, because only the closing tag identifies them.
 
     Attributes:
         text: Answer without the thoughts, after ``finish``.
@@ -43,7 +43,7 @@ class ThinkTags:
         self._thoughts: list[str] = []
 
     def feed(self, piece: str) -> list[TextDelta | ThinkingDelta]:
-        """Return what is certain to be text, or a thought; hold what may be part of a tag."""
+        """Return text and thoughts that are certain; hold back a possible part of a tag."""
         piece, self._held = self._held + piece, ""
         deltas: list[TextDelta | ThinkingDelta] = []
         while piece and self._place != "answer":
@@ -60,7 +60,7 @@ class ThinkTags:
         return deltas
 
     def finish(self) -> None:
-        """Decide what the held end of the text is, and what the text was without an opening tag."""
+        """Classify the held end of the text, and the text before a tag that was never opened."""
         if self._place == "thought":
             self._thoughts.append(self._held)
         elif not (self._thought_count and self._held.isspace()):
@@ -72,7 +72,7 @@ class ThinkTags:
             self._split_at_closing_tag()
 
     def _begin(self, piece: str) -> str:
-        """Decide what the text begins with; return the rest that is not decided yet."""
+        """Classify the beginning of the text; return the rest that is still undecided."""
         start = piece.lstrip()
         if start.startswith(_OPENING) and self._thought_count < _MOST_THOUGHTS:
             self._place = "thought"
@@ -95,7 +95,7 @@ class ThinkTags:
         return piece[: len(piece) - begun], ""
 
     def _split_at_closing_tag(self) -> None:
-        """Take the text before a closing tag that ends or begins a line for a thought."""
+        """Treat the text before a closing tag as a thought if the tag ends or begins a line."""
         before, tag, after = self.text.partition(_CLOSING)
         borders = not before or before.endswith("\n") or not after or after.startswith("\n")
         if tag and borders and _OPENING not in before:

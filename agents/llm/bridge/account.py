@@ -20,7 +20,7 @@ class Account:
         key_source: Source of the key, named in error messages.
         secret: Key, or an empty string; never shown, and removed from error messages.
         base_url: Base URL other than the provider's own, or an empty string.
-        settings: Further arguments of the provider; may contain secrets too.
+        settings: Further arguments of the provider; may also contain secrets.
     """
 
     provider: str

@@ -50,14 +50,14 @@ def bridged_error(endpoint: Endpoint, error: Exception, *, begun: bool) -> Model
             return event_error(endpoint, body.get("error", body))
         case theirs.ModelAPIError() | theirs.UnexpectedModelBehavior():
             return StreamTruncatedError(
-                f"{endpoint.label} sent something that is no answer{_said(endpoint, error)}; try "
-                "again, and if it stays so check the base URL and the model's name."
+                f"{endpoint.label} sent an invalid answer{_said(endpoint, error)}; try "
+                "again, and if it persists, check the base URL and the model's name."
             )
         case _ if isinstance(error, _BROKEN):
             return broken(endpoint, error, begun=begun)
         case _:
             return RequestRejectedError(
-                f"{endpoint.label} could not be asked{_said(endpoint, error)}; check the "
+                f"{endpoint.label} could not be called{_said(endpoint, error)}; check the "
                 "provider's settings and the model's name."
             )
 

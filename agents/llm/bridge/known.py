@@ -16,14 +16,14 @@ class BridgedProvider:
     """One provider of pydantic-ai.
 
     Attributes:
-        package: Distribution that must be installed beside pydantic-ai.
+        package: Distribution that must be installed besides pydantic-ai.
         key_env: Environment variables of the key; error messages name the first.
-        key_required: True if it answers only with a key; AWS and Google Cloud have other ways.
+        key_required: True if the provider requires a key; AWS and Google Cloud have other ways.
         transport: Carrier of requests: the process's client, one of ``httpx2``, or the SDK's own.
         base_url: Constructor argument for another base URL; ``client`` if it is set on the SDK's
             client instead, empty if no other is possible.
-        settings: Further constructor arguments with their environment variables, of which the first
-            one that is set counts.
+        settings: Further constructor arguments with their environment variables; the first variable
+            that is set counts.
         required: Names in ``settings`` without which no model can be created.
     """
 

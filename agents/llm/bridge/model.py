@@ -30,7 +30,7 @@ class BridgedModel:
 
     Attributes:
         client: Client of the process; providers whose SDK accepts one send their requests over it.
-        profile: Profile, of which limits and refusals apply; tools are always native.
+        profile: Profile, whose limits and restrictions apply; tools are always native.
         timeouts: Longest silence of the provider.
     """
 

@@ -63,7 +63,7 @@ def _connect(account: Account, *, client: httpx.AsyncClient) -> Model[Any]:
     except Exception as error:  # each SDK has its own: no region, no profile, no credentials
         said = str(error).replace(account.secret, "***") if account.secret else str(error)
         raise RequestRejectedError(
-            f"The model {account.provider}:{account.model} cannot be made: {said.rstrip('.')}."
+            f"The model {account.provider}:{account.model} cannot be created: {said.rstrip('.')}."
         ) from error
 
 
@@ -87,10 +87,10 @@ def _provider(account: Account, *, client: httpx.AsyncClient) -> Any:
 def _http_client(transport: Transport, *, client: httpx.AsyncClient) -> Any:
     """Return the client for an SDK.
 
-    SDKs that still use ``httpx`` get the process's client. Others get one that keeps no connection
-    between requests: it needs no closing and works on any event loop, and a handshake is short
-    compared to a model's answer. Like the process's client it does not read proxies from the
-    environment; each request brings its own timeout.
+    SDKs that still use ``httpx`` get the process's client. Others get a client that keeps no
+    connection between requests: it needs no closing and works on any event loop, and a handshake is
+    short compared to a model's answer. Like the process's client it ignores proxies from the
+    environment; each request has its own timeout.
     """
     if transport == "shared":
         return client

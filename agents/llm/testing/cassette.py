@@ -1,7 +1,7 @@
 """Cassettes: a model's answers in a recorded run and its sub-agents, to be replayed. Pure.
 
-A cassette is a JSON file, made by ``heartbit runs export``. It holds tasks and answers: no prompt,
-no result of a tool, no key, and no reasoning. Tools are called again when it is replayed.
+A cassette is a JSON file, created by ``heartbit runs export``. It contains tasks and answers, but
+no prompts, tool results, keys or reasoning. A replay calls the tools again.
 
 Usage::
 
@@ -52,7 +52,7 @@ class Cassette(_Part):
     """The answers in a tree of runs.
 
     Attributes:
-        runs: The run at the top first.
+        runs: Runs of the tree, the root first.
     """
 
     format: Literal[1] = 1
@@ -63,7 +63,7 @@ class Cassette(_Part):
         """Read a file.
 
         Raises:
-            ConfigurationError: It cannot be read, or is no cassette that this Heartbit knows.
+            ConfigurationError: The file cannot be read, or is not a cassette of a known format.
         """
         try:
             return cls.model_validate_json(path.read_bytes())
@@ -75,17 +75,17 @@ class Cassette(_Part):
             problem = error.errors(include_url=False)[0]
             where = ".".join(str(step) for step in problem["loc"]) or "its content"
             raise ConfigurationError(
-                f"{path} is no cassette that this Heartbit knows ({where}: {problem['msg']}): "
+                f"{path} is not a cassette that Heartbit can read ({where}: {problem['msg']}): "
                 "export the run again."
             ) from error
 
     @property
     def task(self) -> str:
-        """Task of the run at the top."""
+        """Task of the root run."""
         return self.runs[0].task
 
     def model(self, *, name: str = "cassette:model") -> ScriptedModel:
-        """Return a model that gives the recorded answers again, to a run and its sub-agents."""
+        """Return a model that repeats the recorded answers, for a run and its sub-agents."""
         given: Counter[tuple[str, int]] = Counter()
 
         def answer(request: ChatRequest) -> Reply:
@@ -96,7 +96,7 @@ class Cassette(_Part):
                     f"The cassette has no answer number {turn + 1} to the task {task[:80]!r}: "
                     "record the run again."
                 )
-            # Sub-agents with the same task are given the recorded runs in turn.
+            # Sub-agents with the same task get the recorded runs in turn.
             run = recorded[given[task, turn] % len(recorded)]
             given[task, turn] += 1
             return _reply(run.answers[turn], turn)

@@ -1,6 +1,6 @@
 """Minimal HTTP/1.1 server side for model clients: POST with a length, keep-alive.
 
-No framework: a request costs the wire server little, so that it does not distort benchmarks.
+Without a framework, so that requests are cheap and do not distort benchmarks.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Handler = Callable[[Request, asyncio.StreamWriter], Coroutine[None, None, None]]
 async def serve_client(
     handler: Handler, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
-    """Answer one client's requests, one after the other; cancel an answer if the client leaves."""
+    """Answer one client's requests in order; cancel an answer if the client disconnects."""
     with closing(writer), suppress(asyncio.IncompleteReadError, ConnectionError):
         while not writer.is_closing():
             request = await _next_request(reader)

@@ -77,7 +77,7 @@ def read_conversation(body: dict[str, Any]) -> Conversation:
 
 
 def _extraction(text: str) -> Script | None:
-    """Return the script of a request to extract memories, from the lines that it is sent."""
+    """Return the script of a request to extract memories, from the lines of the request."""
     if not text.startswith('{"date":'):
         return None
     lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]

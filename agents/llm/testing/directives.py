@@ -46,7 +46,7 @@ _FIGURES = {
 
 Call = tuple[str, dict[str, Any]]
 
-#: Stands in a text for the time at which it is sent, in seconds since 1970.
+#: Placeholder in a text for the time of sending, in seconds since 1970.
 CLOCK = "@clock@"
 
 
@@ -78,7 +78,7 @@ class Script:
 
 
 def parse_script(text: str) -> Script:
-    """Parse the directives in ``text``; ignore unknown ones, since the text may be anyone's."""
+    """Parse the directives in ``text``; ignore unknown ones, since the text may be arbitrary."""
     script = Script()
     position = 0
     while start := _START.search(text, position):

@@ -44,7 +44,7 @@ from agents.llm.testing.conversation import Conversation, read_conversation
 from agents.llm.testing.directives import CLOCK, Fault
 from agents.llm.testing.ledger import Ledger, Stats
 
-# In the form of both kinds of provider; any other model name is answered too.
+# In the form of both kinds of provider; requests for other models are answered, too.
 _MODELS = {"object": "list", "data": [{"id": "wire", "object": "model"}], "has_more": False}
 _RELEASE = "/release/"
 _CLOCK = CLOCK.encode()
@@ -190,7 +190,7 @@ class WireServer:
         stats.sent(conversation.run, answer.prompt_tokens, answer.completion_tokens)
 
     def _strike(self, conversation: Conversation) -> int:
-        """Return which of its turn's faults occurs now; 0: none, after the first ``times``."""
+        """Return the number of the turn's fault that occurs now; 0 after ``times`` faults."""
         fault = conversation.script.fault
         if fault is None:
             return 0
@@ -233,7 +233,7 @@ async def _send_events(
     writer: asyncio.StreamWriter, events: list[bytes], *, gap_seconds: float
 ) -> None:
     if gap_seconds <= 0:
-        # In one piece: each write would wake the client, which is no part of a workload.
+        # In one piece: each write would wake the client, which would distort the workload.
         writer.write(STREAM_HEAD + _timed_chunk(b"".join(events)) + LAST_CHUNK)
         return
     writer.write(STREAM_HEAD)

@@ -32,7 +32,7 @@ from agents.llm.protocol import ChatModel
 from agents.llm.wrappers.circuit import FAILURES, Admission, Circuit
 from agents.llm.wrappers.closing import closing
 
-PATIENCE_SECONDS = 10.0  # a shorter silence may only mean too short a time limit
+PATIENCE_SECONDS = 10.0  # a shorter silence may only mean that the time limit is too short
 _SPREAD = 1.1  # factor of the wait, so that refused calls do not return all at once
 
 Health = Literal["well", "unwell", "unknown"]
@@ -52,7 +52,7 @@ class Breaker(Protocol):
     """Circuits of provider accounts, shared by all users of an account."""
 
     async def admit(self, account: str) -> Admission:
-        """Return whether a call is allowed now; report the result of a probe by its name."""
+        """Decide on a call; report the result of a probe by the probe's name."""
         ...
 
     async def failed(self, account: str, probe: str) -> None:
@@ -152,7 +152,7 @@ class BreakerModel:
 
     def _refusal(self, wait: float) -> CircuitOpenError:
         return CircuitOpenError(
-            f"The provider of {self.name} keeps failing, so it is left alone for "
+            f"The provider of {self.name} keeps failing, so it is not called for "
             f"{wait:.0f} seconds; the call waits until then, or name another model to fall back "
             "on.",
             retry_after=max(1.0, self.uniform(wait, wait * _SPREAD)),

@@ -17,7 +17,7 @@ from agents.llm.protocol import ChatModel
 from agents.llm.wrappers.closing import closing
 from agents.llm.wrappers.estimate import estimate_tokens
 
-USEFUL_TOKENS = 256  # an answer cut shorter than this is worth nothing
+USEFUL_TOKENS = 256  # a shorter answer is useless
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 While closed, all calls are allowed. After ``FAILURES`` failed attempts in a row within
 ``WINDOW_SECONDS`` it opens: no call is allowed for ``OPEN_SECONDS``. Then a single call, the probe,
-is; it closes the circuit, or opens it again for twice as long, at most ``LONGEST_SECONDS``.
+is allowed: it closes the circuit, or opens it again for twice as long, at most ``LONGEST_SECONDS``.
 ``agents.runtime.providers.breaker`` has the same rules as scripts in Valkey.
 """
 

@@ -41,7 +41,7 @@ class Limits:
 
     @property
     def requests(self) -> Bucket | None:
-        """Bucket of requests, with the size of one second's worth and at least one.
+        """Bucket of requests that holds the requests of one second, and at least one.
 
         Providers state that they enforce 60 a minute as one a second.
         """
@@ -52,7 +52,7 @@ class Limits:
 
     @property
     def tokens(self) -> Bucket | None:
-        """Bucket of tokens, with the size of a minute's worth, as at the providers."""
+        """Bucket of tokens that holds the tokens of one minute, as at the providers."""
         if self.tokens_per_minute is None:
             return None
         return Bucket(self.tokens_per_minute / 60, self.tokens_per_minute)
@@ -158,7 +158,7 @@ class LimitedModel:
         """See ``ChatModel.stream``.
 
         Raises:
-            ThrottledError: The account is at its limit, or paused, for longer than may be waited.
+            ThrottledError: The account is at its limit, or paused, beyond the maximum wait.
         """
         tokens = 0 if self.limits.tokens_per_minute is None else estimate_tokens(request)
         waited = await self._wait(tokens, at_most=min(self.hold_seconds, request.timeout_seconds))

@@ -1,9 +1,9 @@
-"""Pace of model calls: a process asks for no more answers than it can take.
+"""Pace of model calls: a process requests no more answers than it can journal.
 
-An answer that waits in a socket, or for its place in the journal, is lost if the process dies, and
-has to be paid for again. So no call starts while the loop is behind with its other work. And since
-calls that start together are also answered together, those beyond a few start one after the other,
-hardly quicker than answers were lately journaled.
+An answer that waits in a socket, or to be journaled, is lost if the process crashes, and must be
+paid for again. So no call starts while the loop is behind with its other work. And since calls that
+start together also end together, only a few may: further calls start one by one, only a little
+faster than answers were journaled recently.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from agents.llm.messages import ChatRequest, StreamEvent
 from agents.llm.protocol import ChatModel
 from agents.llm.wrappers.closing import closing
 
-BEHIND_SECONDS = 0.005  # of one pass over everything that is ready
-LONGEST_SECONDS = 0.1  # after the call before; a process that is always behind has to go on, too
-CALLS_AT_ONCE = 32  # may start together: their answers are soon journaled
+BEHIND_SECONDS = 0.005  # duration of one pass of the loop over all ready callbacks
+LONGEST_SECONDS = 0.1  # longest wait: a process that is always behind must make progress, too
+CALLS_AT_ONCE = 32  # calls that may start together: their answers are soon journaled
 BACKLOG = 8  # answers that wait for the journal; about as many are written at the same time
-USUAL_INTERVAL = 0.002  # seconds from one journaled answer to the next, until it was measured
-LONGEST_INTERVAL = 0.003  # longer ones leave the process idle, though an answer may take longer
-NEWS = 0.1  # weight of an interval beside those before it
-RELIEF = 0.98  # factor for each answer that did not wait: the process is quicker than measured
+USUAL_INTERVAL = 0.002  # seconds between journaled answers, until measured
+LONGEST_INTERVAL = 0.003  # longer intervals would leave the process idle
+NEWS = 0.1  # weight of a new interval
+RELIEF = 0.98  # factor for each answer that did not wait: the process is faster than measured
 
 
 class Pace:
-    """The turns of one loop: a call at a time.
+    """Queue for the model calls of one loop: they start one at a time.
 
     Attributes:
         interval: Seconds between the starts of calls, while many are in flight.
@@ -45,7 +45,7 @@ class Pace:
 
     @contextmanager
     def calling(self) -> Iterator[None]:
-        """Surround a call, from its turn to the end of its answer."""
+        """Surround a call, from its start to the end of its answer."""
         self._calls += 1
         try:
             yield
@@ -54,7 +54,7 @@ class Pace:
 
     @contextmanager
     def journaling(self) -> Iterator[None]:
-        """Surround the time from a whole answer to its place in the journal."""
+        """Surround the time from a complete answer until it is journaled."""
         self._answers += 1
         try:
             yield
@@ -68,7 +68,7 @@ class Pace:
                 self.interval += NEWS * (taken - self.interval)
 
     async def turn(self) -> None:
-        """Wait until the process keeps up; about ``LONGEST_SECONDS`` after the call before."""
+        """Wait until the process keeps up, at most about ``LONGEST_SECONDS``."""
         async with self._order:
             if self._calls + self._answers >= CALLS_AT_ONCE:
                 await asyncio.sleep(self._begun_at + self.interval - self._clock())

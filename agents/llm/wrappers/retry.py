@@ -21,8 +21,8 @@ class RetryPolicy:
 
     Attributes:
         max_retries: Attempts after the first.
-        base_delay_ms: Longest wait before the first retry; doubled with each.
-        hold_seconds: Longest wait made here. For a longer one that a server requests the error is
+        base_delay_ms: Longest wait before the first retry; doubled with each retry.
+        hold_seconds: Longest wait in this wrapper. If a server requests a longer wait, the error is
             raised, so that the run can be suspended until then.
     """
 
@@ -38,7 +38,7 @@ class RetryingModel:
 
     Every new attempt is announced with ``Restarted``, so retries are safe even after text was
     streamed. ``ChatRequest.timeout_seconds`` covers all attempts and waits. A refusal by Heartbit's
-    own limiter is no attempt: ``ThrottledError`` passes through.
+    own limiter does not count as an attempt: ``ThrottledError`` passes through.
     """
 
     model: ChatModel
@@ -78,7 +78,7 @@ class RetryingModel:
         throttled = isinstance(error, ThrottledError)
         if throttled or not error.retryable or retries >= policy.max_retries:
             return None
-        # A wait of 0, or a date that has passed, names no time: clocks differ.
+        # A wait of 0, or a date in the past, counts as no wait: clocks differ.
         if error.retry_after:
             if error.retry_after > policy.hold_seconds:
                 return None

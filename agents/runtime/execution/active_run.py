@@ -1,4 +1,4 @@
-"""Claimed run in this process, and the stop of its slice."""
+"""A claimed run in this process, with a way to stop its slice."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ActiveRun:
         A cancel and a lost lease override a drain.
         """
         if self.stop_reason == why and self.task.cancelling():
-            self.task.cancel()  # something below swallowed the first one
+            self.task.cancel()  # a library may have swallowed the first cancellation
         if self.stop_reason not in (None, "drain") or why == self.stop_reason:
             return
         self.stop_reason = why

@@ -11,13 +11,13 @@ from agents.llm.messages import AssistantMessage, Message, UserMessage
 def to_messages(thread: Sequence[Mapping[str, Any]]) -> list[Message]:
     """Return the task, steering messages and answer of each earlier run.
 
-    Their tool calls are left out: the answer covers their results, and a thread of a hundred runs
-    must not carry every page that was ever read.
+    Tool calls are left out: the answer covers their results, and a thread of a hundred runs would
+    otherwise contain every page that was ever read.
     """
     messages: list[Message] = []
     for run in thread:
         messages.append(UserMessage(run["task"]))
         messages += [UserMessage(text) for text in run["steers"] or ()]
-        if run["output"] is not None:  # else it was interrupted; its task still counts
+        if run["output"] is not None:  # an interrupted run has no answer, but its task counts
             messages.append(AssistantMessage(run["output"]))
     return messages

@@ -18,7 +18,7 @@ _QUERY = """
 """
 
 Definition = TypeVar("Definition")
-#: Reads a snapshot, given the id of its version, and the id and name of its agent.
+#: Parses a snapshot, given its version's id and its agent's id and name.
 Read = Callable[[int, int, str, Mapping[str, Any]], Definition]
 
 
@@ -35,7 +35,7 @@ class Definitions(Generic[Definition]):
 
         Raises:
             AgentNotFoundError: The version was deleted.
-            ConfigurationError: A newer Heartbit wrote the version, or it is of another kind.
+            ConfigurationError: A newer Heartbit wrote the version, or its kind is another one.
         """
         known = self._cache.get(version_id)
         if known is not None:

@@ -29,7 +29,7 @@ class RuntimeDependencies:
         guarded_http: HTTP client for requests that a model, a tool or a user can steer.
         mcp: Connections to the workspaces' MCP servers.
         interpreter: Runs the scripts of agents in code mode.
-        run_isolated: Tries suspect runs in processes of their own.
+        run_isolated: Runs suspect runs in separate processes.
     """
 
     registry: Registry

@@ -128,7 +128,7 @@ class EngineDependencies:
     async def _tools(
         self, workspace_id: int, definition: AgentDefinition
     ) -> Mapping[str, ToolSpec]:
-        """Return this process's tools, and those of the workspace's MCP servers that are bound."""
+        """Return this process's tools, and the bound tools of the workspace's MCP servers."""
         here = self.dependencies.registry
         elsewhere = [tool.name for tool in definition.tools if tool.name not in here]
         if not elsewhere:
@@ -139,7 +139,7 @@ class EngineDependencies:
         return ChainMap(found, dict(here))
 
 
-#: Builds the engine of a run. Raises HeartbitError: its definition cannot be executed.
+#: Builds the engine of a run. Raises HeartbitError if its definition cannot be executed.
 Build = Callable[["ActiveRun", EngineDependencies], Awaitable["Engine"]]
 
 
@@ -178,7 +178,7 @@ async def build_tool_call(active: ActiveRun, sources: EngineDependencies) -> Too
 
 
 class _Unpublished:
-    """Live output of an extraction: none, so that no stream keeps what was said."""
+    """Live output of an extraction: discarded, so that no stream stores the conversation."""
 
     def delta(self, turn: int, event: StreamEvent) -> None:
         """Publish nothing."""
@@ -190,9 +190,9 @@ class _Unpublished:
 async def build_extraction(
     active: ActiveRun, sources: EngineDependencies
 ) -> ExtractionEngine | HandOverEngine:
-    """Build the engine that extracts memories from the run that the claimed one follows.
+    """Build the engine that extracts memories from the claimed run's source run.
 
-    Another memory provider that is plugged in is given its words instead.
+    If another memory provider is plugged in, that provider gets the conversation instead.
     """
     dependencies, claimed = sources.dependencies, active.claimed
     version = await sources.agents.get(claimed.version_id)

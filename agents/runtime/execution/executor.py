@@ -1,4 +1,4 @@
-"""Process that executes a local run tree."""
+"""Lookup of the process that executes a local run tree."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from agents.runtime.recovery.control_session import LOCK_CLASS
 
 
 def executor_of(root_id: UUID) -> str | None:
-    """Return the live process, as ``host:pid``, that last executed a local tree.
-
-    None: the process has ended.
-    """
+    """Return the process that last executed a local tree, as ``host:pid``; None if it has ended."""
     last = (
         RunEvent.objects.filter(run__root_id=root_id, type=RunStarted.type)
         .order_by("-at")
@@ -26,7 +23,7 @@ def executor_of(root_id: UUID) -> str | None:
     there = WorkerHeartbeat.objects.alive().filter(name=last, home=Placement.LOCAL)
     holding = there.extra(
         where=[
-            # Just after a kill the row is still fresh, but the kernel has freed the lock.
+            # Right after a kill the heartbeat is still recent, but the kernel has freed the lock.
             "EXISTS (SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
             " WHERE l.locktype = 'advisory' AND l.granted AND d.datname = current_database()"
             " AND l.classid = %s::oid AND l.objid = agents_workerheartbeat.id::oid)",

@@ -168,13 +168,13 @@ class FleetHost(Host):
         self._watchdog = LoopWatchdog(settings.HEARTBIT_LOOP_SILENCE_SECONDS, self.process.spare)
 
     async def start(self) -> None:
-        """Start, and look at the sandbox and at the loop from now on."""
+        """Start the host, the sandbox watch and the loop watchdog."""
         self._watchdog.start()
         await super().start()
         self._sandbox.start()
 
     async def stop(self) -> None:
-        """Stop, and write the remaining live output."""
+        """Stop the host, and write the remaining live output."""
         await self._sandbox.stop()
         await super().stop()
         self._waker.close()
@@ -216,9 +216,9 @@ class LocalHost(Host):
         self._waker.connect(self.process.execute)
 
     def execute(self, run_id: UUID) -> None:
-        """Start a local run in this process, and take care of its tree from now on."""
+        """Start a local run in this process, which then also wakes the runs of its tree."""
         self.process.adopt(run_id)
         self._waker.wake(Child(run_id, ""))
 
     def _free_slots(self) -> int:
-        return 0  # it claims no fleet runs
+        return 0  # a local host claims no fleet runs

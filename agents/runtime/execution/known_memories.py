@@ -31,9 +31,9 @@ _MOST_QUERY: Final = 2_000
 
 
 async def known_at_start(active: ActiveRun, definition: AgentDefinition) -> str:
-    """Return the block of memories for the run's model; recall them if the run begins.
+    """Return the block of memories for the run's model; recall them at the start of the run.
 
-    Their texts are rows that are erased with the memories; the journal has their ids.
+    The texts are rows that are erased with the memories; the journal has only their ids.
     """
     state, claimed = active.journaled.state, active.claimed
     if state.recalled:
@@ -52,12 +52,12 @@ async def known_at_start(active: ActiveRun, definition: AgentDefinition) -> str:
 
 
 def block_of(run_id: UUID) -> str:
-    """Return the block of a run's memories, as far as they were not erased."""
+    """Return the block of a run's memories, without erased ones."""
     return _block(list(RecalledMemory.objects.filter(run=run_id)))
 
 
 def block_of_rows(rows: Sequence[RecalledMemory]) -> str:
-    """Return the block of some memories of a run."""
+    """Format some memories of a run as the model's block."""
     return _block(rows)
 
 
@@ -78,7 +78,7 @@ def _block(rows: Sequence[RecalledMemory]) -> str:
 def _recall(
     claimed: ClaimedRun, definition: AgentDefinition, state: AgentState
 ) -> list[RecalledMemory]:
-    """Recall and store what fits; a crash before the journal's entry leaves rows, which count."""
+    """Recall and store memories up to the limit; reuse rows stored before a crash."""
     own = RecalledMemory.objects.filter(run=claimed.id)
     stored = list(own)
     if stored or not state.task:
@@ -115,7 +115,7 @@ def _recall(
             made = [row for row in made if row.item is not None and row.item.user_id is None]
         RecalledMemory.objects.bulk_create(made, ignore_conflicts=True)
         strengthen(row.item for row in made if row.item is not None)
-    return list(own.all())  # a worker that lost the run may have been quicker
+    return list(own.all())  # a worker that lost the run may have stored its rows first
 
 
 def _source(item: MemoryItem) -> str:

@@ -1,7 +1,7 @@
 """Claiming and execution of runs in one process: its pools, its claimed runs and their slices.
 
-Everything here lives on the process's one loop. ``execute`` is the only entry point: a wake-up
-names a run, the claim decides.
+Everything runs on the process's one event loop. ``execute`` is the only entry point: a wake-up
+names a run, and the claim decides whether that run or another one starts.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from agents.runtime.toolset.stopped_tools import StoppedTools
 
 logger = logging.getLogger(__name__)
 
-SLICE_SECONDS = 60.0  # then a run goes to the end of the queue, and its journal is checkpointed
+SLICE_SECONDS = 60.0  # then a run is checkpointed and goes to the end of the queue
 _SPARE_SECONDS = 2
-STOP_AGAIN_SECONDS = 1.0  # between the stops of a slice that has to leave
+STOP_AGAIN_SECONDS = 1.0  # interval at which a draining slice is stopped again
 
 _HELD = """
     SELECT id, lease_token, cancel_requested, queue FROM agents_run
@@ -117,7 +117,7 @@ class RunExecutor:
         )
 
     def adopt(self, root_id: UUID) -> None:
-        """Take care of a local run and its tree, which no other process does."""
+        """Track a local run and its tree: only this process wakes their runs."""
         self._roots.add(root_id)
 
     @property
@@ -146,7 +146,7 @@ class RunExecutor:
         notify(EVERYWHERE, "fleet")
 
     async def stop(self) -> None:
-        """Release all runs, then sign off."""
+        """Release all runs, then mark the process as left."""
         await self.drain()
         await self.control.stop()
         notify(EVERYWHERE, "fleet")
@@ -164,19 +164,19 @@ class RunExecutor:
         active = list(self._active.values())
         for run in active:
             run.stop("drain")
-        # What does not end in time is requeued by a sweeper, once this process has left.
+        # A sweeper requeues runs that do not end in time, once this process has left.
         until = time.monotonic() + self.configuration.drain_seconds
         while active and (left := until - time.monotonic()) > 0:
             await asyncio.wait([run.task for run in active], timeout=min(left, STOP_AGAIN_SECONDS))
             active = [run for run in active if not run.task.done()]
             for run in active:
-                run.stop("drain")  # again: a library below may have swallowed the first stop
+                run.stop("drain")  # again: a library may have swallowed the first stop
 
     def spare(self, culprit: UUID) -> None:
-        """Release all runs but the one that holds up the process, which is about to be killed.
+        """Release all runs but the one that blocks the loop, before the process is killed.
 
-        They are not to blame, and the one that is left dies alone. Called in a thread; nothing here
-        waits for the loop, or long for the database.
+        The kill then counts as a crash of that run only. Called in a thread; never waits for the
+        loop, and only briefly for the database.
         """
         try:
             with psycopg.connect(
@@ -192,14 +192,14 @@ class RunExecutor:
     async def execute(self, run_id: UUID, task_id: str, *, alone: bool = False) -> str:
         """Handle a wake-up: claim the run, or another one, and run one slice of it.
 
-        The last sub-agent to end wakes the run that delegated to it. That one is claimed at once,
-        with the end if the workspace has no limit: its slot is free, and a message would only take
-        time.
+        The last sub-agent to end wakes the run that delegated to it. That run is claimed at once,
+        in the same transaction if the workspace has no limit: the slot is free, so a wake-up
+        message would only add latency.
 
         Args:
             run_id: Run that the wake-up names.
             task_id: Id of the Celery task, for the journal.
-            alone: True if this process executes only runs that it was started for, which may be
+            alone: True if this process was started to execute only certain runs, possibly
                 suspects.
 
         Returns:
@@ -207,15 +207,15 @@ class RunExecutor:
         """
         run_tasks.work_for(run_id)
         if self._draining.is_set() or not self.control.worker_id:
-            return "not now"  # the run is still queued; a sweep rings again
+            return "not now"  # the run is still queued; a sweep sends another wake-up
         if any(active.claimed.id == run_id for active in self._active.values()):
-            return "at work"  # of a chord's body and its last part one comes too late
+            return "at work"  # a chord's body and its last part both wake the run
         try:
             claimed = await claim(self._pool, self._claimant(alone=alone), run_id, task_id=task_id)
         except psycopg.Error as error:
-            # Whether it was claimed is unknown: ``_reconcile`` hands back what nobody works on.
-            logger.warning("no claim: the database is away (%s)", error)
-            return "database away"
+            # The claim may have been committed: ``_reconcile`` releases runs without a slice.
+            logger.warning("no claim: the database is unavailable (%s)", error)
+            return "database unavailable"
         return await self._serve(claimed, task_id, alone=alone)
 
     async def _serve(
@@ -247,7 +247,7 @@ class RunExecutor:
         except ValidationError:
             return await self._forget_checkpoint(claimed), None
         if self._draining.is_set():
-            # It began while the claim was on its way, so it did not see this run.
+            # The drain began during the claim, so it did not stop this run.
             active.stop("drain")
         loop = asyncio.get_running_loop()
         long = loop.call_later(SLICE_SECONDS, active.gate.request_yield, "slice was long enough")
@@ -279,13 +279,13 @@ class RunExecutor:
             queues=configuration.queues,
             default_model=configuration.default_model,
             explicit_model=configuration.explicit_model,
-            # A local process harms nobody else's runs.
+            # A local process holds only its own runs, so it may execute suspects.
             alone=alone or configuration.home is Placement.LOCAL,
         )
 
     async def _forget_checkpoint(self, claimed: ClaimedRun) -> str:
-        """Release a run without its checkpoint, which cannot be decoded; the journal can."""
-        logger.exception("the checkpoint of run %s cannot be read: it is forgotten", claimed.id)
+        """Delete a checkpoint that cannot be decoded, and release the run to use its journal."""
+        logger.exception("the checkpoint of run %s cannot be read: it is deleted", claimed.id)
         await self._rows(_FORGET, (claimed.id,))
         await self._rows(
             "SELECT heartbit_release(%s, %s, 'no checkpoint', 0)", (claimed.id, claimed.token)
@@ -294,10 +294,10 @@ class RunExecutor:
         return "handed over"
 
     def _next_claim(self, claimed: ClaimedRun, task_id: str, *, alone: bool) -> NextClaim | None:
-        """Return the claimant of the run that a sub-agent's end wakes; None: none with it.
+        """Return the claimant that also claims the run woken by a sub-agent's end; None: do not.
 
-        In a workspace with a limit claims wait for each other, which must not happen under the
-        locks of the finish.
+        In a workspace with a limit claims wait for each other, which must not happen while the
+        finish holds its locks.
         """
         if claimed.parent_id is None or claimed.limited or alone:
             return None
@@ -330,9 +330,9 @@ class RunExecutor:
     async def _reconcile(self) -> None:
         """Compare the runs that the database says this process holds with its slices.
 
-        A claim whose answer was lost, or a slice that ended unexpectedly, leaves a run in the name
-        of a live process. It is released when two checks in a row find it. A cancel whose notice
-        was missed is found here as well.
+        A lost reply to a claim, or a slice that ended unexpectedly, leaves a run assigned to a live
+        process that does not execute it. The run is released when two checks in a row find it. The
+        comparison also finds cancels whose notification was missed.
         """
         await self._look_for_stopped_tools()
         rows = await self._rows(_HELD, (self.control.worker_id,))
@@ -363,8 +363,8 @@ class RunExecutor:
         try:
             await self._dependencies.run_isolated(run_id, self._find_suspects)
         except psycopg.Error as error:
-            logger.warning("the database is away (%s): a sweep rings", error)
-            return "database away"
+            logger.warning("the database is unavailable (%s): a sweep will wake the run", error)
+            return "database unavailable"
         return "tried apart"
 
     async def _find_suspects(self, run_ids: Collection[UUID]) -> list[Suspect]:
@@ -372,17 +372,17 @@ class RunExecutor:
         return [Suspect(row["id"], row["crashes"]) for row in rows]
 
     async def _ring_next(self, workspace_id: int) -> None:
-        """Wake a run of a limited workspace, whose own wake-up may have come while it was full."""
+        """Wake a run of a limited workspace, whose wake-up may have come while it was full."""
         try:
             parameters = (workspace_id, list(self.configuration.queues))
             for row in await self._rows(_NEXT, parameters):
                 self._dependencies.waker.wake(Child(row["ring"], row["ring_queue"]))
         except psycopg.Error as error:
-            logger.warning("the database is away (%s): a sweep rings", error)
+            logger.warning("the database is unavailable (%s): a sweep will wake the run", error)
 
     async def _disown(self, row: DictRow) -> None:
-        logger.warning("run %s was held by nobody: queued again", row["id"])
-        parameters = (row["id"], row["lease_token"], "held by nobody")
+        logger.warning("run %s was claimed but not executed: queued again", row["id"])
+        parameters = (row["id"], row["lease_token"], "claimed but not executed")
         await self._rows("SELECT heartbit_release(%s, %s, %s, 0)", parameters)
         self._dependencies.waker.wake(Child(row["id"], row["queue"]))
 
@@ -391,10 +391,10 @@ class RunExecutor:
             return await (await connection.execute(query, parameters)).fetchall()
 
     def _committed(self, active: ActiveRun, outcome: str) -> None:
-        """Publish what may be known only once the slice's last transaction is durable."""
+        """Publish the slice's results, now that its last transaction is committed."""
         lease, claimed = active.lease, active.claimed
         notify(claimed.workspace_id, "runs")
-        # A run that a worker holds has no open wait, so the end of a slice never closes one.
+        # A claimed run has no open wait, so the end of a slice never closes one.
         if lease.asks_people:
             notify(claimed.workspace_id, "calls")
         if outcome in TERMINAL:

@@ -28,9 +28,9 @@ logger = logging.getLogger(__name__)
 
 DATABASE_RETRY_SECONDS = 0.5
 TOO_OLD_DELAY_SECONDS = 5.0
-MOST_DELAY_SECONDS = 30.0  # until a run is claimed again whose slices meet fault after fault
+MOST_DELAY_SECONDS = 30.0  # longest delay before a run with repeated database faults is claimed
 MOST_FAULTS = 1_000
-CHECKPOINT_EVENTS = 200  # so many events since the last checkpoint are worth another one
+CHECKPOINT_EVENTS = 200  # events since the last checkpoint that make a new one worthwhile
 
 
 class SliceRunner:
@@ -42,7 +42,7 @@ class SliceRunner:
         self._pool = pool
         self._dependencies = dependencies
         self._sources = EngineDependencies(pool, dependencies, stopped)
-        self._faults: dict[UUID, int] = {}  # slices in a row that the database ended
+        self._faults: dict[UUID, int] = {}  # consecutive slices ended by a database fault
 
     async def run(self, active: ActiveRun) -> str:
         """Run until the slice is over and return its outcome.
@@ -58,7 +58,7 @@ class SliceRunner:
         except Exception as error:
             if not _may_pass(error):
                 raise
-            reason = "no file left" if _lacks_files(error) else "database was away"
+            reason = "no file left" if _lacks_files(error) else "database was unavailable"
             logger.warning("run %s: %s (%s)", active.claimed.id, reason, error)
             return await self._outlast(active, reason)
         self._faults.pop(active.claimed.id, None)
@@ -96,14 +96,14 @@ class SliceRunner:
         try:
             history = active.claimed.history()
         except (KeyError, ValidationError) as error:
-            return await self._leave_to_newer(active, f"has news from a newer Heartbit ({error})")
+            return await self._leave_to_newer(active, f"has events of a newer Heartbit ({error})")
         try:
             for recorded in history:
                 state.fold(recorded)
         except (KeyError, ValueError) as error:
             logger.exception("the journal of run %s contradicts itself", active.claimed.id)
-            # Not through the fold, which is what failed; no worker can continue from here.
-            message = f"The run's journal contradicts itself ({error}): it cannot go on."
+            # Written through the lease, because the fold failed; no worker can continue the run.
+            message = f"The run's journal contradicts itself ({error}): the run cannot continue."
             await active.lease.finish(RunFailed("internal", message))
             return "failed"
         return ""
@@ -115,12 +115,12 @@ class SliceRunner:
         return "handed over"
 
     async def _refused(self, active: ActiveRun, error: Exception) -> str:
-        """Release a run that needs its program, and end one that no process can execute."""
+        """Release a run that needs its program; end a run that no process can execute."""
         if isinstance(error, ProgramToolsError):
             logger.warning("%s", error)
             return await self._hand_over(active, "tool missing", delay_seconds=MOST_DELAY_SECONDS)
         if isinstance(error, HeartbitError):
-            # The definition cannot be executed as it is: no further attempt will mend that.
+            # The definition cannot be executed as it is, so a retry would fail again.
             return await self._failed(active, "definition", str(error))
         logger.error("run %s failed inside Heartbit", active.claimed.id, exc_info=error)
         message = f"An internal error ({type(error).__name__}) ended the run: see the log."
@@ -139,7 +139,7 @@ class SliceRunner:
             await asyncio.shield(self._cut_off(active, engine, "stopped by Celery"))
             raise asyncio.CancelledError
         while active.task.uncancel():
-            pass  # a cancel may have overtaken a drain
+            pass  # a cancel may have followed a drain
         if active.stop_reason == "cancel":
             if engine is not None:
                 await engine.record_interrupted()
@@ -175,14 +175,14 @@ class SliceRunner:
             logger.warning("no checkpoint of run %s (%s)", active.claimed.id, error)
 
     async def _outlast(self, active: ActiveRun, reason: str) -> str:
-        """Wait until the run can be released; its last write is unknown.
+        """Release the run as soon as the database answers; the last write may be committed or not.
 
-        The first time it may be claimed again at once, because most often one connection was cut.
-        A fault that comes back, such as a disk that is full for one table, is given more time.
+        After the first fault the run may be claimed at once, because usually one connection broke.
+        Repeated faults, such as a disk that is full for one table, increase the delay.
         """
         run_id = active.claimed.id
         if len(self._faults) >= MOST_FAULTS:
-            self._faults.clear()  # of runs that others finished
+            self._faults.clear()  # entries of runs that other processes finished
         times = self._faults[run_id] = self._faults.get(run_id, 0) + 1
         delay = min(MOST_DELAY_SECONDS, 2.0 ** (times - 2)) if times > 1 else 0.0
         while active.stop_reason not in ("lease lost", "drain") and not self._pool.closed:
@@ -194,15 +194,15 @@ class SliceRunner:
 
 
 def _may_pass(error: Exception) -> bool:
-    """Return True if the error says nothing of the run, and another slice may go on.
+    """Return True if the error is not the run's fault and another slice may continue.
 
-    Statements of the runtime itself are never wrong: what PostgreSQL refuses of them, but for data
-    that it cannot hold, comes of tables of another version, as in a rolling deploy.
+    The runtime's own statements are valid: if PostgreSQL rejects one, except for data that it
+    cannot store, the tables have another version, as during a rolling deploy.
     """
     own = isinstance(error, psycopg.Error) and not isinstance(error, ABOUT_THE_DATA)
     return isinstance(error, JournalAwayError) or own or is_away(error) or _lacks_files(error)
 
 
 def _lacks_files(error: Exception) -> bool:
-    """Return True if the process, or the machine, has opened as many files as it may."""
+    """Return True if the process or the machine has reached its limit of open files."""
     return isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)

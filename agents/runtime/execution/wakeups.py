@@ -48,7 +48,7 @@ class FleetRunWaker:
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(2, thread_name_prefix="publish")
-        self._room = threading.Semaphore(MAX_BACKLOG)  # taken on the loop, given back by threads
+        self._room = threading.Semaphore(MAX_BACKLOG)  # acquired on the loop, released by threads
 
     def close(self) -> None:
         """Drop unpublished messages; the sweepers wake those runs."""
@@ -75,13 +75,13 @@ class FleetRunWaker:
 
     def _submit(self, publish: Callable[[], None]) -> None:
         if not self._room.acquire(blocking=False):
-            return  # the broker is stuck; more messages would only wait in memory
+            return  # the broker does not respond; more messages would only fill the memory
         self._executor.submit(publish).add_done_callback(self._published)
 
     def _published(self, future: Future[None]) -> None:
         self._room.release()
         if not future.cancelled() and (error := future.exception()) is not None:
-            logger.error("publishing failed; the sweeper will ring", exc_info=error)
+            logger.error("publishing failed; the sweeper will wake the runs", exc_info=error)
 
 
 class LocalRunWaker:
@@ -94,11 +94,11 @@ class LocalRunWaker:
         self._execute: Callable[[UUID, str], Awaitable[str]] | None = None
 
     def connect(self, execute: Callable[[UUID, str], Awaitable[str]]) -> None:
-        """Set the function that executes a run (id, task id), which in turn needs this waker."""
+        """Set the function that executes a run (id, task id); it needs this waker in turn."""
         self._execute = execute
 
     def wake(self, run: Child) -> None:
-        """Start a slice of the run, when a slot is free."""
+        """Start a slice of the run as soon as a slot is free."""
         if run.id in self._waiting:
             return
         self._waiting.add(run.id)

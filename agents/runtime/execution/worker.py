@@ -1,4 +1,4 @@
-"""The one host of a fleet worker process, between the worker's start and its stop."""
+"""The host of a fleet worker process, from the worker's start to its stop."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def check_readiness() -> dict[str, str]:
 def drain() -> None:
     """Release all runs, so that a shutdown does not wait for models."""
     if _host:
-        aio.submit(_host[0].process.drain())  # never wait in a signal handler
+        aio.submit(_host[0].process.drain())  # a signal handler must not wait
 
 
 def stop() -> None:

@@ -1,8 +1,8 @@
 """The folder that a run tree works in: files in the database, so any worker has them.
 
-Each call adds rows for what it changed, in the transaction of its result where there is one; a
-fork begins with the folder as it was at its turn (``sql/forks.sql``), and a run of a conversation
-with that of the run before it.
+Each call adds rows for its changes, in the transaction of its result if there is one. A fork begins
+with the folder as of its turn (``sql/forks.sql``), and a run of a conversation with the folder of
+the previous run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tools.sandbox.folder import name_problem
 if TYPE_CHECKING:
     from heartbit_site.base.toolspec import ToolContext
 
-#: In the place of a call's key: files that a person gave at the run's start.
+#: Replaces a call's key for files that a person gave at the run's start.
 GIVEN: Final = "given"
 
 _NEWEST: Final = """
@@ -48,13 +48,13 @@ _BEGIN: Final = """
 
 
 class Folder:
-    """The folder as one call sees it: as it was before that call, however often it is repeated."""
+    """The folder as it was before one call, even if the call is repeated."""
 
     def __init__(self, root_id: UUID, call: str) -> None:
         """Take the root of the run tree, and the call's idempotency key."""
         self._root_id = root_id
         self._call = call
-        if call != GIVEN:  # its run has not begun, nor perhaps the run before has ended
+        if call != GIVEN:  # given files: the run has not begun, and the previous one may still run
             self._begin()
 
     @classmethod
@@ -72,7 +72,7 @@ class Folder:
         if not files:
             return
         cls(root_id, GIVEN).change(files)
-        # A fork at turn 0 begins with them: they are as old as the task.
+        # Dated like the task, so that a fork at turn 0 begins with them.
         started = Run.objects.filter(pk=root_id).values("created_at")
         rows = WorkFile.objects.filter(root_id=root_id, call=GIVEN)
         rows.update(created_at=Subquery(started))
@@ -86,14 +86,14 @@ class Folder:
         return {path: bytes(content) for path, content in self._newest("content")}
 
     def has(self, path: str) -> bool:
-        """Return whether there is a file of that path."""
+        """Return True if there is a file with that path."""
         return bool(self._newest("size", path=path))
 
     def read(self, path: str) -> bytes:
         """Return the content of a file.
 
         Raises:
-            FolderError: There is none of that path.
+            FolderError: There is no file with that path.
         """
         found = self._newest("content", path=path)
         if not found:
@@ -104,7 +104,7 @@ class Folder:
         """Write files, and delete those whose content is None; all or nothing.
 
         Raises:
-            FolderError: A path is none, or a file or the folder would be too large.
+            FolderError: A path is not valid, or a file or the folder would be too large.
         """
         for path, content in files.items():
             if problem := name_problem(path):
@@ -127,7 +127,7 @@ class Folder:
             self._check()
 
     def _check(self) -> None:
-        left = dict(self._newest("size", before="-"))  # no call's key: its own rows count
+        left = dict(self._newest("size", before="-"))  # not a call's key: own rows count, too
         if len(left) > MAX_FILES or sum(left.values()) > MAX_BYTES:
             raise FolderError(
                 f"The folder would have {len(left)} files with {sum(left.values())} bytes; it may "
@@ -146,7 +146,7 @@ class Folder:
             return list(cursor.fetchall())
 
     def _begin(self) -> None:
-        """Begin with the folder of the conversation's run before, if no call has written here."""
+        """Copy the folder of the conversation's previous run, if no call has written here."""
         if WorkFile.objects.filter(root_id=self._root_id).exclude(call=GIVEN).exists():
             return
         root = Run.objects.only("conversation_id", "created_at").get(pk=self._root_id)

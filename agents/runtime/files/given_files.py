@@ -18,24 +18,24 @@ from heartbit_site.base.archives import RefusedFilesError, is_litter, read_folde
 
 
 def decode(files: Mapping[str, str], archive: str) -> dict[str, bytes]:
-    """Return files of a request; those that it names replace those of the archive.
+    """Return the files of a request; named files replace files of the archive.
 
     Args:
         files: Content in base64, by path.
         archive: A zip, tar or tar.gz archive in base64; empty: none.
 
     Raises:
-        RefusedFilesError: One is no base64, or the archive is not accepted.
+        RefusedFilesError: A file is not base64, or the archive is not accepted.
     """
     given = _unpacked(_from_base64(archive, "archive")) if archive else {}
     return given | {path: _from_base64(text, path) for path, text in files.items()}
 
 
 def read_paths(paths: Iterable[Path], archives: Iterable[Path] = ()) -> dict[str, bytes]:
-    """Return files of this machine.
+    """Read files of this machine.
 
     Args:
-        paths: Files, which keep their names, and folders, whose files are below their names.
+        paths: Files, which keep their names, and folders, whose files keep their relative paths.
         archives: zip, tar or tar.gz archives, which are unpacked.
 
     Raises:
@@ -50,10 +50,10 @@ def read_paths(paths: Iterable[Path], archives: Iterable[Path] = ()) -> dict[str
 
 
 def read_path(path: Path, name: str) -> dict[str, bytes]:
-    """Return a file of this machine under a name, or the files of a folder below it.
+    """Read a file of this machine under a name, or the files of a folder below that name.
 
     Raises:
-        RefusedFilesError: It cannot be read or is not accepted.
+        RefusedFilesError: The path cannot be read or is not accepted.
     """
     if not path.is_dir():
         return {name: _read(path, LIMITS.file_bytes)}
@@ -94,4 +94,4 @@ def _from_base64(text: str, what: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise RefusedFilesError(f"{what[:200]} is no base64: encode its bytes.") from None
+        raise RefusedFilesError(f"{what[:200]} is not base64: encode its bytes.") from None

@@ -1,6 +1,6 @@
 """Patterns of paths, such as ``**/*.py``. Pure.
 
-Not translated into a regular expression: forty ``**/`` in a row keep one busy for hours.
+Not translated into a regular expression: forty ``**/`` in a row would make it run for hours.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ def parts_of(pattern: str) -> tuple[str, ...]:
 
 
 def fits(parts: tuple[str, ...], path: str) -> bool:
-    """Return True if a pattern fits the whole path, in a few steps for each of its parts.
+    """Return True if a pattern matches the whole path, in a few steps for each of its parts.
 
-    ``*`` and ``?`` stay within a folder, ``**`` crosses folders, and ``**/`` may be no folder.
+    ``*`` and ``?`` match within a folder, ``**`` crosses folders, and ``**/`` may match no folder.
 
     Args:
         parts: The pattern, as ``parts_of`` returns it.
         path: The path.
     """
-    places: defaultdict[str, int] = defaultdict(int)  # of a character: bit n, if it is at n
+    places: defaultdict[str, int] = defaultdict(int)  # bit n: the character is at position n
     for place, letter in enumerate(path):
         places[letter] |= 1 << place
     end = 1 << len(path)
@@ -40,7 +40,7 @@ def fits(parts: tuple[str, ...], path: str) -> bool:
         elif part == "**/":
             ends |= (_from_first(ends, end) & places["/"]) << 1
         elif part == "*":
-            # The sum carries each end through all characters behind it up to a slash.
+            # The addition carries each end through all following characters up to a slash.
             ends |= ((ends & within) + within) ^ within
         else:
             ends = (ends & (within if part == "?" else places[part])) << 1
@@ -48,6 +48,6 @@ def fits(parts: tuple[str, ...], path: str) -> bool:
 
 
 def _from_first(ends: int, end: int) -> int:
-    """Return the ends with every place behind the first of them."""
+    """Return the first end together with every position after it."""
     first = ends & -ends
     return (2 * end - first) if first else 0

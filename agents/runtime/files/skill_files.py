@@ -1,4 +1,4 @@
-"""Files of skills, as a version of an agent pins them.
+"""Files of the skill versions that an agent's version pins.
 
 Usage::
 
@@ -25,7 +25,7 @@ def skill_of_run(run_id: UUID, name: str) -> SkillVersion:
     """Return the version of a skill that a run's agent pins.
 
     Raises:
-        SkillNotFoundError: The agent has no skill of that name, or it was removed since.
+        SkillNotFoundError: The agent has no skill of that name, or the skill was removed.
     """
     run = Run.objects.select_related("version").get(pk=run_id)
     pinned = {skill.name: skill for skill in snapshot.pinned_skills(run.version.snapshot)}
@@ -45,7 +45,7 @@ def read_skill(run_id: UUID, name: str) -> dict[str, bytes]:
 
 
 def pinned_version(workspace_id: int, pinned: PinnedSkill) -> SkillVersion:
-    """Return the version of a skill that has the pinned hash.
+    """Return the version of a skill with the pinned hash.
 
     Raises:
         SkillNotFoundError: The skill was removed.
@@ -62,7 +62,7 @@ def pinned_version(workspace_id: int, pinned: PinnedSkill) -> SkillVersion:
 
 
 def files_of(version: SkillVersion) -> dict[str, bytes]:
-    """Return every file of a version by its path, ``SKILL.md`` among them."""
+    """Return every file of a version by its path, including ``SKILL.md``."""
     main = front_matter.compose(spec_of(version.snapshot)).encode()
     contents = _contents(version, (file["hash"] for file in version.files))
     return {MAIN_FILE: main} | {file["path"]: contents[file["hash"]] for file in version.files}
@@ -72,7 +72,7 @@ def file_of(version: SkillVersion, path: str) -> bytes:
     """Return a file of a version.
 
     Raises:
-        SkillNotFoundError: There is none of that path.
+        SkillNotFoundError: There is no file with that path.
     """
     if path == MAIN_FILE:
         return front_matter.compose(spec_of(version.snapshot)).encode()

@@ -1,1 +1,1 @@
-"""Memories that a run is given, and those that are extracted from it."""
+"""Memories given to a run at its start, and memories extracted from it."""

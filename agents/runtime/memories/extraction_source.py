@@ -1,6 +1,6 @@
-"""Reading of the words that an extraction is given, and of whose they are.
+"""Source of an extraction: the texts of a run that it may read, and their owner.
 
-Only words of the person or program that started the run, and the agent's answers: never results of
+Only texts of the person or program that started the run, and the agent's answers: never results of
 tools, messages of agents or mail of strangers. An agent that has read text by outsiders may repeat
 it, so its answers are left out then.
 """
@@ -29,23 +29,23 @@ from memory.recall import recall
 
 _MOST_EARLIER: Final = 5
 _MOST_CLOSE: Final = 20
-#: Memories that the model is shown: a contradiction may share no word with what it contradicts.
+#: Memories shown to the model: a contradiction may share no word with what it contradicts.
 _MOST_NEIGHBOURS: Final = 100
 _MOST_NEIGHBOUR_TOKENS: Final = 4_000
 _MOST_QUERY: Final = 2_000
 
 
 class SourceGoneError(HeartbitError):
-    """The run whose memories are to be extracted was deleted, or has another extraction."""
+    """The source run was deleted, or has another extraction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A run, and the words of it that may be read.
+    """A run, and its texts that may be read.
 
     Attributes:
-        place: Scope and owners of what is remembered of it.
-        lines: Words of the run and of earlier ones of its conversation, in order.
+        place: Scope and owners of the run's memories.
+        lines: Texts of the run and of earlier runs of its conversation, in order.
     """
 
     run: Run
@@ -54,21 +54,21 @@ class Source:
 
     @property
     def is_silent(self) -> bool:
-        """True if nothing of the run itself may be read."""
+        """True if no text of the run itself may be read."""
         return not any(line.is_new and line.by == "person" for line in self.lines)
 
     def neighbours(self) -> MemoryQuerySet:
-        """Return the memories that may be replaced: those of outsiders are no one's words."""
+        """Return the memories that may be replaced, without those from text by outsiders."""
         rows: MemoryQuerySet = MemoryItem.objects.live().filter(
             **self.place.columns(), from_outsiders=False
         )
         return rows
 
     def block(self) -> str:
-        """Return what the model reads: the lines, and the memories that are close to them."""
+        """Return the model's input: the lines, and the memories closest to them."""
         words = " ".join(line.text for line in self.lines if line.is_new)[:_MOST_QUERY]
         rows, workspace_id = self.neighbours(), self.run.workspace_id
-        # The closest first; then the most notable, as far as there is room.
+        # The closest memories first, then the most important ones up to the limit.
         hits = recall(rows, words, limit=_MOST_CLOSE, workspace_id=workspace_id).hits
         hits += recall(rows, "", limit=_MOST_NEIGHBOURS).hits
         items = list({hit.item.pk: hit.item for hit in hits}.values())[:_MOST_NEIGHBOURS]
@@ -84,17 +84,16 @@ def load_source(run_id: UUID, find: Callable[[str], ToolSpec | None]) -> Source:
         find: Returns a tool by its name; a run that called an unknown one may have read anything.
 
     Raises:
-        SourceGoneError: There is none.
+        SourceGoneError: The source was deleted, or has another extraction.
     """
     row = MemoryExtraction.objects.select_related("source").filter(run=run_id).first()
     if row is None:
         raise SourceGoneError(
-            "The run whose memories were to be extracted is gone, or was given to another "
-            "extraction."
+            "The run to extract memories from was deleted, or has another extraction."
         )
     run = row.source
     place = _place(run)
-    if row.has_person and run.started_user_id is None:  # the account is gone: whose are they now?
+    if row.has_person and run.started_user_id is None:  # deleted account: the texts have no owner
         return Source(run, place, ())
     clean = Label.UNTRUSTED not in labels_read(run.root_id, find)
     said = [_lines(one, run, with_answer=clean) for one in (*_earlier(run), run)]
@@ -102,9 +101,10 @@ def load_source(run_id: UUID, find: Callable[[str], ToolSpec | None]) -> Source:
 
 
 def words_of(run_id: UUID, find: Callable[[str], ToolSpec | None]) -> str:
-    """Return what an extraction read of its source, without the memories that it was shown.
+    """Return the lines that an extraction read of its source, without the memories shown to it.
 
-    Those change, and are not for everyone who sees the run. Empty: the source is gone.
+    Those memories change, and not everyone who sees the run may read them. Empty: the source is
+    gone.
     """
     try:
         source = load_source(run_id, find)
@@ -125,7 +125,7 @@ def _place(run: Run) -> MemoryPlace:
 
 
 def _earlier(run: Run) -> Sequence[Run]:
-    """Return the last earlier runs of the conversation that the same person started."""
+    """Return the latest earlier runs of the conversation that the same person started."""
     if run.conversation_id is None:
         return ()
     rows = Run.objects.filter(

@@ -1,4 +1,4 @@
-"""Handing over of what was said in a run to another memory provider."""
+"""Transfer of a run's conversation to another memory provider."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 async def hand_over(source: Source) -> MemoriesExtracted:
-    """Give a provider the words of a run; return the event that says so.
+    """Send the texts of a run to a provider; return the event to journal.
 
     Raises:
         MemoryProviderError: The provider failed, or did not answer in time.

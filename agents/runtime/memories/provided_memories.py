@@ -24,14 +24,14 @@ logger = logging.getLogger(__name__)
 
 
 async def provided_at_start(claimed: ClaimedRun, task: str, tokens: int) -> list[RecalledMemory]:
-    """Return the stored texts of the provider that fit; none if it fails, which is logged.
+    """Return the provider's texts that fit, as stored rows; none if it fails, which is logged.
 
-    Rows that a crash left before the journal's entry count.
+    Rows stored before a crash are reused.
 
     Args:
         claimed: The run.
-        task: Its task, as far as a provider reads it.
-        tokens: Most tokens of the block, estimated.
+        task: Its task, truncated for the provider.
+        tokens: Maximum estimated tokens of the block.
     """
     stored = await orm.read_in_thread(partial(_stored, claimed))
     if stored:
@@ -70,7 +70,7 @@ def _store(
     ]
     lines = [known.KnownMemory(row.title, row.text, row.source) for row in made]
     with transaction.atomic():
-        if lock_and_ask(claimed.root_id, claimed.id) == person:  # else another one spoke meanwhile
+        if lock_and_ask(claimed.root_id, claimed.id) == person:  # no one else spoke
             fitting = made[: len(known.fitting(lines, tokens))]
             RecalledMemory.objects.bulk_create(fitting, ignore_conflicts=True)
-    return _stored(claimed)  # a worker that lost the run may have been quicker
+    return _stored(claimed)  # a worker that lost the run may have stored its rows first

@@ -1,4 +1,4 @@
-"""Storing of extracted memories: known ones are left out, contradicted ones superseded."""
+"""Storage of extracted memories: known ones are skipped, contradicted ones superseded."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from agents.runtime.memories.extraction_source import Source
 
 _MOST_NEIGHBOURS: Final = 10
-_PUNCTUATION: Final = ".,;:!?\"'()"  # at a word's ends: C++ and C# differ
+_PUNCTUATION: Final = ".,;:!?\"'()"  # without + and #: C++ and C# differ
 
 
 def store_extracted(source: Source, answer: Mapping[str, Any]) -> MemoriesExtracted:
-    """Store what a model proposed, in the caller's transaction.
+    """Store a model's proposals, in the caller's transaction.
 
-    A memory that a person or a later run changed after the source had ended is newer than what
-    was said in it, and stays.
+    A memory that a person or a later run changed after the source had ended is newer than the
+    source, and stays.
 
     Args:
-        source: The run in which it was said.
+        source: The run that was read.
         answer: The model's answer, which fits ``agents.loop.extraction.SCHEMA``.
     """
     _lock_place(source)
@@ -39,7 +39,7 @@ def store_extracted(source: Source, answer: Mapping[str, Any]) -> MemoriesExtrac
     for proposal in read_proposals(source.lines, answer):
         try:
             item, is_new = _store(source, proposal)
-        except InvalidMemoryError:  # nothing but unprintable characters, for one
+        except InvalidMemoryError:  # for example only unprintable characters
             continue
         if item is None or item.pk in {*added, *replaced}:
             continue
@@ -54,7 +54,7 @@ def store_extracted(source: Source, answer: Mapping[str, Any]) -> MemoriesExtrac
 
 
 def _store(source: Source, proposal: Proposal) -> tuple[MemoryItem | None, bool]:
-    """Return the memory that says it now, and True if it is new; None: nothing was stored."""
+    """Return the memory with the proposed text, and True if it is new; None: nothing was stored."""
     by = Author(Actor(f"agent {source.run.agent}", "system"), source.run.pk)
     if _is_known(source, proposal.text):
         return None, False
@@ -82,10 +82,10 @@ def _store(source: Source, proposal: Proposal) -> tuple[MemoryItem | None, bool]
 
 
 def _is_known(source: Source, text: str) -> bool:
-    """Return True if a memory of the place says it, or was forgotten after the run had ended.
+    """Return True if a memory of the place has the text, or had it and was deleted after the run.
 
-    Letter case, punctuation and spaces make no difference; every word does, since one such as "not"
-    makes the contrary of a text.
+    Letter case, punctuation and spaces make no difference; every word does, since a word such as
+    "not" reverses the meaning.
     """
     rows = MemoryItem.objects.filter(**source.place.columns())
     if rows.filter(text__iexact=text.strip(), forgotten_at__gte=source.run.finished_at).exists():
@@ -110,5 +110,5 @@ def _is_newer(item: MemoryItem, run: Run) -> bool:
 
 
 def _lock_place(source: Source) -> None:
-    """Let one extraction of a place store at a time, so that none stores what another has."""
+    """Serialize the extractions of a place, so that no two store the same memory."""
     fetch_one("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"memories {source.place}"])

@@ -32,16 +32,16 @@ from memory.embeddings.embedder import EmbeddingError, Vector
 
 logger = logging.getLogger(__name__)
 
-#: A run waits for the vector of its query; without it, recall is by words.
+#: Timeout for the vector of a query, which a run waits for; without a vector, recall is by words.
 QUERY_SECONDS: Final = 3.0
 TEXTS_SECONDS: Final = 30.0
-#: llama.cpp refuses a text that is too long as an error of its own.
+#: Message of a server error with which llama.cpp rejects a text that is too long.
 _TOO_LONG: Final = re.compile("too (large|long)|exceed", re.IGNORECASE)
 _SHORT_TEXT: Final = "tea"
 
 
 class _RefusedError(EmbeddingError):
-    """The server answers, and refuses these texts: they are too many, or one is too long."""
+    """The server rejected these texts: there are too many, or one is too long."""
 
 
 class AccountEmbedder:
@@ -52,7 +52,8 @@ class AccountEmbedder:
         model: ``provider:model``.
 
     Raises:
-        EmbeddingError: The provider has no embeddings here, or the workspace no account with it.
+        EmbeddingError: Embeddings of the provider are not supported, or the workspace has no
+            account with the provider.
     """
 
     def __init__(self, workspace_id: int, model: str) -> None:
@@ -60,7 +61,7 @@ class AccountEmbedder:
         provider = PROVIDERS.get(name)
         if provider is None or provider.wire != "openai" or name == "local" or not self._model:
             raise EmbeddingError(
-                f"{model!r} is no embedding model: write local, or provider:model of an "
+                f"{model!r} is not an embedding model: write local, or provider:model of an "
                 "OpenAI-compatible provider, such as openai:text-embedding-3-small."
             )
         account = ProviderAccount.objects.filter(
@@ -68,7 +69,7 @@ class AccountEmbedder:
         ).first()
         if account is None or not (account.base_url or provider.base_url):
             raise EmbeddingError(
-                f"The workspace has no enabled account with {name} that says its base URL: "
+                f"The workspace has no enabled account with {name} that has a base URL: "
                 "add one under provider accounts."
             )
         try:
@@ -77,16 +78,16 @@ class AccountEmbedder:
             raise EmbeddingError(str(error)) from error
         url = f"{provider.api_url(account.base_url)}/embeddings"
         self._endpoint = Endpoint(name, self._model, url, "the account's key", secret)
-        self._most: int | None = None  # texts of a request, as learned from refusals
+        self._most: int | None = None  # texts of a request, as learned from rejected requests
 
     def embed_query(self, text: str) -> Vector:
         """See ``Embedder``."""
         return self._ask([text], QUERY_SECONDS)[0]
 
     def embed_texts(self, texts: Sequence[str]) -> list[Vector | None]:
-        """See ``Embedder``; a refused request is sent again in halves, as often as it takes."""
+        """See ``Embedder``; a rejected request is split in halves until the server accepts it."""
         found: list[Vector | None] = []
-        took = 0  # the most texts that the server took at once
+        took = 0  # the most texts that the server accepted at once
         while len(found) < len(texts):
             some = texts[len(found) :][: self._most]
             try:
@@ -96,10 +97,10 @@ class AccountEmbedder:
                 if len(some) > 1:
                     self._most = len(some) // 2
                     continue
-                self._ask([_SHORT_TEXT], TEXTS_SECONDS)  # raises if no text is taken any more
+                self._ask([_SHORT_TEXT], TEXTS_SECONDS)  # raises if every text is rejected
                 logger.warning("a text is not embedded: %s", error)
                 found.append(None)
-                self._most = took or None  # it was this text, and not their number
+                self._most = took or None  # the text was the reason, not the number of texts
         return found
 
     def _ask(self, texts: Sequence[str], seconds: float) -> list[Vector]:
@@ -123,7 +124,7 @@ class AccountEmbedder:
             raise (_RefusedError if is_refused else EmbeddingError)(message) from error
         if vectors is None:
             raise EmbeddingError(
-                f"{self._endpoint.label} answered with something else than {len(texts)} vectors."
+                f"{self._endpoint.label} answered with something other than {len(texts)} vectors."
             )
         return vectors
 
@@ -149,7 +150,7 @@ class AccountEmbedder:
 
 
 def _vectors(body: bytes, count: int) -> list[Vector] | None:
-    """Return the vectors of an answer by their index; None if it has no such form."""
+    """Return the vectors of an answer by their index; None if the answer has another form."""
     answer: dict[str, Any] = read_object(body.decode("utf-8", "replace")) or {}
     found: dict[int, Vector] = {}
     for place, each in enumerate(as_list(answer.get("data"))):

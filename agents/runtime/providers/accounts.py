@@ -24,7 +24,7 @@ class Account:
 
     Attributes:
         key: Decrypted key; empty for a server without keys. It stays in this process.
-        base_url: Base URL typed by a user, so that requests use the guarded client; empty: the
+        base_url: Base URL typed by a user, for which requests use the guarded client; empty: the
             provider's default.
         requests_per_minute: Limit of requests; None: unlimited.
     """

@@ -5,8 +5,8 @@ One hash an account, ``heartbit:breaker:{account}``, holds a circuit of
 ``openings``, ``until`` (time of the next probe), ``probe`` and ``probe_until``. It expires without
 further failures.
 
-* A process reads a circuit at most once a second, whatever the number of calls; so it learns of
-  another worker's opening, or a person's closing, up to a second late. Failures are written at
+* A process reads a circuit at most once a second, whatever the number of calls; so it notices that
+  another worker opened it, or a person closed it, up to a second late. Failures are written at
   once; a success only after failures.
 * While Valkey is down each process uses its own observations.
 """
@@ -44,7 +44,7 @@ from agents.runtime.providers.valkey_guard import CALLS_AT_ONCE, ValkeyGuard
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
-REMEMBER_SECONDS = 600.0  # an open circuit that nobody asks about is forgotten after this
+REMEMBER_SECONDS = 600.0  # retention of an open circuit without calls
 
 
 @dataclass(slots=True)
@@ -77,9 +77,7 @@ class ValkeyBreaker:
         self._turns = asyncio.Semaphore(CALLS_AT_ONCE)
         self._known: dict[str, _Known] = {}
         self._own = LocalBreaker(failures=failures, clock=clock)
-        self._guard = ValkeyGuard(
-            logger, "workers do not tell each other which providers are unwell", clock=clock
-        )
+        self._guard = ValkeyGuard(logger, "workers do not share their open circuits", clock=clock)
 
     async def admit(self, account: str) -> Admission:
         """See ``Breaker.admit``."""
@@ -90,7 +88,7 @@ class ValkeyBreaker:
         over = not known.closed and now >= known.wait_until
         if now < known.look_again and not over:
             return self._remembered(known)
-        # First, so that one call of many asks; the others go by what was seen last.
+        # Set before the query, so that one of many calls asks and the others use the last answer.
         known.look_again = now + LOOK_SECONDS
         known.wait_until = max(known.wait_until, known.look_again)
         probe = new_probe()

@@ -4,7 +4,7 @@ A call first reserves and then reads the spent amounts: an amount that another c
 counts twice for that moment, rather than not at all. The journal books usage in the transaction of
 the answer (``agents/runs/sql/budgets.sql``); only then is the reservation dropped.
 
-A workspace without budgets costs one query every ten seconds and process, as its accounts do.
+A workspace without budgets costs each process one query every ten seconds, like its accounts.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-RESERVE_SECONDS = 60.0  # a killed worker's reservation is gone after this
+RESERVE_SECONDS = 60.0  # expiry of a killed worker's reservation
 RENEW_SECONDS = 20.0
-HOLD_SECONDS = 2.0  # how long a call waits here for what others have reserved
-WAIT_SECONDS = 5.0  # and how long without a worker after that, until it looks again
+HOLD_SECONDS = 2.0  # longest wait of a call for others' reservations, in its worker
+WAIT_SECONDS = 5.0  # wait without a worker after that, before the next attempt
 _UNBOUNDED = Amount(2**62, Decimal(2**62))
 
 _IDS = "SELECT id, agent_id FROM agents_budget WHERE workspace_id = %s"
@@ -47,7 +47,7 @@ _LEFT = """
          LEFT JOIN agents_agent a ON a.id = b.agent_id
     WHERE b.workspace_id = %s AND (b.agent_id IS NULL OR b.agent_id = %s) ORDER BY b.id
 """
-# The next look at quotas reports it (agents/actions/quotas.py).
+# The next check of quotas reports it (agents/actions/quotas.py).
 _REFUSED = """
     UPDATE agents_budget SET exceeded_period = date_trunc(period, clock_timestamp(), 'UTC')
     WHERE id = %s AND exceeded_period IS DISTINCT FROM date_trunc(period, clock_timestamp(), 'UTC')
@@ -55,7 +55,7 @@ _REFUSED = """
 """
 
 
-_Ids = tuple[tuple[int, int | None], ...]  # of a workspace's budgets, each with its agent's
+_Ids = tuple[tuple[int, int | None], ...]  # ids of a workspace's budgets and of their agents
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class Budgets:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def allowance(self, workspace_id: int, agent_id: int, holder: str) -> RunAllowance:
-        """Return the allowance of one run; ``holder`` is a name that is unique to the run."""
+        """Return the allowance of one run; ``holder`` is a name unique to the run."""
         return RunAllowance(self, workspace_id, agent_id, holder)
 
     async def ids(self, workspace_id: int, agent_id: int) -> tuple[int, ...]:
@@ -180,7 +180,7 @@ class RunAllowance:
     async def reserve(self, least: Amount, most: Amount) -> Amount:
         """See ``Allowance.reserve``; waits briefly for others' reservations."""
         if self._dropping is not None:
-            await asyncio.wait([self._dropping])  # it would take along what is reserved now
+            await asyncio.wait([self._dropping])  # else it would drop the new reservation
             self._dropping = None
         loop = asyncio.get_running_loop()
         patience = loop.time() + HOLD_SECONDS
@@ -190,7 +190,7 @@ class RunAllowance:
             while (granted := await self._try(least, most)) is None:
                 if loop.time() >= patience:
                     raise ThrottledError(
-                        "The calls under way have reserved what is left of a budget; this one "
+                        "The calls in flight have reserved what is left of a budget; this one "
                         f"waits {WAIT_SECONDS:g} seconds, or raise the budget.",
                         retry_after=WAIT_SECONDS,
                     )

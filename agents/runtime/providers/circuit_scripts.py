@@ -22,7 +22,7 @@ local function left()
 end
 """
 
-# ARGV: name of the probe, its longest duration in seconds, seconds that others wait for it.
+# ARGV: name of the probe, its longest duration, wait of other calls for it; both in seconds.
 ADMIT = (
     _BEGIN
     + """

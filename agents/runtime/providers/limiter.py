@@ -6,9 +6,9 @@ three have passed. ``agents.llm.wrappers.bucket`` explains the arithmetic.
 
 * An account with limits costs one round trip a reservation and one a settlement.
 * A process checks an account without limits for a pause at most once a second, whatever the number
-  of calls; so it learns of another worker's pause up to a second late. Its own pauses hold at once.
+  of calls; so it learns of another worker's pause up to a second late. Its own apply at once.
 * Availability over precision: while Valkey is down calls are unlimited, except for the pauses this
-  process knows of. A call waits for Valkey at most one second; then Valkey is not asked for five.
+  process knows of. A call waits at most one second for Valkey; after that, none asks for five.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ end
 """
 
 # ARGV: requests a second, size of that bucket, tokens a second, size, tokens, longest wait. A rate
-# of 0 is no limit; a longest wait below 0 only looks. ``heartbit_site.api.rate_limit`` runs it too.
+# of 0: no limit; a longest wait below 0: reserve nothing. heartbit_site.api.rate_limit too.
 RESERVE = (
     _NOW
     + """
@@ -65,7 +65,7 @@ return text(start - now)
 """
 )
 
-# ARGV: seconds by which the bucket of tokens is full later, negative for a refund.
+# ARGV: seconds by which to delay the time when the token bucket is full; negative: a refund.
 _SETTLE = (
     _NOW
     + """
@@ -119,11 +119,11 @@ class ValkeyLimiter:
         self._reserve = client.register_script(RESERVE)
         self._settle = client.register_script(_SETTLE)
         self._pause = client.register_script(_PAUSE)
-        # More runs than the client has connections may begin at once.
+        # More runs may begin at once than the client has connections.
         self._turns = asyncio.Semaphore(CALLS_AT_ONCE)
         self._pauses: dict[str, _Pause] = {}
         self._guard = ValkeyGuard(
-            logger, "the limits of provider accounts are not kept", clock=clock
+            logger, "the limits of provider accounts are not enforced", clock=clock
         )
 
     async def reserve(self, account: str, limits: Limits, tokens: int, *, max_wait: float) -> float:

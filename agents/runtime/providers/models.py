@@ -1,4 +1,4 @@
-"""Model of a run: an adapter with the account's key in limiter, breaker, retry and fallback."""
+"""Model of a run: an adapter with the account's key, limiter, breaker, retry and fallback."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Models:
         limiter: Limiter,
         breaker: Breaker | None = None,
     ) -> None:
-        """Take the clients; ``guarded`` is for base URLs typed by users, no breaker never opens."""
+        """Take the clients; ``guarded`` is for base URLs typed by users. None: no breaker."""
         self._client = client
         self._guarded = guarded
         self._local_url = local_url
@@ -62,12 +62,12 @@ class Models:
         self._adapters: OrderedDict[tuple[str, Account | None], ChatModel] = OrderedDict()
         self._own: dict[str, ChatModel] = {}
         self._knows_prices = False
-        # A second import beside one that fails would find half a module.
+        # A second import during one that fails would find half a module.
         self._learning_prices = asyncio.Lock()
 
     @contextmanager
     def replaced_by(self, model: ChatModel) -> Iterator[None]:
-        """Answer with a program's own model under its name; no provider is asked meanwhile."""
+        """Use a program's own model under its name; no provider is called meanwhile."""
         self._own[model.name] = model
         try:
             yield
@@ -150,7 +150,7 @@ class Models:
         model = factory.create(
             name,
             client=self._guarded if typed else self._client,
-            # Nothing of the operator's environment goes to an address that a user typed.
+            # Never send values of the operator's environment to a URL that a user typed.
             environ={} if typed else os.environ,
             key=account.key if account is not None else None,
             base_url=account.base_url if account is not None else None,

@@ -1,11 +1,11 @@
-"""Preflight: no run starts that is known to lack its model, or the sandbox that its mode needs.
+"""Preflight: refuse to start a run whose model or sandbox is known to be unavailable.
 
-A model is known to be unreachable by the circuits that the fleet's calls opened
-(``agents.llm.wrappers.circuit``); for a run in this process, by those of the workspace's accounts.
-Only one that opened again, after a probe failed, counts: a run that was accepted waits out a short
-outage. Once the next probe is due a run may start, and its first call is the probe. A sandbox is
-known to be missing if no live worker of the agent's queue has one; for a run in this process, if
-none holds here.
+A model is known to be unreachable from the circuits that the fleet's calls opened
+(``agents.llm.wrappers.circuit``); for a run in this process, from those of the workspace's
+accounts. Only a circuit that opened again after a failed probe counts: an accepted run waits out a
+short outage. Once the next probe is due a run may start, and its first call is the probe. A sandbox
+is known to be missing if no live worker of the agent's queue has one; for a run in this process, if
+this process has none.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ logger = logging.getLogger(__name__)
 
 KEEP_SECONDS = 5.0
 KEEP = 1_000
-#: Openings in a row that make an outage known.
+#: Consecutive openings of a circuit that count as an outage.
 KNOWN_AFTER = 2
-_SANDBOX_SECONDS = 60  # after which a worker may have one
+_SANDBOX_SECONDS = 60  # delay before a retry, after which a worker may have a sandbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Obstacles:
     """Reasons not to start runs of a workspace.
 
     Attributes:
-        until: Time of the next probe of the providers that do not answer, by the clock's seconds.
+        until: Time of the next probe of the providers that do not answer, in the clock's seconds.
         without_sandbox: Agents that need a sandbox and have none, as (origin, name).
     """
 
@@ -84,7 +84,7 @@ class KnownObstacles:
         again, found = self._known.get(key, (0.0, Obstacles()))
         if now < again:
             return found
-        # Noted first: while one thread asks a slow Valkey no other one does.
+        # Stored before the query, so that only one thread asks a slow Valkey.
         self._known[key] = (now + KEEP_SECONDS, found)
         outages = _outages(workspace_id, home)
         without = _without_sandbox if home is Placement.FLEET else _without_sandbox_here
@@ -102,7 +102,7 @@ _known = KnownObstacles()
 
 
 def has_obstacle(workspace_id: int, home: Placement) -> bool:
-    """Return whether anything is known that may keep a run of a workspace from starting."""
+    """Return True if a known obstacle may keep a run of a workspace from starting."""
     return bool(
         _known.seconds_left(workspace_id, home) or _known.without_sandbox(workspace_id, home)
     )
@@ -118,7 +118,7 @@ def raise_if_not_ready(agent: Agent, model: str, home: Placement) -> None:
 
     Raises:
         ModelUnreachableError: The circuits of all its models are open.
-        NoSandboxError: It runs code, and there is no sandbox where it would run.
+        NoSandboxError: The run executes code, and its queue or process has no sandbox.
     """
     if (agent.origin, agent.name) in _known.without_sandbox(agent.workspace_id, home):
         where = f"no worker of the queue {agent.queue} has a sandbox: see `heartbit doctor` there."
@@ -127,7 +127,7 @@ def raise_if_not_ready(agent: Agent, model: str, home: Placement) -> None:
             + (
                 where
                 if home is Placement.FLEET
-                else "no sandbox holds here: see `heartbit doctor`."
+                else "this process has no working sandbox: see `heartbit doctor`."
             ),
             _SANDBOX_SECONDS,
         )
@@ -153,7 +153,7 @@ def _models(agent: Agent, model: str) -> Iterator[str]:
         own = model or snapshot.get("model") or agent.workspace.default_model
         yield own or defaults.default_model(os.environ)
     except ConfigurationError:
-        return  # the run says what is wrong with it
+        return  # the run itself reports the error
     yield from snapshot.get("fallback_models", ())
 
 
@@ -161,7 +161,7 @@ def _without_sandbox(workspace_id: int) -> frozenset[tuple[str, str]]:
     found = set()
     for origin, name, queue in _that_run_code(workspace_id):
         serving = WorkerHeartbeat.objects.serving(queue).values_list("sandbox", flat=True)
-        if serving and not any(serving):  # without a worker it waits for one, which may have one
+        if serving and not any(serving):  # no worker: the run waits for one
             found.add((origin, name))
     return frozenset(found)
 
@@ -170,7 +170,7 @@ def _without_sandbox_here(workspace_id: int) -> frozenset[tuple[str, str]]:
     found = _that_run_code(workspace_id)
     if not found:
         return frozenset()
-    # It brings an HTTP client along, which a command that only submits does not need.
+    # Imported here: it loads an HTTP client, which a command that only submits does not need.
     from tools.sandbox.choice import describe_sandbox  # noqa: PLC0415
 
     is_missing = describe_sandbox()[1] is not None
@@ -189,7 +189,7 @@ def _outages(workspace_id: int, home: Placement) -> dict[str, float]:
     if not settings.HEARTBIT_BREAKER_FAILURES:
         return {}
     rows = ProviderAccount.objects.filter(workspace=workspace_id, enabled=True)
-    # The environment's keys and addresses in this process may be others than the workers'.
+    # The environment's keys and URLs in this process may differ from the workers'.
     of_environment = PROVIDERS if home is Placement.FLEET else ()
     accounts = {f"environment:{provider}": provider for provider in of_environment}
     for pk, provider in rows.values_list("pk", "provider"):
@@ -198,7 +198,7 @@ def _outages(workspace_id: int, home: Placement) -> dict[str, float]:
         accounts[account_name(pk)] = provider
     try:
         found = open_circuits(settings.REDIS_URL, list(accounts))
-    except redis.RedisError as error:  # a start does not depend on Valkey
+    except redis.RedisError as error:  # a start must not depend on Valkey
         logger.info("Open circuits could not be read, so starts are not checked: %s", error)
         return {}
     known = {name: one for name, one in found.items() if one.openings >= KNOWN_AFTER}

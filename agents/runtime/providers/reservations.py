@@ -55,10 +55,10 @@ class Reservations(Protocol):
     async def put(
         self, budgets: Sequence[int], holder: str, amount: Amount, *, seconds: float
     ) -> dict[int, Amount]:
-        """Replace the holder's reservation; it expires after ``seconds``.
+        """Replace the holder's reservation, which expires after ``seconds``.
 
         Returns:
-            Amount that others have reserved of each budget now.
+            Amount of each budget that others have reserved.
         """
         ...
 
@@ -104,7 +104,7 @@ class ValkeyReservations:
         self._client = client
         self._put = client.register_script(_PUT)
         self._guard = ValkeyGuard(
-            logger, "calls under way are not counted against budgets yet", clock=clock
+            logger, "calls in flight are not counted against budgets yet", clock=clock
         )
 
     async def put(

@@ -62,11 +62,11 @@ class TTLCache(Generic[Key, Value]):
             reading = asyncio.create_task(self._read(key), name=self._name)
             reading.add_done_callback(lambda task: self._learn(key, task))
             self._reading[key] = reading
-        return await asyncio.shield(reading)  # a run that is cancelled leaves it to the others
+        return await asyncio.shield(reading)  # other runs still need the read
 
     def _learn(self, key: Key, task: asyncio.Task[Value]) -> None:
         del self._reading[key]
-        if task.cancelled() or task.exception() is not None:  # asked, so that it is not logged
+        if task.cancelled() or task.exception() is not None:  # read: asyncio then logs none
             return
         self._known[key] = CacheEntry(task.result(), self._clock() + KEEP_SECONDS)
         self._known.move_to_end(key)

@@ -1,4 +1,4 @@
-"""Local circuit breaker for Valkey, so that no call waits long for it."""
+"""Local circuit breaker for Valkey, so that no call waits long for a failed server."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ValkeyGuard:
     async def attempt(self) -> AsyncIterator[bool]:
         """Yield True if Valkey may be called; its errors in the block suspend further calls.
 
-        A block takes at most ``TIMEOUT_SECONDS``; no error of Valkey's leaves it.
+        A block takes at most ``TIMEOUT_SECONDS``; errors of Valkey are not raised.
         """
         with self.attempt_blocking() as there:
             if not there:
@@ -74,5 +74,5 @@ class ValkeyGuard:
         if now >= self._warn_again:
             self._warn_again = now + WARN_SECONDS
             self._logger.warning(
-                "Valkey is away, so %s: %s", self._consequence, str(error) or type(error).__name__
+                "Valkey is down, so %s: %s", self._consequence, str(error) or type(error).__name__
             )

@@ -1,9 +1,9 @@
 """The control session: heartbeat, advisory lock, and notifications of cancels and wake-ups.
 
 Each process has one session, straight to Postgres. It holds an advisory lock named after the
-process's heartbeat row: when the process is killed the kernel closes its socket, the lock is free,
-and the next sweep sees it. The heartbeat row covers the cases that a lock cannot show: a frozen or
-disconnected process.
+process's heartbeat row: when the process is killed, the kernel closes its socket, which frees the
+lock, and the next sweep notices. The heartbeat row covers the cases that a lock cannot show: a
+frozen or disconnected process.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ logger = logging.getLogger(__name__)
 LOCK_CLASS = 7702  # the first half of every worker lock's key; the second is the heartbeat row's id
 CHANNEL = "heartbit"
 RETRY_SECONDS = 0.1  # sweepers look twice, half a second apart
-#: A child that tries a suspect alone watches its loop: a stuck one ends (``loop_watchdog``), and
-#: its lock tells. Merely silent, as on a machine that stands still, it is not declared dead before:
-#: that would blame its run, and quarantine an innocent.
+#: Leases after which a silent child that tries one suspect counts as lost. If its loop hangs,
+#: ``loop_watchdog`` ends it, which frees its lock. A child that is only slow, as on an overloaded
+#: machine, must not count as lost: that would quarantine an innocent run.
 ALONE_LEASES = 4
-HURRY_SECONDS = 0.2  # from a notice to the beat that heeds it: many come at once
+HURRY_SECONDS = 0.2  # from a notice to the beat that handles it: notices come in bursts
 
 
 class ControlSession:
@@ -46,8 +46,9 @@ class ControlSession:
         on_requested_action: Called at each heartbeat with the action requested of the process:
             ``stop`` or ``restart``.
         on_heartbeat: Called after each heartbeat; must not block.
-        sandbox: Name of the process's sandbox, once it was probed and held.
-        sandbox_problem: Reason why none holds, as a sentence; empty: one does, or none was probed.
+        sandbox: Name of the process's sandbox, once a probe has shown that it works.
+        sandbox_problem: Reason why no sandbox works, as a sentence; empty: one does, or no probe
+            has ended.
     """
 
     on_requested_action: Callable[[str], None] | None = None
@@ -80,7 +81,7 @@ class ControlSession:
         self._on_beat = on_beat
         self._session: psycopg.AsyncConnection | None = None
         self._proven_at = time.monotonic()
-        self._late_at = float("-inf")  # when a beat last came a lease's two thirds after another
+        self._late_at = float("-inf")  # last beat over two thirds of a lease after its predecessor
         self._former: list[int] = []
         self._unlocked_at = time.monotonic()
         self._locked = asyncio.Event()
@@ -138,7 +139,7 @@ class ControlSession:
             unless_ready.push_async_callback(session.close)
             if not self.worker_id:
                 await self._register(session)
-            # Waits if the server has not noticed yet that our former session is gone.
+            # Blocks until the server notices that our former session is gone.
             await session.execute("SELECT pg_advisory_lock(%s, %s)", (LOCK_CLASS, self.worker_id))
             await session.execute(f"LISTEN {CHANNEL}")
             self._hurry.set()  # the next beat reads what was sent meanwhile
@@ -157,7 +158,7 @@ class ControlSession:
         if row is None:
             raise RuntimeError("INSERT ... RETURNING returned no row")
         self.worker_id = row[0]
-        # What it held under its former names is nobody's fault.
+        # Runs held under its former rows are requeued without counting a crash.
         await session.execute(
             "UPDATE agents_workerheartbeat SET left_at = clock_timestamp()"
             " WHERE id = ANY (%s) AND left_at IS NULL",
@@ -168,7 +169,7 @@ class ControlSession:
     async def _listen(self) -> None:
         while True:
             try:
-                # A lost session is replaced at once: until then its lock is free.
+                # A lost session is replaced at once: its lock is free until then.
                 if self._session is None or self._session.closed:
                     self._session = await self._connect()
                 async for notice in self._session.notifies():
@@ -195,7 +196,7 @@ class ControlSession:
         try:
             run_id, root_id = UUID(ids[0]), UUID(ids[1]) if ids[1:] else None
         except (ValueError, IndexError):
-            logger.warning("a notice that is not ours: %.80r", payload)
+            logger.warning("unknown notification: %.80r", payload)
             return
         self._on_notice(verb, run_id, root_id)
 
@@ -221,17 +222,17 @@ class ControlSession:
                     if connection is not None:
                         await connection.close()
                     connection = None
-                    # It cannot prove that it lives, so others may take its runs: stop first.
+                    # Without a heartbeat other workers may claim the runs: stop them first.
                     if time.monotonic() - self._proven_at > 0.8 * self._lease_seconds:
                         await self._register_anew()
                 else:
-                    # Outside the timeout: half of it would leave a process without a name for ever.
+                    # Outside the timeout, which could leave a half-registered process for ever.
                     if not known:
-                        logger.warning("this process was declared dead; registering again")
+                        logger.warning("this process was declared lost; registering again")
                         await self._register_anew()
                     elif self._is_locked_out():
-                        # The server still believes in a session of ours that is gone.
-                        logger.warning("its lock does not come back; registering again")
+                        # The server still keeps our former session, which is gone, and its lock.
+                        logger.warning("the lock is not freed; registering again")
                         await self._register_anew()
         finally:
             if connection is not None:
@@ -273,8 +274,8 @@ class ControlSession:
         self._former.append(self.worker_id)
         self.worker_id = 0
         self._proven_at = self._late_at = time.monotonic()
-        # The listener is stopped before its session is closed: a socket closed under its wait gives
-        # its number to another connection, and both wait for ever or break.
+        # The listener is stopped before its session is closed: if the socket were closed during its
+        # wait, another connection could reuse the descriptor, and both would hang or break.
         await aio.cancel_and_wait(self._listening)
         if self._session is not None:
             await self._session.close()

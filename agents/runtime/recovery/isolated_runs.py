@@ -1,10 +1,10 @@
-"""Isolated execution of suspect runs in processes of their own, where they harm no other run.
+"""Isolated execution of suspect runs in separate processes, where they cannot crash other runs.
 
-A run is suspect once its workers crashed often without progress. Most suspects are innocent: they
-shared a worker with one that is not. So a few are tried in one process, and fewer after each crash,
-until the guilty one crashes alone: group testing by halves (Dorfman 1943; Hwang 1972). The process
-is an ordinary worker with its own heartbeat row and lock: if it crashes, a sweeper finds which runs
-it held.
+A run is suspect once its workers crashed repeatedly without progress. Most suspects are innocent:
+they shared a worker with the run that crashed it. So a few are tried in one process, and fewer
+after each crash, until the faulty run crashes alone: group testing by halves (Dorfman 1943; Hwang
+1972). The process is an ordinary worker with its own heartbeat row and lock: if it crashes, a
+sweeper finds the runs that it held.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Final
 from uuid import UUID
 
 MODULE = "heartbit_site.isolated_run"
-#: Processes at once: each needs the memory of a worker.
+#: Maximum number of processes at once: each needs as much memory as a worker.
 MOST_CHILDREN: Final = 2
-#: Suspects in one process after the two crashes that make a suspect; each further crash halves it.
+#: Suspects in one process after the two crashes that make a run suspect; a further crash halves it.
 MOST_TOGETHER: Final = 8
 _FIRST_CRASHES: Final = 2
-#: A fleet's crash makes many suspects, which are found one after the other: they share a process.
+#: Wait for more suspects: the crash of a fleet makes many, found one by one, which share a process.
 GATHER_SECONDS: Final = 0.5
 
 logger = logging.getLogger(__name__)
@@ -33,14 +33,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A run to try, and how often its workers crashed since its last progress."""
+    """A run to try, with the number of crashes of its workers since its last progress."""
 
     id: UUID
     crashes: int
 
     @property
     def most_together(self) -> int:
-        """Largest number of runs that its process may hold, itself included."""
+        """Largest number of runs that its process may hold, including this run."""
         return max(1, MOST_TOGETHER >> max(0, self.crashes - _FIRST_CRASHES))
 
 
@@ -58,10 +58,10 @@ class IsolatedRunner:
         self._is_leaving = False
 
     async def __call__(self, run_id: UUID, find: FindSuspects) -> None:
-        """Try a suspect, and then those that were found meanwhile; return when none is left.
+        """Try a suspect, then those found meanwhile; return when none is left.
 
-        If enough processes are running, return at once: one of them, when it ends, is followed by
-        another that tries this one, and a slot that waited here would be idle.
+        If enough processes are running, return at once: when one of them ends, the next process
+        tries this suspect, and waiting here would block a slot.
         """
         self._waiting[run_id] = None
         if self._trials >= MOST_CHILDREN:
@@ -82,12 +82,12 @@ class IsolatedRunner:
             _ask_to_leave(child)
 
     def _take_group(self, asked: Sequence[UUID], found: Iterable[Suspect]) -> Sequence[UUID]:
-        """Take the first suspects that may share a process; forget those not found any more."""
+        """Take the first suspects that may share a process; drop those that no longer exist."""
         suspects = {suspect.id: suspect for suspect in found}
         group: list[Suspect] = []
         for run_id in asked:
             if run_id not in self._waiting:
-                continue  # another trial has taken it meanwhile
+                continue  # another trial has taken the run meanwhile
             suspect = suspects.get(run_id)
             if suspect is not None:
                 most = min(one.most_together for one in (*group, suspect))
@@ -98,11 +98,11 @@ class IsolatedRunner:
         return [suspect.id for suspect in group]
 
     async def _try(self, group: Sequence[UUID]) -> None:
-        """Run one slice of each in a process, and return once it has ended."""
+        """Run one slice of each suspect in one process; return once the process has ended."""
         if not group:
             return
         names = [str(run_id) for run_id in group]
-        logger.warning("suspect runs are tried in a process of their own: %s", ", ".join(names))
+        logger.warning("trying suspect runs in a separate process: %s", ", ".join(names))
         child = await asyncio.create_subprocess_exec(
             sys.executable, "-m", MODULE, *names, stdin=asyncio.subprocess.DEVNULL
         )
@@ -112,7 +112,7 @@ class IsolatedRunner:
                 _ask_to_leave(child)
             code = await child.wait()
         except asyncio.CancelledError:
-            # Not killed: that would count as the suspects' crash, and the child drains by itself.
+            # Do not kill the child: that would count as a crash, and it drains by itself.
             _ask_to_leave(child)
             await child.wait()
             raise

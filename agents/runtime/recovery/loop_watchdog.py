@@ -1,13 +1,13 @@
-"""A watchdog that ends the process once its loop is silent.
+"""A watchdog that ends the process when its event loop stops responding.
 
-One coroutine that computes or blocks for ever holds up every run of the process, its heartbeats
-too, and no supervisor notices. The process is ended by SIGKILL, so that its runs are recovered
-like those of any killed worker, and a run that does it again ends in quarantine.
+One coroutine that computes or blocks for ever blocks every run of the process, and its heartbeats,
+and no supervisor notices. The process is ended by SIGKILL, so that its runs are recovered like
+those of any killed worker, and a run that blocks the loop again ends in quarantine.
 
-Silence counts only while the process gets its share of a machine that runs: a thread counts its own
-ticks, which a stopped process, a suspended machine or one without a free processor does not make.
-Code that keeps the interpreter's lock stops that thread as well. Then a timer over the process's
-own processor time ends it, in the kernel and in C, without the lock.
+Silence counts only while the process gets processor time: a thread counts its own ticks, which stop
+with a stopped process, a suspended machine or a lack of free processors. Code that keeps the
+interpreter's lock stops that thread, too. Then a timer on the process's own CPU time ends the
+process, in the kernel and in C, without the lock.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from agents.runtime.recovery import run_tasks
 
 logger = logging.getLogger(__name__)
 
-_TICKS: Final = 10  # within the time that the loop may be silent
+_TICKS: Final = 10  # during the longest silence of the loop
 _LONGEST_TICK: Final = 1.0
-#: For the last words of the process, which may wait for a lock that the loop holds.
+#: Time for the last log messages of the process, which may need a lock that the loop holds.
 _PARTING_SECONDS: Final = 5.0
 _STDERR: Final = 2
 _NANOSECONDS: Final = 1e9
@@ -42,15 +42,15 @@ class LoopWatchdog:
     """Watchdog over the loop that starts it.
 
     Args:
-        seconds: Silence of the loop that ends the process; 0: it is not watched.
-        spare: Called with the run that holds the loop up, in a thread, before the process ends.
+        seconds: Silence of the loop after which the process is ended; 0: never.
+        spare: Called in a thread, before the process ends, with the run that blocks the loop.
     """
 
     def __init__(self, seconds: float, spare: Callable[[UUID], None]) -> None:
         self._seconds = seconds
         self._tick = min(_LONGEST_TICK, seconds / _TICKS)
         self._spare = spare
-        self._signs = 0  # of life
+        self._signs = 0  # signs of life so far
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -64,12 +64,12 @@ class LoopWatchdog:
         run_tasks.watch(self._loop)
         faulthandler.register(signal.SIGPROF, file=_STDERR, all_threads=True, chain=True)
         self._give_sign()
-        self._wind_timer()  # here as well: a run may take the lock before the thread first ticks
+        self._wind_timer()  # a run may take the lock before the thread's first tick
         self._thread = threading.Thread(target=self._watch, name="loop-watchdog", daemon=True)
         self._thread.start()
 
     async def stop(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         self._over.set()
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join)
@@ -82,7 +82,7 @@ class LoopWatchdog:
             self._loop.call_later(self._tick, self._give_sign)
 
     def _wind_timer(self) -> None:
-        # In the time of all processors: other threads may compute beside the one with the lock.
+        # CPU time of all processors: other threads may compute next to the one with the lock.
         signal.setitimer(signal.ITIMER_PROF, self._seconds * len(os.sched_getaffinity(0)))
 
     def _watch(self) -> None:
@@ -106,7 +106,7 @@ class LoopWatchdog:
             return 0.0
 
     def _end(self) -> None:
-        """Say why, spare the other runs, and end the process."""
+        """Log the reason, release the other runs, and end the process."""
         faulthandler.dump_traceback_later(_PARTING_SECONDS, exit=True, file=_STDERR)
         run_id = run_tasks.running(self._loop)
         frame = sys._current_frames().get(self._loop_thread)

@@ -1,6 +1,6 @@
-"""Tasks of the loop by the run that they work for, so that another thread can name it.
+"""Map of the loop's tasks to their runs, so that another thread can name the current run.
 
-A task that is started by a run's task works for that run.
+A task that a run's task starts belongs to the same run.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _runs: WeakKeyDictionary[asyncio.Task[Any], UUID] = WeakKeyDictionary()
 
 
 def watch(loop: asyncio.AbstractEventLoop) -> None:
-    """Note the run of each task that is started from now on."""
+    """Record the run of each task that is started from now on."""
     loop.set_task_factory(_create)
 
 
 def work_for(run_id: UUID) -> None:
-    """Let the current task, and those that it starts from now on, work for a run."""
+    """Assign the current task, and the tasks that it starts from now on, to a run."""
     _run.set(run_id)
     task = asyncio.current_task()
     if task is not None:
@@ -30,7 +30,7 @@ def work_for(run_id: UUID) -> None:
 
 
 def running(loop: asyncio.AbstractEventLoop) -> UUID | None:
-    """Return the run whose task a loop executes at this moment. Thread-safe."""
+    """Return the run whose task a loop is executing. Thread-safe."""
     task = asyncio.current_task(loop)
     return None if task is None else _runs.get(task)
 

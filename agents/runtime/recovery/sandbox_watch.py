@@ -1,4 +1,4 @@
-"""Watch on the sandbox of a worker: its row says which one holds, or why none does."""
+"""Watch on the sandbox of a worker: writes its name, or why none works, to the worker's row."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SandboxWatch:
     """Probes the sandbox about once a minute, driven by the heartbeats of a process.
 
     Args:
-        control: The control session of the process; the sandbox's name is kept there too.
+        control: The control session of the process, which keeps the sandbox's name, too.
     """
 
     def __init__(self, control: ControlSession) -> None:
@@ -49,7 +49,7 @@ class SandboxWatch:
             await aio.cancel_and_wait(self._probing)
 
     async def look(self) -> None:
-        """Probe the sandbox, unless its verdict is fresh, and write what has changed."""
+        """Probe the sandbox, unless the last result is recent, and write changes."""
         control = self._control
         try:
             name, problem = (await find_sandbox()).name, ""
@@ -58,7 +58,7 @@ class SandboxWatch:
         if (name, problem) != (control.sandbox, control.sandbox_problem):
             logger.info("%s", problem or f"The sandbox {name} holds.")
         control.sandbox, control.sandbox_problem = name, problem
-        # Compared in the database: the row is another one after a lost lease.
+        # Compared in the database: after a lost lease the process has a new row.
         row = WorkerHeartbeat.objects.filter(pk=control.worker_id)
         changed = row.exclude(Q(sandbox=name) & Q(sandbox_problem=problem))
         try:
@@ -68,7 +68,7 @@ class SandboxWatch:
         self._next_at = time.monotonic() + KEEP_SECONDS
 
     def _beat(self) -> None:
-        """Start a probe if the last one has ended a while ago; a heartbeat never waits for it."""
+        """Start a probe if the last one ended a while ago; heartbeats never wait for it."""
         if self._probing is not None and not self._probing.done():
             return
         if time.monotonic() >= self._next_at:

@@ -1,7 +1,6 @@
 """Sweeper: a thread that finds expired leases, lost wake-ups and expired waits.
 
-Every process has one. It needs only Postgres, where all of these are visible. Several sweepers do
-not disturb each other.
+Every process has one. It needs only Postgres, and several sweepers can run at once.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from heartbit_site.base import orm
 
 logger = logging.getLogger(__name__)
 
-UNANSWERED_SECONDS = 3.0  # a nudge that nobody answered for this long was lost
+UNANSWERED_SECONDS = 3.0  # a wake-up without a claim for this long counts as lost
 BATCH = 200
-FREE_SWEEPS = 2  # an advisory lock must be free this often in a row: its owner may be reconnecting
-SECOND_LOOK_SECONDS = 0.5  # until the sweep after the one that found a lock free
-#: What cut off this sweeper may have cut off all: for so long free locks mean nothing to it.
+FREE_SWEEPS = 2  # consecutive sweeps with a free lock: its owner may only be reconnecting
+SECOND_LOOK_SECONDS = 0.5  # delay of the next sweep after one that found a lock free
+#: Time after a lost connection during which free locks are ignored: others may have lost theirs.
 SETTLING_SECONDS = 2.0
 
 _SUSPECTS = """
@@ -39,13 +38,13 @@ _SUSPECTS = """
                AS settled
     FROM agents_workerheartbeat WHERE left_at IS NULL AND id <> %s
 """
-# Left, or was declared dead, and something is held in its name all the same. Only running runs have
-# a worker, and an index holds them.
+# Workers that left or were declared lost, but still hold runs. Only running runs have a worker, and
+# an index covers them.
 _DEPARTED = """
     SELECT DISTINCT w.id FROM agents_run r JOIN agents_workerheartbeat w ON w.id = r.worker_id
     WHERE r.worker_id IS NOT NULL AND w.left_at IS NOT NULL
 """
-# Most often there is nothing, and one look at two indexes says so.
+# Usually nothing is overdue, which this query finds in two indexes.
 _OVERDUE = """
     SELECT EXISTS (SELECT 1 FROM agents_wait
                    WHERE resolved_at IS NULL AND expires_at <= statement_timestamp()) AS expired,
@@ -68,12 +67,12 @@ class SweeperConfig:
 
     Attributes:
         conninfo: Connection string of the sweeper's own connection.
-        own_worker_id: Returns the heartbeat row of its process, which is never suspected.
+        own_worker_id: Returns the heartbeat row of its process, which never counts as lost.
         heartbeat_is_stable: Returns True if its process had heartbeats on time for a lease. A late
             sweeper may share the cause with the workers it would declare lost: a disk, a pooler, a
             network.
         free_slots: Returns the number of runs that its process could start now.
-        wake: Wakes a run (id, queue) of the fleet; None: this process cannot.
+        wake: Wakes a run (id, queue) of the fleet; None: this process cannot wake runs.
         home: Placement of the runs whose approvals it escalates.
         escalated: Sends mail about an escalated wait.
     """
@@ -118,7 +117,7 @@ class Sweeper(threading.Thread):
                     application_name="heartbit-sweeper",
                 )
                 self.sweep(connection)
-            except Exception:  # whatever it was, the next sweep must come
+            except Exception:  # whatever the error, the next sweep must run
                 logger.exception("sweep failed; trying again")
                 self.distrust_locks()
                 if connection is not None:
@@ -133,7 +132,7 @@ class Sweeper(threading.Thread):
         self._trusts_locks_at = time.monotonic() + SETTLING_SECONDS
 
     def pause_seconds(self) -> float:
-        """Return the seconds until the next sweep, shorter while a worker seems lost."""
+        """Return the seconds until the next sweep: fewer while a worker seems lost."""
         every = self._config.every_seconds
         return min(every, SECOND_LOOK_SECONDS) if any(self._free.values()) else every
 
@@ -141,7 +140,7 @@ class Sweeper(threading.Thread):
         """Sweep once."""
         runs: list[object] = []
         for worker_id in self._dead(connection):
-            logger.warning("worker %s is dead: its runs are queued again", worker_id)
+            logger.warning("worker %s is lost: its runs are queued again", worker_id)
             runs += self._recovered(connection, worker_id)
             notify(EVERYWHERE, "runs", "calls", "fleet")
         runs += self._expired(connection)
@@ -187,7 +186,7 @@ class Sweeper(threading.Thread):
         for row in rows:
             if row["quarantined"] is not None:
                 logger.error(
-                    "run %s is quarantined: its workers died %d times without its getting further; "
+                    "run %s is quarantined: its workers died %d times without progress; "
                     "`heartbit runs unquarantine`, `retry` or `discard` it",
                     row["quarantined"],
                     self._config.max_attempts,
@@ -213,7 +212,7 @@ class Sweeper(threading.Thread):
 
     @staticmethod
     def _lock_is_free(connection: psycopg.Connection[dict[str, object]], worker_id: int) -> bool:
-        # Autocommit: the transaction-scoped lock is released with this very statement.
+        # Autocommit: the end of this statement releases the transaction-scoped lock.
         row = connection.execute(
             "SELECT pg_try_advisory_xact_lock(%s, %s) AS free", (LOCK_CLASS, worker_id)
         ).fetchone()

@@ -1,7 +1,7 @@
-"""Labels of every source of text and every way out: the one table of the rule on mixed data.
+"""Labels of every source of text and every output: the one table of the rule on mixed data.
 
-A tool's labels are its own (``ToolSpec.labels``; a tool that declares none may return anything).
-What is not a tool is listed here. A source that is missing counts as ``UNDECLARED``.
+A tool declares its own labels (``ToolSpec.labels``; a tool without labels may return anything).
+Other sources are listed here. A missing source counts as ``UNDECLARED``.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from heartbit_site.base.toolspec import UNDECLARED, Label
 
 
 class TextSource(enum.StrEnum):
-    """A source of text that is no tool, in words for people."""
+    """A source of text other than a tool, in words for people."""
 
     PERSON = "words of a person"  # the task, messages, answers
     CHANNEL = "a channel's message"
-    MEMORIES = "recall"  # given at a run's start: as if it had called the tool
-    MARKED_MEMORIES = "memories"  # that were stored after text by outsiders
+    MEMORIES = "recall"  # given at a run's start, like a call of the tool
+    MARKED_MEMORIES = "memories"  # memories stored after text by outsiders
     FILES = "files given at the start"
     DESCRIPTIONS = "descriptions of tools of MCP servers"
     PRIVATE_HOST = "a host of the private network"
     DELETED_RUN = "a deleted run"
     TREE = "what runs of the tree give each other"  # tasks, results, the blackboard, artifacts
-    AGENT_MESSAGE = "an agent's message"  # has what its writer had read
+    AGENT_MESSAGE = "an agent's message"  # may contain anything that its sender had read
 
 
 _NONE: Final[frozenset[Label]] = frozenset()
@@ -45,16 +45,16 @@ SOURCES: Final[Mapping[TextSource, frozenset[Label]]] = MappingProxyType(
     }
 )
 
-#: Tools that read the run's folder: what they return is known but for files given at the start.
+#: Tools that read the run's folder: they add no new source unless files were given at the start.
 FOLDER_READERS: Final = frozenset({"read", "glob", "grep", "shell"})
 
-#: Ends of a run's answer: True if it leaves the installation for people or programs whom no manager
-#: chose, so that it is asked about like a call that sends data out. Names are of
-#: ``agents.delivery.targets.ending_of``.
+#: Destinations of a run's answer: True if the answer leaves the installation for a recipient that
+#: no manager chose, so that it needs an approval like a call that sends data out. The names are
+#: those of ``agents.delivery.targets.ending_of``.
 ENDINGS: Final[Mapping[str, bool]] = MappingProxyType(
     {
-        "email": False,  # to members, or to addresses for whom a person ordered it
-        "email, external": True,  # answers of channels, whose address a stranger wrote
+        "email": False,  # to members, or to addresses that a person chose
+        "email, external": True,  # answers of channels, to an address that a stranger wrote
         "webhook": False,  # an endpoint that a manager added
         "artifact": False,  # stays here
     }
@@ -62,5 +62,5 @@ ENDINGS: Final[Mapping[str, bool]] = MappingProxyType(
 
 
 def labels_of(source: TextSource) -> frozenset[Label]:
-    """Return the labels of a source that is no tool."""
+    """Return the labels of a source other than a tool."""
     return SOURCES.get(source, UNDECLARED)

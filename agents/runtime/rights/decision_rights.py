@@ -1,9 +1,9 @@
 """Re-check of an approver's right just before an approved call runs, possibly hours later.
 
-People are identified by their account: it must be active, and a superuser's or that of a member
-whose role may decide, and in the group if the call needs one. A decision through an API key counts
-as its creator's. A decision from a terminal, a program, or a key created by a command has no
-account and stays valid.
+People are identified by their account, which must be active, belong to a superuser or to a member
+whose role may decide, and be in the approver group if the call has one. A decision through an API
+key counts as its creator's. A decision from a terminal, a program, or a key created by a command
+has no account and stays valid.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from agents.runs.claims import ClaimedRun
     from agents.runtime.rights.lookups import GrantLookup
 
-# A run that requires approval of every call overrides the agent's standing permissions: only those
-# granted for its own tree count.
+# A run that requires approval of every call ignores the agent's standing permissions, except those
+# granted for its own tree.
 _QUERY = """
     SELECT id FROM agents_grant g
     WHERE agent_id = %s AND tool = %s AND definition_hash = %s AND revoked_at IS NULL
@@ -25,7 +25,7 @@ _QUERY = """
 
 
 def grant_lookup(pool: Pool, agent_id: int, claimed: ClaimedRun) -> GrantLookup:
-    """Return the lookup for one run; the person who granted must still have the right to."""
+    """Return the lookup for one run; the grantor of a permission must still have the right."""
     roles = roles_with(DECIDE)
 
     async def look(tool: str, definition_hash: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Questions that a run's toolbox asks about its person, its approvals and its data."""
+"""Lookups of a run's toolbox: its person, its approvals and its data."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 #: Returns the standing permission for a tool by its name and pinned hash, if there is one.
 GrantLookup = Callable[[str, str], Awaitable[int | None]]
-#: Chooses the credentials of a call by the names that its binding gives; raises HeartbitError.
+#: Chooses the credentials of a call by the names in its binding; raises HeartbitError.
 CredentialLookup = Callable[
     [ToolSpec, Mapping[str, str]], Awaitable["Mapping[str, ChosenCredential]"]
 ]
 #: Returns the person that the run acts for now; None: no one.
 PersonLookup = Callable[[], Awaitable[int | None]]
-#: Returns those of some permissions that the person behind the run has.
+#: Returns the subset of some permissions that the person behind the run has.
 PermissionLookup = Callable[[frozenset[str]], Awaitable[frozenset[str]]]
-#: Returns why a tool's call needs an approval for what the run tree has read; None: it does not.
+#: Returns why a call needs an approval because of the data that the run tree has read, or None.
 MixedDataRule = Callable[[ToolSpec], Awaitable[str | None]]
 #: Returns the approver who decided the wait of that key and has lost the right to decide.
 RevokedRightLookup = Callable[[str], Awaitable[str | None]]
@@ -37,7 +37,7 @@ class CallLookups:
         credentials: Chooses the credentials of a call.
         permissions: Looks up the permissions of the person behind the run.
         person: Looks up the person that the run acts for.
-        mixed: Asks for an approval of calls that send data out.
+        mixed: Looks up why a call that sends data out needs an approval.
     """
 
     granted: GrantLookup

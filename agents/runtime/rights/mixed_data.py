@@ -1,10 +1,10 @@
-"""The rule on mixed data: after private data and text by outsiders, nothing is sent out unasked.
+"""The rule on mixed data: after private data and text by outsiders, sending data needs an approval.
 
-What a tree of runs has read is in its journals, so the rule holds for the first call of a new turn,
-for sub-agents, and after a crash. Forks and later runs of a conversation continue what was read
-before them. Texts carry it further: a run has read what the writer of its agents' messages, or the
-run that planned it, had read, a channel's run its outsider's text, and a run that recalled memories
-what lies in them.
+The journals of a run tree record its sources, so the rule applies to the first call of a new turn,
+to sub-agents, and after a crash. Forks and later runs of a conversation inherit the sources of the
+runs before them. Texts pass sources on, too: a run inherits the sources of the senders of its
+agents' messages and of the run that scheduled it; a channel's run has its outsider's text, and a
+run that recalled memories has their sources.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from heartbit_site.base.query import fetch_named
 from heartbit_site.base.toolspec import UNDECLARED, Label, Origin, ToolSpec
 from tools.texts.http_messages import PRIVATE_HOST
 
-# Calls that never reached their tool have read nothing.
+# Calls that never reached their tool read nothing.
 _READ = [CallStatus.OK, CallStatus.ERROR, CallStatus.TIMEOUT, CallStatus.UNCERTAIN]
-_OWN = frozenset({delegation.NAME, respond.NAME})  # what sub-agents have read is in their own calls
+_OWN = frozenset({delegation.NAME, respond.NAME})  # sub-agents' own calls record what they read
 _UNKNOWN: Final = UUID(int=0)
-# Roots of the trees whose texts a tree has read. A writer's run may be deleted: then its own id. A
-# scheduled run with hops was planned by an agent; its schedule may be deleted: then no run's id.
+# Roots of the trees whose texts a tree has read. If a sender's run was deleted, its own id. A run
+# with hops was scheduled by an agent; if that schedule was deleted, an id that no run has.
 _QUERY: Final = """
     WITH RECURSIVE tree (id) AS (
         SELECT %(root)s::uuid
@@ -99,7 +99,7 @@ class ReadData:
 
     def __init__(self, row: Mapping[str, Any], find: Callable[[str], ToolSpec | None]) -> None:
         names = sorted(set(row["tools"]) - _OWN)
-        # A tool that this process does not know may have read anything, and so may a deleted run.
+        # A tool that this process does not know may have read anything; so may a deleted run.
         labels = {name: _labels_of(find(name), row) for name in names}
         facts = {
             TextSource.DELETED_RUN: row["is_partial"],
@@ -119,7 +119,7 @@ class ReadData:
 
     @property
     def sources(self) -> str:
-        """Both sources, for people; descriptions of tools are named if there is nothing else."""
+        """Both kinds of sources, for people; descriptions of tools only if there is no other."""
         outsiders = self.untrusted or [TextSource.DESCRIPTIONS.value]
         return (
             f"private data ({_listed(self.private)}) and text by outsiders ({_listed(outsiders)})"
@@ -127,10 +127,10 @@ class ReadData:
 
     @property
     def labels(self) -> frozenset[Label]:
-        """Labels of all that was read.
+        """Labels of all sources except descriptions of tools.
 
-        Descriptions of tools are not part of it: a manager has consented to them, and they are in
-        every run of their agents, all of whose memories would be marked.
+        A manager has consented to those descriptions. They are in every run of their agents, so
+        their labels would mark all memories of these agents.
         """
         sources = {Label.PRIVATE: self.private, Label.UNTRUSTED: self.untrusted}
         return frozenset(label for label, names in sources.items() if names)
@@ -161,13 +161,13 @@ def mixed_data_rule(
 
 
 def labels_read(root_id: UUID, find: Callable[[str], ToolSpec | None]) -> frozenset[Label]:
-    """Return the labels of what a run tree has read so far, from a tool's thread."""
+    """Return the labels of all that a run tree has read so far, from a tool's thread."""
     [row] = fetch_named(_QUERY, _parameters(root_id))
     return ReadData(row, find).labels
 
 
 def reason_to_hold(root_id: UUID, find: Callable[[str], ToolSpec | None]) -> str:
-    """Return why an answer needs a person's consent to leave for an outsider; empty: none."""
+    """Return why sending an answer to an outsider needs an approval; empty: it does not."""
     [row] = fetch_named(_QUERY, _parameters(root_id))
     read = ReadData(row, find)
     return f"the run had read {read.sources}" if read.is_mixed else ""
@@ -177,7 +177,7 @@ def _labels_of(spec: ToolSpec | None, row: Mapping[str, Any]) -> frozenset[Label
     if spec is None:
         return UNDECLARED
     if spec.name in FOLDER_READERS and spec.origin is Origin.CODE and not row["given_files"]:
-        return frozenset()  # all files are the tree's own, and what it had read is known
+        return frozenset()  # all files are the tree's own: no new source
     return spec.labels
 
 

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from heartbit_site.base.toolspec import ToolSpec
 
 SHARED: Final = (
-    "Another person has said something to this run, so it works for no person any more: it is "
+    "Another person has said something to this run, so it no longer acts for one person: it is "
     "given no personal memories, credentials or permissions."
 )
 
 
 def person_lookup(pool: Pool, claimed: ClaimedRun) -> PersonLookup:
-    """Return the lookup of the person that a run acts for now, who can be lost but not change."""
+    """Return the lookup of the person that a run acts for: always the same person, or no one."""
 
     async def look() -> int | None:
         if claimed.user_id is None:
@@ -38,7 +38,7 @@ def person_lookup(pool: Pool, claimed: ClaimedRun) -> PersonLookup:
 
 
 def permission_lookup(claimed: ClaimedRun, person: PersonLookup) -> PermissionLookup:
-    """Return the lookup of a run's person, which asks the database each time."""
+    """Return the lookup of a run's person, which queries the database each time."""
 
     async def look(permissions: frozenset[str]) -> frozenset[str]:
         return await orm.read_in_thread(partial(permitted, await person(), permissions))

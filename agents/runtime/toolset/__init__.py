@@ -1,1 +1,1 @@
-"""Tools of a run: those offered, the checks of each call, and its results."""
+"""Tools of a run: the offer to the model, the checks of each call, and its results."""

@@ -1,4 +1,4 @@
-"""Policies that say which calls of a run need an approval, and the reasons shown with it."""
+"""Policies that decide which calls of a run need an approval, and for which displayed reason."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from agents.querysets import stored_artifacts
 from heartbit_site.base.artifact_names import artifact_name
 from tools.calls.result import ToolResult, truncate
 
-READER: Final = "read_artifact"  # the tool that reads them
-MAX_BYTES: Final = 10_000_000  # of one artifact; the rest of a longer result is dropped
-MAX_TREE_BYTES: Final = 100_000_000  # of all artifacts of a run tree; further results are cut
+READER: Final = "read_artifact"  # tool that reads stored results
+MAX_BYTES: Final = 10_000_000  # per artifact; the rest of a longer result is dropped
+MAX_TREE_BYTES: Final = 100_000_000  # for all artifacts of a run tree; further results are cut
 
 
 class BigResults:
@@ -36,9 +36,9 @@ class BigResults:
         self._max_output_bytes = max_output_bytes
 
     def store(self, call_id: str, tool: str, done: ToolResult) -> ToolResult:
-        """Store a result's whole text; return its beginning, with the reference and how to go on.
+        """Store a result's whole text; return its beginning with a reference to the artifact.
 
-        Repeating it with the same text changes nothing. In the caller's transaction, if any.
+        Idempotent for the same text. Joins the caller's transaction, if there is one.
 
         Raises:
             JournalAwayError: The database is unavailable.
@@ -72,7 +72,7 @@ def store_file(run_id: UUID, root_id: UUID, call_id: str, name: str, content: by
     """Store a file that a call produced; return the artifact's name.
 
     Raises:
-        ArtifactRefusedError: It, or all of the run tree together, would be too large.
+        ArtifactRefusedError: The file, or all artifacts of the run tree, would be too large.
     """
     digest = hashlib.sha256(content).hexdigest()
     kept = artifact_name(call_id, digest, name)
@@ -99,7 +99,7 @@ def read_stored(root_id: UUID, name: str) -> bytes:
     """Return the content of an artifact that a run tree stored.
 
     Raises:
-        ArtifactNotFoundError: The run tree stored none of that name.
+        ArtifactNotFoundError: The run tree stored no artifact with that name.
     """
     content = stored_artifacts(root_id).filter(name=name).values_list("content", flat=True).first()
     if content is None:

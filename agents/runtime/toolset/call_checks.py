@@ -36,12 +36,12 @@ class CallChecks:
     Args:
         offer: Tools of the run.
         definition: Definition of its version.
-        policy: Says which calls need an approval.
+        policy: Decides which calls need an approval.
         context: Builds the context of a call from its id.
         lookups: Standing permissions, credentials and rights.
-        stopped: Tools that are disabled now, whatever was approved before.
-        unasked: Names of tools that never need one: they show what the run's own calls returned,
-            or make calls that are asked about.
+        stopped: Tools that are disabled now, even for approved calls.
+        unasked: Names of tools that never need an approval: they show results of the run's own
+            calls, or make calls that have their own approvals.
     """
 
     def __init__(
@@ -94,8 +94,8 @@ class CallChecks:
         if not isinstance(found, PendingApprovalCall):
             return ReadyCall(found) if isinstance(found, PreparedCall) else found
         bound = self._bound.get(found.spec.name, UNBOUND)
-        # One person's standing permission cannot replace several approvals, or answer a question,
-        # and was given before what was read since could steer the call.
+        # One person's standing permission cannot replace several approvals or answer a question,
+        # and precedes any data read since that could steer the call.
         is_question = found.spec.answer_parameter is not None
         alone = bound.required_approvals == 1 and not bound.approver_group and not is_question
         alone = alone and mixed is None
@@ -144,7 +144,7 @@ class CallChecks:
         return replace(context, user_id=person, is_shared=person is None)
 
     async def _needs(self, call: ToolCall) -> Mapping[str, ChosenCredential] | ToolResult:
-        """Return the credentials of a call, or the refusal if the person or a credential lacks."""
+        """Return the credentials of a call, or a refusal without its person or a credential."""
         spec = resolve(self._specs, call.name)
         bound = UNBOUND if spec is None else self._bound.get(spec.name, UNBOUND)
         if spec is None:

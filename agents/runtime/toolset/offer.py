@@ -1,4 +1,4 @@
-"""Tools that a run is offered: those of its version, as they were published."""
+"""Tools offered to a run: those of its version, as published."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.definitions.registry import definition_hash
 
 logger = logging.getLogger(__name__)
 
-#: Binding of the tools that no version binds, such as delegating.
+#: Binding of the tools that no version binds, such as ``delegate_task``.
 UNBOUND: Final = BoundTool(name="", pinned="")
 
 
@@ -33,9 +33,9 @@ class OfferedTools:
 
     @property
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        """Tools as the model is offered them: all, or in code mode those around scripts."""
+        """Tools as offered to the model: all, or in code mode those for scripts."""
         in_code_mode = script_tools.RUN in self.hashes
-        shown = script_tools.NAMES.union(skills.TOOLS)  # an agent's prompt names those of skills
+        shown = script_tools.NAMES.union(skills.TOOLS)  # an agent's prompt names the skills' tools
         return tuple(
             ToolDefinition(spec.name, spec.description, dict(spec.parameters))
             for spec in self.specs.values()
@@ -60,8 +60,8 @@ def offered_tools(
         tools: Tools by name. A process that calls them passes its registry; one that only shows or
             reads calls ``tools.definitions.catalogue.catalogue``.
         is_child: True for a sub-agent's run.
-        permissions: Those of the ``required_permissions`` that the person behind the run has:
-            tools that require another one are left out. None: the tools are only shown or read.
+        permissions: ``required_permissions`` that the person behind the run has: tools that require
+            another one are left out. None: the tools are only shown or read.
     """
     offer = OfferedTools({}, {})
     if definition.team and not is_child:

@@ -13,7 +13,7 @@ from tools.models import CatalogueTool
 
 
 def refuse_without_tools_of_version(version_id: int, run_id: UUID) -> None:
-    """Refuse a version with a program's tools that this process lacks.
+    """Reject a version with a program's tools that this process lacks.
 
     Raises:
         ProgramToolsError: The process lacks a tool.
@@ -22,7 +22,7 @@ def refuse_without_tools_of_version(version_id: int, run_id: UUID) -> None:
 
 
 def refuse_without_tools_of_tree(root: Run) -> None:
-    """Refuse a tree that needs a program's tools that this process lacks.
+    """Reject a tree that needs a program's tools that this process lacks.
 
     Raises:
         ProgramToolsError: The process lacks a tool of a run, or of an agent that may get a task.
@@ -37,7 +37,7 @@ def refuse_without_tools_of_tree(root: Run) -> None:
 
 
 def _refuse(versions: Q, run_id: UUID) -> None:
-    """Refuse a tool that neither the registry nor a catalogue has: a program defined it."""
+    """Reject a tool that neither the registry nor a catalogue has: a program defined it."""
     found = AgentVersion.objects.filter(versions).exclude(agent__origin="")
     pinned = {
         (tool["name"], tool["hash"])

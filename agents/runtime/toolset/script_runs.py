@@ -1,4 +1,4 @@
-"""Scripts of a run in code mode: their functions, and the results that these return."""
+"""Scripts of a run in code mode: their functions and the results of their calls."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ScriptRuns:
     async def advance(
         self, script: str, rounds: Sequence[ScriptCalled], results: Mapping[str, ToolFinished]
     ) -> PausedScript | EndedScript:
-        """Take a script to its next calls, or to its end; see ``Toolbox.advance_script``."""
+        """Advance a script to its next calls, or to its end; see ``Toolbox.advance_script``."""
         if self._interpreter is None:
             raise TypeError("an agent in code mode needs an interpreter")
         whole = {name: await self._whole(one) for name, one in results.items()}
@@ -53,7 +53,7 @@ class ScriptRuns:
         return await self._interpreter.advance(script, self._functions, steps)
 
     async def _whole(self, finished: ToolFinished) -> CallResult:
-        """Return a call's result as its script gets it: whole, where the model sees a part."""
+        """Return a call's result for its script: whole, where the model would see a part."""
         content = finished.content
         read = self._context(finished.call_id).read_artifact
         if finished.artifact and read is not None:

@@ -1,7 +1,7 @@
 """Disabled tools, kept in a process's memory so that calls need no query.
 
 Disabling a tool notifies the control channel, and every process reads the few rows again
-(``RunExecutor``); a heartbeat does so too, in case the notice was missed.
+(``RunExecutor``), as it does at each heartbeat, in case the notification was missed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-#: Of the whole installation, and of each workspace; of two for one place the operator's is last.
+#: Rows of the whole installation and of each workspace; an operator's row overrides earlier ones.
 QUERY = (
     "SELECT tool, workspace_id, by, reason FROM agents_pause WHERE kind = 'tool'"
     " ORDER BY by_operator"
@@ -20,7 +20,7 @@ QUERY = (
 
 
 def refusal(tool: str, who: str) -> str:
-    """Return the text by which a model learns that a call was not run."""
+    """Return the text that tells a model that a call was not run."""
     return f"The tool {tool} was stopped by {who}: go on without it, or say what cannot be done."
 
 
@@ -44,7 +44,7 @@ class StoppedTools:
 
     def stop_reason(self, tool: str, workspace_id: int) -> str | None:
         """Return the refusal of a disabled tool's call; None: it may be called."""
-        refusals = self._refusals  # one look: it may be replaced meanwhile
+        refusals = self._refusals  # read once: it may be replaced meanwhile
         return refusals.get((tool, None)) or refusals.get((tool, workspace_id))
 
     @contextmanager
@@ -66,7 +66,7 @@ class StoppedTools:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceStoppedTools:
-    """Disabled tools as one workspace's runs see them."""
+    """Disabled tools as seen by one workspace's runs."""
 
     tools: StoppedTools
     workspace_id: int

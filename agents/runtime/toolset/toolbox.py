@@ -65,9 +65,9 @@ class RunToolbox:
             context: Builds the context of a call from its id.
             executor: Executor of tools that are plain functions.
             lookups: Standing permissions, credentials and rights.
-            stopped: Tools that are disabled now, whatever was approved before.
+            stopped: Tools that are disabled now, even for approved calls.
             results: Stores results that are too long for the model; None: they are cut.
-            reader: Tool that reads these, offered once there is one.
+            reader: Tool that reads stored results, offered once there are any.
             interpreter: Runs the scripts of code mode.
         """
         self._offered = offer.definitions
@@ -135,7 +135,7 @@ class RunToolbox:
         return pipeline.acts_outside(ready.prepared) and not ready.prepared.spec.is_async
 
     async def connect(self, ready: ReadyCall) -> ReadyCall | ToolResult:
-        """Open what a call needs, before its intent; see ``pipeline.connect``."""
+        """Connect to what a call needs, before its intent; see ``pipeline.connect``."""
         with self._stopped.track_call(ready.prepared.spec.name) as stop:
             found = await pipeline.connect(ready.prepared, stop=stop)
         return found if isinstance(found, ToolResult) else replace(ready, prepared=found)
@@ -179,7 +179,7 @@ class RunToolbox:
         return await orm.run_in_thread(store)
 
     def _tool_name(self, name: str) -> str:
-        """Return the tool's own name, since the model's may be any text."""
+        """Return the tool's own name, since a model may write any text as a name."""
         spec = resolve(self._specs, name)
         return "result" if spec is None else spec.name
 
@@ -190,7 +190,7 @@ class RunToolbox:
     async def advance_script(
         self, ready: ReadyCall, rounds: Sequence[ScriptCalled], results: Mapping[str, ToolFinished]
     ) -> PausedScript | EndedScript:
-        """Take a script to its next calls, or to its end; see ``Toolbox``."""
+        """Advance a script to its next calls, or to its end; see ``Toolbox``."""
         if self._scripts is None:
             raise TypeError("only an agent in code mode has scripts")
         script = str(ready.prepared.keywords["script"])
@@ -207,7 +207,7 @@ class RunToolbox:
 
 
 def _for_its_person(prepared: PreparedCall) -> ToolResult:
-    """Run a transactional call, and undo it if another person has spoken in its run meanwhile."""
+    """Run a transactional call; roll it back if another person spoke in its run meanwhile."""
     parameter = prepared.spec.context_parameter
     context: ToolContext | None = prepared.keywords[parameter] if parameter is not None else None
     if context is None or context.user_id is None:

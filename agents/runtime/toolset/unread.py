@@ -35,7 +35,7 @@ async def with_unread_count(pool: Pool, agent_id: int, offer: OfferedTools) -> O
 def with_unread_then(agent_id: int, offer: OfferedTools, begun: datetime) -> OfferedTools:
     """Return the offer as ``with_unread_count`` made it for a slice that began at ``begun``.
 
-    Messages that were deleted since are not counted.
+    Messages deleted since are not counted.
     """
     if READ_TOOL not in offer.specs:
         return offer

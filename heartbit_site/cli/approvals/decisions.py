@@ -10,16 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from agents.errors import InvalidEditError
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.cli.approvals.kinds import QUESTION, WaitingCall, kind_of
-from heartbit_site.cli.backend.checked import checked
+from heartbit_site.cli.backend.protocol import checked
 from heartbit_site.cli.terminal.errors import USAGE, CommandError
-from heartbit_site.cli.terminal.escape import visible
-from heartbit_site.contract.approvals import (
-    DECIDE,
-    GET_QUESTION,
-    RESOLVE_CALL,
-    DecisionIn,
-    OutcomeIn,
-)
+from heartbit_site.cli.terminal.margin import visible
+from heartbit_site.contract import approvals
 from tools.calls.questions import read_answer
 
 if TYPE_CHECKING:
@@ -169,10 +163,12 @@ def _decide(backend: Backend, call: WaitingCall, choice: Choice) -> int:
     try:
         if isinstance(choice, Settle):
             word = {"outcome": choice.outcome, "result": choice.result}
-            backend.call(RESOLVE_CALL, checked(OutcomeIn, word), **place)
+            backend.call(approvals.RESOLVE_CALL, checked(approvals.OutcomeIn, word), **place)
             return 0
         said = {**call.model_dump(include={"digest"}), **_said(call, choice)}
-        return backend.call(DECIDE, checked(DecisionIn, said), **place).remaining_approvals
+        return backend.call(
+            approvals.DECIDE, checked(approvals.DecisionIn, said), **place
+        ).remaining_approvals
     except CommandError as error:
         if error.code != USAGE:
             raise
@@ -182,7 +178,7 @@ def _decide(backend: Backend, call: WaitingCall, choice: Choice) -> int:
 def closed(backend: Backend, call: WaitingCall) -> str | None:
     """Return why a call waits no longer, as a sentence; None while it waits."""
     asked = call.model_dump(include={"run_id", "call_id", "digest", "question"})
-    state = backend.call(GET_QUESTION, **asked)
+    state = backend.call(approvals.GET_QUESTION, **asked)
     if state.state == "open":
         return None
     if state.state == "closed":

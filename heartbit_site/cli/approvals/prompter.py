@@ -26,9 +26,16 @@ from heartbit_site.cli.approvals.decisions import (
     closed,
     decide,
 )
-from heartbit_site.cli.approvals.kinds import APPROVAL, OUTCOME, Kind, WaitingCall, form_of, kind_of
-from heartbit_site.cli.approvals.question import question
-from heartbit_site.cli.terminal import editor, keyboard
+from heartbit_site.cli.approvals.kinds import (
+    APPROVAL,
+    OUTCOME,
+    Kind,
+    WaitingCall,
+    form_of,
+    kind_of,
+    question,
+)
+from heartbit_site.cli.terminal import keyboard
 from heartbit_site.cli.terminal.output import note
 from tools.calls import questions
 
@@ -104,7 +111,7 @@ class CallPrompter:
             if isinstance(choice, Edit | Answer):  # the person's own text, to be corrected
                 draft = choice.text
             # With an editor, the letter that opened it opens the draft again.
-            again = not (_opens_editor(call) and editor.command())
+            again = not (_opens_editor(call) and keyboard.editor_command())
 
     async def _carry_out(self, call: WaitingCall, choice: Choice) -> InvalidEditError | None:
         """Decide and say so; or why an edit cannot be."""
@@ -161,22 +168,22 @@ class CallPrompter:
         return Answer(text)
 
     async def _written(
-        self, draft: str, prompt: str, *, file: str = editor.FILE, show: bool = False
+        self, draft: str, prompt: str, *, file: str = keyboard.FILE, show: bool = False
     ) -> str | None:
         """Return what the person writes instead of a draft, in their editor or on one line.
 
         None: nothing, or the editor failed.
         """
         try:
-            words = editor.command()
+            words = keyboard.editor_command()
             if not words:
                 if show:
                     note(f"Now: {_compact(draft)}")
                 text = await keyboard.line(prompt)
                 return (text or "").strip() or None
             self.in_editor = True
-            text = await editor.edited(words, draft, file)
-        except editor.EditorError as error:
+            text = await keyboard.edited(words, draft, file)
+        except keyboard.EditorError as error:
             note(str(error))
             return None
         finally:

@@ -70,7 +70,7 @@ class LocalBackend(Backend):
         """Close this thread's connections: the next one is new, whatever happens meanwhile."""
         connections.close_all()
 
-    def call(self, operation: Operation[Out], body: BaseModel | None = None, **given: Any) -> Out:
+    def carry_out(self, operation: Operation[Out], body: BaseModel | None, **given: Any) -> Out:
         """Return what the operation's function does; refused as a server would refuse it."""
         function = function_of(operation)
         values = _checked(function, given)

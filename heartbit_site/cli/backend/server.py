@@ -13,18 +13,25 @@ Nothing here, or in what it loads, knows Django: a remote command needs no datab
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import quote, urlsplit
+
+from pydantic import BaseModel, ValidationError
 
 from heartbit_site.base import variable_formats, variables
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.cli.terminal.invocation import INVOCATION
-from heartbit_site.cli.terminal.output import note
+from heartbit_site.cli.backend.protocol import Backend
+from heartbit_site.cli.terminal.errors import CANNOT_START, CommandError
+from heartbit_site.cli.terminal.output import INVOCATION, note
 from heartbit_site.config import locate
+
+if TYPE_CHECKING:
+    from heartbit_site.contract.operation import Operation
 
 _HERE: Final = ("localhost", "127.0.0.1", "::1")
 _UNNAMED: Final = f"./{locate.NAME}"
@@ -108,3 +115,51 @@ def _configured(
         return "", ""
     named = file is not None or variables.CONFIG.read(environ)
     return locate.server_url(found), str(found) if named else _UNNAMED
+
+
+Out = TypeVar("Out")
+KEY: Final = "idempotency_key"
+_PLACE: Final = re.compile(r"\{(\w+)\}")  # of a value in a path
+
+
+class ServerBackend(Backend):
+    """A server, by its REST API."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+
+    def rest(self) -> None:
+        """Keep nothing open between requests anyway."""
+
+    def carry_out(self, operation: Operation[Out], body: BaseModel | None, **given: Any) -> Out:
+        """Return what the server answers."""
+        values = {name: value for name, value in given.items() if value is not None}
+        path = _PLACE.sub(lambda found: quote(str(values.pop(found[1])), safe=""), operation.path)
+        key = values.pop(KEY, None)
+        from heartbit_site.cli.backend.client import send  # noqa: PLC0415  httpx is slow to import
+
+        json: dict[str, Any] | None = None
+        if body is not None:
+            json = body.model_dump(mode="json", exclude_unset=True, by_alias=True)
+        answer = send(self.server, operation.method, path, query=values, body=json, key=key)
+        return read(operation, answer, self.server)
+
+
+def read(operation: Operation[Out], answer: Mapping[str, Any], server: Server) -> Out:
+    """Return a server's answer as the view that the operation promises.
+
+    Raises:
+        CommandError: It is another one: the server is older, or none of Heartbit.
+    """
+    model: Any = operation.output
+    try:
+        view: Any = None if model is None else model.model_validate(answer)
+    except ValidationError as error:
+        field = ".".join(map(str, error.errors(include_url=False)[0]["loc"]))
+        raise CommandError(
+            f"The server {server.url} answers in another form ({field}): is it as new as this "
+            "command? `heartbit --version` says which it is.",
+            CANNOT_START,
+        ) from None
+    found: Out = view
+    return found

@@ -6,51 +6,42 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
 
-import typer
-
 from agents.definitions.snapshot_diff import FieldChangeOut, PartChangeOut
 from agents.reads.views import AgentMetricsOut, AgentStatusOut
 from heartbit_site.base.amounts import duration
 from heartbit_site.base.visible_text import readable_json, visible
-from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.backend.chosen import backend, call, print_all
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.groups import group
-from heartbit_site.cli.options.run_names import SHORT_ID
 from heartbit_site.cli.options.shared import RemoteCommand
 from heartbit_site.cli.terminal.errors import OK
-from heartbit_site.cli.terminal.invocation import as_json
 from heartbit_site.cli.terminal.margin import margined, text_width
-from heartbit_site.cli.terminal.output import NAME_WIDTH, note, one_line, write
+from heartbit_site.cli.terminal.output import as_json, note, one_line, write
 from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_list, print_view
-from heartbit_site.cli.terminal.times import format_relative, local_minute
+from heartbit_site.cli.terminal.times import format_relative
 from heartbit_site.contract import agent_status, versions
 from heartbit_site.contract.agents import LIST_AGENTS, SHOW_AGENT, AgentOut
 from heartbit_site.contract.versions import DiffOut, VersionOut
 
-NAME = typer.Argument(metavar="NAME", help="The agent's name.")
-ANY = typer.Argument(None, metavar="[NAME]", help="The agent's name; none: all.")
-NUMBER = typer.Argument(metavar="NUMBER", min=1, help="The version that comes back.")
-FROM = typer.Argument(
-    None, metavar="[FROM]", min=1, help="A version's number; none: the one before TO."
-)
-TO = typer.Argument(None, metavar="[TO]", min=1, help="Another; none: the current one.")
-FORCE = typer.Option(
-    common.OFF,
+NAME = common.argument("NAME", "The agent's name.")
+ANY = common.argument("[NAME]", "The agent's name; none: all.", None)
+NUMBER = common.argument("NUMBER", "The version that comes back.", min=1)
+FROM = common.argument("[FROM]", "A version's number; none: the one before TO.", None, min=1)
+TO = common.argument("[TO]", "Another; none: the current one.", None, min=1)
+FORCE = common.flag(
     "--force",
-    help="Roll back even if tools, team or skills have changed: with today's, as a new version.",
+    "Roll back even if tools, team or skills have changed: with today's, as a new version.",
 )
 
 STYLES: Final = {"idle": "green", "busy": "cyan", "error": "red", "stopped": "dim"}
 TITLES: Final = 13  # characters of the longest title of a fact
-HASH: Final = 12  # characters of a hash
 
-app = group()
+app = common.group()
 
 
 @app.command(name="list", cls=RemoteCommand)
 def list_agents() -> int:
     """List the agents with their state and figures."""
-    return print_list(backend().every(LIST_AGENTS), AGENTS)
+    return print_all(LIST_AGENTS, AGENTS)
 
 
 @app.command(cls=RemoteCommand)
@@ -91,7 +82,7 @@ def list_versions(name: str = NAME) -> int:
 @app.command(cls=RemoteCommand)
 def diff(name: str = NAME, older: int | None = FROM, newer: int | None = TO) -> int:
     """Show what changed between two versions of an agent."""
-    found = backend().call(versions.COMPARE_VERSIONS, name=name, older=older, newer=newer)
+    found = call(versions.COMPARE_VERSIONS, name=name, older=older, newer=newer)
     return print_view(found, lambda: _print_diff(found))
 
 
@@ -99,7 +90,7 @@ def diff(name: str = NAME, older: int | None = FROM, newer: int | None = TO) -> 
 def rollback(name: str = NAME, number: int = NUMBER, *, force: bool = FORCE) -> int:
     """Bring an agent back to an earlier version; its runs stay as they are."""
     body = versions.RollbackIn(force=force)
-    done = backend().call(versions.ROLL_BACK, body, name=name, number=number)
+    done = call(versions.ROLL_BACK, body, name=name, number=number)
     print_done(done, f"{done.agent} is v{done.version} now: its next runs use it.")
     if done.differs and not as_json():
         note(f"Not as in v{done.requested_version}: {done.differs}.")
@@ -110,15 +101,15 @@ def rollback(name: str = NAME, number: int = NUMBER, *, force: bool = FORCE) -> 
 def status(name: str | None = ANY) -> int:
     """Show what an agent is doing: its runs, queue, uptime and tools."""
     if name is None:
-        return print_list(backend().every(agent_status.LIST_AGENT_STATUSES), STATUSES)
-    found = backend().call(agent_status.SHOW_AGENT_STATUS, name=name)
+        return print_all(agent_status.LIST_AGENT_STATUSES, STATUSES)
+    found = call(agent_status.SHOW_AGENT_STATUS, name=name)
     return print_view(found, lambda: print_facts(found.name, _facts(found), width=TITLES))
 
 
 @app.command(cls=RemoteCommand)
 def start(name: str = NAME) -> int:
     """Let a stopped agent take runs again; its runs resume."""
-    found = backend().call(agent_status.START_AGENT, name=name)
+    found = call(agent_status.START_AGENT, name=name)
     return print_done(found, f"The agent {one_line(found.name)} is started.")
 
 
@@ -128,7 +119,7 @@ def stop(name: str = NAME) -> int:
 
     Nothing is lost: queued and waiting runs stay, and go on when it is started.
     """
-    found = backend().call(agent_status.STOP_AGENT, name=name)
+    found = call(agent_status.STOP_AGENT, name=name)
     print_done(found, f"The agent {one_line(found.name)} is stopped.")
     queue = found.queue
     if not as_json() and (queue.running or queue.queued):
@@ -142,7 +133,7 @@ def stop(name: str = NAME) -> int:
 @app.command(cls=RemoteCommand)
 def restart(name: str = NAME) -> int:
     """Requeue an agent's running runs, so that they are claimed again; start a stopped one."""
-    found = backend().call(agent_status.RESTART_AGENT, name=name)
+    found = call(agent_status.RESTART_AGENT, name=name)
     return print_done(found, f"The agent {one_line(found.name)} is restarted.")
 
 
@@ -230,7 +221,7 @@ def _ago(moment: datetime | None) -> str:
 
 
 def _now(agent: AgentOut) -> str:
-    busy = f"run {agent.current_run_id[:SHORT_ID]}  " if agent.current_run_id else ""
+    busy = f"run {agent.current_run_id[: common.SHORT_ID]}  " if agent.current_run_id else ""
     return busy + ", ".join(agent.tools)
 
 
@@ -240,40 +231,27 @@ def _loaded(found: AgentStatusOut) -> str:
     return f"{len(tools.loaded)} loaded{f', {bad} not' if bad else ''}"
 
 
-AGENTS: Final = Table[AgentOut](
-    {
-        "AGENT": lambda agent: agent.name,
-        "STATE": lambda agent: agent.state,
-        "RUNS": lambda agent: agent.metrics.runs,
-        "SUCCESS": lambda agent: _rate(agent.metrics),
-        "AVERAGE": lambda agent: _average(agent.metrics),
-        "TOKENS": lambda agent: f"{agent.metrics.input_tokens + agent.metrics.output_tokens:,}",
-        "ACTIVE": lambda agent: _ago(agent.metrics.last_activity),
-        "MODEL": lambda agent: one_line(agent.model, NAME_WIDTH) or "default",
-        "TOOLS": _now,
-    },
-    STYLES,
+AGENTS: Final = Table.of(
+    AgentOut,
+    "AGENT=name STATE RUNS=metrics.runs SUCCESS AVERAGE TOKENS ACTIVE MODEL=model:40|default TOOLS",
+    styles=STYLES,
+    SUCCESS=lambda agent: _rate(agent.metrics),
+    AVERAGE=lambda agent: _average(agent.metrics),
+    TOKENS=lambda agent: f"{agent.metrics.input_tokens + agent.metrics.output_tokens:,}",
+    ACTIVE=lambda agent: _ago(agent.metrics.last_activity),
+    TOOLS=_now,
 )
-STATUSES: Final = Table[AgentStatusOut](
-    {
-        "AGENT": lambda found: found.name,
-        "STATE": lambda found: found.state,
-        "UPTIME": _uptime,
-        "QUEUED": lambda found: found.queue.queued,
-        "RUNNING": lambda found: found.queue.running,
-        "WAITING": lambda found: found.queue.waiting,
-        "ACTIVE": lambda found: _ago(found.last_activity),
-        "TOOLS": _loaded,
-    },
-    STYLES,
+STATUSES: Final = Table.of(
+    AgentStatusOut,
+    "AGENT=name STATE UPTIME QUEUED=queue.queued RUNNING=queue.running "
+    "WAITING=queue.waiting ACTIVE TOOLS",
+    styles=STYLES,
+    UPTIME=_uptime,
+    ACTIVE=lambda found: _ago(found.last_activity),
+    TOOLS=_loaded,
 )
-VERSIONS: Final = Table[VersionOut](
-    {
-        "VERSION": lambda version: version.number,
-        "PUBLISHED": lambda version: local_minute(version.created_at),
-        "RUNS": lambda version: version.runs,
-        "HASH": lambda version: version.hash[:HASH],
-        "": lambda version: "current" if version.current else "",
-    },
-    {"current": "green"},
+VERSIONS: Final = Table.of(
+    VersionOut,
+    "VERSION=number PUBLISHED=created_at RUNS HASH=hash:.12 _=current",
+    styles={"current": "green"},
 )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options.groups import group_without_default
+from heartbit_site.cli.backend.chosen import call
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.shared import RemoteCommand
 from heartbit_site.cli.terminal.errors import FAILED, OK
 from heartbit_site.cli.terminal.output import note
 from heartbit_site.cli.terminal.table import Table, print_list
 from heartbit_site.contract.audit import VERIFY_ALL_AUDITS, ChainOut, ChainsOut
 
-app = group_without_default()
+app = common.group_without_default()
 
 
 @app.command(cls=RemoteCommand)
@@ -22,7 +22,7 @@ def verify() -> int:
     Entries that were cut off at the end leave a chain that holds: keep the printed numbers and
     hashes elsewhere, and compare.
     """
-    return print_chains(backend(reads_only=True).call(VERIFY_ALL_AUDITS))
+    return print_chains(call(VERIFY_ALL_AUDITS, reads_only=True))
 
 
 def print_chains(found: ChainsOut) -> int:
@@ -41,13 +41,11 @@ def _name(chain: ChainOut) -> str:
     return chain.workspace or f"(deleted workspace {chain.chain})"
 
 
-CHAINS: Final = Table[ChainOut](
-    {
-        "STATE": lambda chain: "holds" if chain.broken_at is None else "BROKEN",
-        "CHAIN": _name,
-        "LAST": lambda chain: chain.last_number,
-        "HASH": lambda chain: chain.last_hash,
-    },
-    {"holds": "green", "BROKEN": "red"},
+CHAINS: Final = Table.of(
+    ChainOut,
+    "STATE CHAIN LAST=last_number HASH=last_hash",
+    styles={"holds": "green", "BROKEN": "red"},
     none="The audit is empty: nothing was changed or decided yet.",
+    STATE=lambda chain: "holds" if chain.broken_at is None else "BROKEN",
+    CHAIN=_name,
 )

@@ -9,56 +9,39 @@ from typing import Annotated, Any, Final
 import typer
 
 from heartbit_site.base.visible_text import readable_json
-from heartbit_site.cli.backend.checked import checked, checked_change
-from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.backend import chosen
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.body import Given, body_options
-from heartbit_site.cli.options.groups import group
-from heartbit_site.cli.options.json_object import json_option
+from heartbit_site.cli.options.body import Given, body_options, json_option
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import TargetOptions, named
-from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
 from heartbit_site.cli.terminal.errors import UsageError
 from heartbit_site.cli.terminal.keyboard import is_interactive
-from heartbit_site.cli.terminal.output import NAME_WIDTH, TEXT_WIDTH, one_line, write
-from heartbit_site.cli.terminal.table import Table, print_facts, print_list, print_view
+from heartbit_site.cli.terminal.output import TEXT_WIDTH, one_line, write
+from heartbit_site.cli.terminal.table import Table, print_facts, print_view
 from heartbit_site.contract import channels as contract
-from heartbit_site.contract.channels import (
-    ChannelChangeIn,
-    ChannelIn,
-    ChannelOut,
-    InboundOut,
-    Kind,
-    MailboxIn,
-    MailboxOut,
-)
 
-NEW = typer.Argument(metavar="NAME", help="Purpose of the channel, such as 'support mailbox'.")
-NAME = typer.Argument(metavar="NAME", help="The channel's name, or its number.")
-KIND = typer.Option(..., help="Signed posts, or mails.")
-RENAME = typer.Option(None, "--name", metavar="NAME", help="Give it this name.")
-STDIN = typer.Option(
-    common.OFF, "--password-stdin", help="Read the mailbox's password from standard input."
-)
-ASK = typer.Option(common.OFF, "--ask-password", help="Ask for the mailbox's new password.")
+NEW = common.argument("NAME", "Purpose of the channel, such as 'support mailbox'.")
+NAME = common.argument("NAME", "The channel's name, or its number.")
+KIND = common.option("", "Signed posts, or mails.", ...)
+RENAME = common.option("--name NAME", "Give it this name.", None)
+STDIN = common.flag("--password-stdin", "Read the mailbox's password from standard input.")
+ASK = common.flag("--ask-password", "Ask for the mailbox's new password.")
 
 
 EXAMPLE: Final = '{"task": "Answer {ticket.body}"}'
 SETTINGS: Final = body_options(
-    ChannelIn,
+    contract.ChannelIn,
     *("name", "kind", "deliver", "mailbox"),
-    agent=typer.Option(
-        None, "--agent", "-a", metavar="NAME", help="Let this agent answer; else the orchestrator."
-    ),
+    agent=common.option("--agent -a NAME", "Let this agent answer; else the orchestrator.", None),
     mapping=json_option("--mapping", EXAMPLE, f"Make a webhook's task so, such as '{EXAMPLE}'."),
 )
 MAILBOX: Final = body_options(
-    MailboxIn,
+    contract.MailboxIn,
     "password",
     within="mailbox",
     prefix="--imap-",
-    host=typer.Option(None, "--imap-host", help="Read a mailbox there; '': none."),
+    host=common.option("--imap-host", "Read a mailbox there; '': none.", None),
 )
 
 STYLES: Final = {
@@ -74,19 +57,19 @@ LONGEST_PASSWORD: Final = 1000
 PLACE: Final = ("host", "port", "security")
 PARTS: Final = {*PLACE, "user", "folder"}
 
-app = group()
+app = common.group()
 
 
 @app.command(name="list", cls=RemoteCommand)
 def list_channels() -> int:
     """List the channels, the newest first."""
-    return print_list(backend(reads_only=True).every(contract.LIST_CHANNELS), CHANNELS)
+    return chosen.print_all(contract.LIST_CHANNELS, CHANNELS, reads_only=True)
 
 
 @app.command(cls=RemoteCommand)
 def show(name: str = NAME) -> int:
     """Show a channel, and what came in last."""
-    server = backend()
+    server = chosen.backend()
     found = _find(server, name)
     page = server.call(contract.LIST_INBOUND_MESSAGES, channel_id=found.id, limit=SHOWN)
 
@@ -105,7 +88,7 @@ def show(name: str = NAME) -> int:
 def add(
     name: str = NEW,
     *,
-    kind: Kind = KIND,
+    kind: contract.Kind = KIND,
     settings: Annotated[Given, SETTINGS],
     deliver: TargetOptions,
     mailbox: Annotated[Given, MAILBOX],
@@ -115,12 +98,12 @@ def add(
 
     The password of a mailbox is asked for, or read from standard input.
     """
-    server = backend()
+    server = chosen.backend()
     given = {"agent": "orchestrator", **settings, **deliver.given(server)}
     given |= {"name": name, "kind": kind}
     if said := _mailbox(kind, None, mailbox, password_stdin=password_stdin, ask_password=False):
         given["mailbox"] = said
-    made = server.call(contract.CREATE_CHANNEL, checked(ChannelIn, given))
+    made = server.call(contract.CREATE_CHANNEL, given)
 
     def print_text() -> None:
         _print(made)
@@ -143,7 +126,7 @@ def change(
     ask_password: bool = ASK,
 ) -> int:
     """Change what is named of a channel; what is not stays."""
-    server = backend()
+    server = chosen.backend()
     found = _find(server, channel)
     given = {**settings, **deliver.given(server)} | ({} if name is None else {"name": name})
     if mailbox.get("host") == "":
@@ -152,29 +135,28 @@ def change(
         found.kind, found.mailbox, mailbox, password_stdin=password_stdin, ask_password=ask_password
     ):
         given["mailbox"] = said
-    body = checked_change(ChannelChangeIn, given)
-    changed = server.call(contract.CHANGE_CHANNEL, body, channel_id=found.id)
+    changed = chosen.send_change(contract.CHANGE_CHANNEL, given, server, channel_id=found.id)
     return print_view(changed, lambda: _print(changed))
 
 
 @app.command(cls=RemoteCommand)
 def remove(name: str = NAME, *, yes: bool = common.YES) -> int:
     """Remove a channel and the log of what came in; its conversations and runs stay."""
-    server = backend()
+    server = chosen.backend()
     found = _find(server, name)
-    confirm_removal(f"{one_line(found.name)} and its log of messages", yes=yes)
+    chosen.confirm_removal(f"{one_line(found.name)} and its log of messages", yes=yes)
     server.call(contract.REMOVE_CHANNEL, channel_id=found.id)
-    return print_removed(found.id, found.name, stays="its conversations and runs stay")
+    return chosen.print_removed(found.id, found.name, stays="its conversations and runs stay")
 
 
-def _find(server: Backend, name: str) -> ChannelOut:
+def _find(server: Backend, name: str) -> contract.ChannelOut:
     """Return a channel by its name, else by its number."""
     return named("channel", name, server.every(contract.LIST_CHANNELS).channels)[0]
 
 
 def _mailbox(
-    kind: Kind,
-    present: MailboxOut | None,
+    kind: contract.Kind,
+    present: contract.MailboxOut | None,
     parts: Mapping[str, Any],
     *,
     password_stdin: bool,
@@ -222,17 +204,17 @@ def _password(*, from_stdin: bool) -> str:
     return password
 
 
-def _state(one: ChannelOut) -> str:
+def _state(one: contract.ChannelOut) -> str:
     if not one.enabled:
         return "disabled"
     return "trouble" if one.mailbox and one.mailbox.last_error else "active"
 
 
-def _where(one: ChannelOut) -> str:
+def _where(one: contract.ChannelOut) -> str:
     return f"{one.mailbox.user} at {one.mailbox.host}" if one.mailbox else one.url
 
 
-def _print(one: ChannelOut) -> None:
+def _print(one: contract.ChannelOut) -> None:
     facts = [
         ("number", one.id),
         ("kind", one.kind),
@@ -252,34 +234,28 @@ def _print(one: ChannelOut) -> None:
     print_facts(one.name, facts)
 
 
-def _box(mailbox: MailboxOut) -> str:
+def _box(mailbox: contract.MailboxOut) -> str:
     place = f"{mailbox.host}:{mailbox.port} ({mailbox.security})"
     return f"{mailbox.user} at {place}, folder {mailbox.folder}"
 
 
-def _title(one: InboundOut) -> str:
+def _title(one: contract.InboundOut) -> str:
     text = one.title if one.status == "accepted" else one.reason or one.title
     return one_line(text, TEXT_WIDTH)
 
 
-CHANNELS: Final = Table[ChannelOut](
-    {
-        "CHANNEL": lambda one: one_line(one.name, NAME_WIDTH),
-        "KIND": lambda one: one.kind,
-        "AGENT": lambda one: one.agent,
-        "STATE": _state,
-        "WHERE": _where,
-    },
-    STYLES,
+CHANNELS: Final = Table.of(
+    contract.ChannelOut,
+    "CHANNEL=name:40 KIND AGENT STATE WHERE",
+    styles=STYLES,
     none="No channels yet: `heartbit channels add NAME --kind webhook` makes one.",
+    STATE=_state,
+    WHERE=_where,
 )
-MESSAGES: Final = Table[InboundOut](
-    {
-        "TIME": lambda one: f"{one.received_at:%Y-%m-%d %H:%M:%S}",
-        "STATUS": lambda one: one.status,
-        "SENDER": lambda one: one_line(one.sender or "-", NAME_WIDTH),
-        "RUN": lambda one: one.run_id or "-",
-        "TITLE": _title,
-    },
-    STYLES,
+MESSAGES: Final = Table.of(
+    contract.InboundOut,
+    "TIME STATUS SENDER=sender:40|- RUN=run_id|- TITLE",
+    styles=STYLES,
+    TIME=lambda one: f"{one.received_at:%Y-%m-%d %H:%M:%S}",
+    TITLE=_title,
 )

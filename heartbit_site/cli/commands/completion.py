@@ -6,13 +6,12 @@ import importlib
 import sys
 from typing import Literal
 
-import typer
-
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.shell_completion import VARIABLE
 from heartbit_site.cli.terminal.errors import OK
 
 Shell = Literal["bash", "zsh", "fish"]
-SHELL = typer.Argument(metavar="SHELL", help="bash, zsh or fish.")
+SHELL = common.argument("SHELL", "bash, zsh or fish.")
 
 
 def completion(shell: Shell = SHELL) -> int:

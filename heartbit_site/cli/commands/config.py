@@ -17,13 +17,11 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli.installation.startup import ensure_ready, set_up_django
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.groups import group_without_default
 from heartbit_site.cli.options.shared import ChangeHereCommand, PrintingCommand
 from heartbit_site.cli.terminal.errors import CANNOT_START, OK, CommandError, UsageError
-from heartbit_site.cli.terminal.invocation import as_json
 from heartbit_site.cli.terminal.keyboard import is_interactive
 from heartbit_site.cli.terminal.new_file import write_file
-from heartbit_site.cli.terminal.output import note, write, write_exactly, write_json
+from heartbit_site.cli.terminal.output import as_json, note, write, write_exactly, write_json
 from heartbit_site.cli.terminal.table import print_facts
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.locate import NAME, find
@@ -34,25 +32,19 @@ if TYPE_CHECKING:
     from heartbit_site.config.apply import Changes
     from heartbit_site.config.build import Configuration
 
-FILE = typer.Argument(
-    None, metavar="FILE", help="The file; none: HEARTBIT_CONFIG, or heartbit.toml here."
-)
-CONFIG = typer.Option(None, "--config", "-C", metavar="FILE", help="Another way to give FILE.")
-TARGET = typer.Argument("-", metavar="FILE", help="Write to this file; - is standard output.")
-PRUNE = typer.Option(
-    common.OFF,
+FILE = common.argument("FILE", "The file; none: HEARTBIT_CONFIG, or heartbit.toml here.", None)
+CONFIG = common.option("--config -C FILE", "Another way to give FILE.", None)
+TARGET = common.argument("FILE", "Write to this file; - is standard output.", "-")
+PRUNE = common.flag(
     "--prune",
-    help="Stop the agents, pause the schedules and disable the MCP servers that the file does not "
-    "name.",
+    "Stop the agents, pause the schedules and disable the MCP servers that the file does not name.",
 )
-DRY_RUN = typer.Option(
-    common.OFF, "--dry-run", help="Show what an import would change, and change nothing."
-)
-FORCE = typer.Option(common.OFF, "--force", help="Replace a file that is there.")
+DRY_RUN = common.flag("--dry-run", "Show what an import would change, and change nothing.")
+FORCE = common.flag("--force", "Replace a file that is there.")
 EXPORT: Final = "heartbit_site.config.export"
 STANDARD_OUTPUT: Final = Path("-")
 
-app = group_without_default()
+app = common.group_without_default()
 
 
 @app.command(cls=PrintingCommand)

@@ -8,57 +8,48 @@ from typing import Any, Final
 
 import typer
 
-from heartbit_site.cli.backend.checked import checked, checked_change
-from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.backend import chosen
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.groups import group
-from heartbit_site.cli.options.json_object import json_object
+from heartbit_site.cli.options.body import json_object
 from heartbit_site.cli.options.shared import RemoteCommand
 from heartbit_site.cli.options.targets import named, no_such
-from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
 from heartbit_site.cli.terminal.errors import UsageError
 from heartbit_site.cli.terminal.keyboard import is_interactive
-from heartbit_site.cli.terminal.output import NAME_WIDTH, TEXT_WIDTH, one_line
-from heartbit_site.cli.terminal.table import Table, print_facts, print_list, print_view
+from heartbit_site.cli.terminal.output import NAME_WIDTH, one_line
+from heartbit_site.cli.terminal.table import Table, print_facts, print_view
 from heartbit_site.contract import credentials as contract
 from heartbit_site.contract.credentials import (
-    CredentialChangeIn,
-    CredentialIn,
     CredentialOut,
     CredentialTypeOut,
 )
 
-NEW = typer.Argument(metavar="NAME", help="Name of the credential, such as 'support mailbox'.")
-NAME = typer.Argument(metavar="NAME", help="The credential's name, or its number.")
-KIND = typer.Option(..., metavar="KIND", help="Type, as `heartbit credentials types` lists them.")
-SET = typer.Option(
-    [], "--set", metavar="FIELD=VALUE", help="Set a field that is no secret; may be repeated."
-)
-STDIN = typer.Option(
-    common.OFF, "--secrets-stdin", help="Read the secrets from standard input, as a JSON object."
-)
-PERSONAL = typer.Option(common.OFF, "--personal", help="Let only your own runs use it.")
-RENAME = typer.Option(None, "--name", metavar="NAME", help="Give it this name.")
+NEW = common.argument("NAME", "Name of the credential, such as 'support mailbox'.")
+NAME = common.argument("NAME", "The credential's name, or its number.")
+KIND = common.option("KIND", "Type, as `heartbit credentials types` lists them.", ...)
+SET = common.option("--set FIELD=VALUE", "Set a field that is no secret; may be repeated.", [])
+STDIN = common.flag("--secrets-stdin", "Read the secrets from standard input, as a JSON object.")
+PERSONAL = common.flag("--personal", "Let only your own runs use it.")
+RENAME = common.option("--name NAME", "Give it this name.", None)
 ENABLED = typer.Option(None, "--enable/--disable", help="A disabled one is not used.")
-ASK = typer.Option(common.OFF, "--ask-secrets", help="Ask for the secrets again.")
+ASK = common.flag("--ask-secrets", "Ask for the secrets again.")
 
 EXAMPLE: Final = '{"password": "..."}'
 LONGEST: Final = 100_000
 
-app = group()
+app = common.group()
 
 
 @app.command(name="list", cls=RemoteCommand)
 def list_credentials() -> int:
     """List the workspace's credentials and your own, without secrets."""
-    return print_list(backend().every(contract.LIST_CREDENTIALS), CREDENTIALS)
+    return chosen.print_all(contract.LIST_CREDENTIALS, CREDENTIALS)
 
 
 @app.command(cls=RemoteCommand)
 def types() -> int:
     """List the types of credentials with their fields."""
-    return print_list(backend().every(contract.LIST_CREDENTIAL_TYPES), TYPES)
+    return chosen.print_all(contract.LIST_CREDENTIAL_TYPES, TYPES)
 
 
 @app.command(cls=RemoteCommand)
@@ -71,11 +62,11 @@ def add(
     personal: bool = PERSONAL,
 ) -> int:
     """Add a credential; its secrets are asked for, or read from standard input."""
-    server = backend()
+    server = chosen.backend()
     found = _type(server, kind)
     fields = _settings(found, values) | _secrets(found, from_stdin=secrets_stdin)
     given = {"name": name, "kind": kind, "fields": fields, "personal": personal}
-    made = server.call(contract.CREATE_CREDENTIAL, checked(CredentialIn, given))
+    made = server.call(contract.CREATE_CREDENTIAL, given)
     return print_view(made, lambda: _print(made))
 
 
@@ -90,7 +81,7 @@ def change(
     secrets_stdin: bool = STDIN,
 ) -> int:
     """Change what is named of a credential; what is not stays."""
-    server = backend()
+    server = chosen.backend()
     row = _find(server, credential)
     given: dict[str, Any] = {}
     if values or ask_secrets or secrets_stdin:
@@ -100,15 +91,14 @@ def change(
             given["fields"] |= _secrets(found, from_stdin=secrets_stdin)
     given |= {} if name is None else {"name": name}
     given |= {} if enabled is None else {"enabled": enabled}
-    body = checked_change(CredentialChangeIn, given)
-    changed = server.call(contract.CHANGE_CREDENTIAL, body, credential_id=row.id)
+    changed = chosen.send_change(contract.CHANGE_CREDENTIAL, given, server, credential_id=row.id)
     return print_view(changed, lambda: _print(changed))
 
 
 @app.command(cls=RemoteCommand)
 def check(name: str = NAME) -> int:
     """Log in with a credential, or ask its server, and show the result."""
-    server = backend()
+    server = chosen.backend()
     found = server.call(contract.CHECK_CREDENTIAL, credential_id=_find(server, name).id)
     return print_view(found, lambda: _print(found))
 
@@ -116,11 +106,11 @@ def check(name: str = NAME) -> int:
 @app.command(cls=RemoteCommand)
 def remove(name: str = NAME, *, yes: bool = common.YES) -> int:
     """Remove a credential; calls that need it are refused from then on."""
-    server = backend()
+    server = chosen.backend()
     found = _find(server, name)
-    confirm_removal(one_line(found.name), yes=yes)
+    chosen.confirm_removal(one_line(found.name), yes=yes)
     server.call(contract.REMOVE_CREDENTIAL, credential_id=found.id)
-    return print_removed(found.id, found.name, stays="calls that need it are refused")
+    return chosen.print_removed(found.id, found.name, stays="calls that need it are refused")
 
 
 def _find(server: Backend, name: str) -> CredentialOut:
@@ -206,22 +196,16 @@ def _fields(kind: CredentialTypeOut) -> str:
 
 
 STYLES: Final = {"healthy": "green", "unhealthy": "red", "disabled": "yellow"}
-CREDENTIALS: Final = Table[CredentialOut](
-    {
-        "CREDENTIAL": lambda one: one_line(one.name, NAME_WIDTH),
-        "TYPE": lambda one: one.kind,
-        "FOR": lambda one: one_line(one.person or "workspace", NAME_WIDTH),
-        "STATE": _state,
-        "TROUBLE": lambda one: one_line(one.health_message, TEXT_WIDTH),
-    },
-    STYLES,
+CREDENTIALS: Final = Table.of(
+    CredentialOut,
+    "CREDENTIAL=name:40 TYPE=kind FOR=person:40|workspace STATE TROUBLE=health_message:300",
+    styles=STYLES,
     none="No credentials yet: `heartbit credentials add NAME --kind KIND` adds one.",
+    STATE=_state,
 )
-TYPES: Final = Table[CredentialTypeOut](
-    {
-        "KIND": lambda one: one.kind,
-        "TYPE": lambda one: one.label,
-        "FIELDS": _fields,
-        "SECRETS": lambda one: " ".join(one.secrets),
-    }
+TYPES: Final = Table.of(
+    CredentialTypeOut,
+    "KIND TYPE=label FIELDS SECRETS",
+    FIELDS=_fields,
+    SECRETS=lambda one: " ".join(one.secrets),
 )

@@ -9,24 +9,20 @@ from __future__ import annotations
 import dataclasses
 from typing import Final
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
 from heartbit_site.base.terminal_text import clean
-from heartbit_site.cli.doctor.check import Check
-from heartbit_site.cli.doctor.examine import examine
+from heartbit_site.cli.doctor.examine import Check, examine
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.shared import use_config
 from heartbit_site.cli.terminal.errors import FAILED, OK
-from heartbit_site.cli.terminal.invocation import as_json
-from heartbit_site.cli.terminal.output import write_json
+from heartbit_site.cli.terminal.output import as_json, write_json
 
-CONFIG = typer.Option(
+CONFIG = common.option(
+    "--config -C FILE",
+    "Check this configuration; else HEARTBIT_CONFIG, or heartbit.toml here.",
     None,
-    "--config",
-    "-C",
-    metavar="FILE",
-    help="Check this configuration; else HEARTBIT_CONFIG, or heartbit.toml here.",
 )
 STYLES: Final = {"ok": "green", "warn": "yellow", "fail": "red"}
 WIDTH: Final = 16

@@ -4,48 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
 from agents.reads.views import FleetOut, QueueOut, WorkerOut
 from heartbit_site.base.amounts import counted, duration
-from heartbit_site.cli.backend.checked import checked
-from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.options.groups import group
+from heartbit_site.cli.backend.chosen import backend, call
+from heartbit_site.cli.options import common
 from heartbit_site.cli.options.shared import RemoteCommand
 from heartbit_site.cli.serving import rolling_restart
 from heartbit_site.cli.terminal.errors import OK, UsageError
-from heartbit_site.cli.terminal.invocation import as_json
-from heartbit_site.cli.terminal.output import one_line, write, write_json
+from heartbit_site.cli.terminal.output import as_json, one_line, write, write_json
 from heartbit_site.cli.terminal.table import Table, print_done, print_view
 from heartbit_site.contract import pauses
 from heartbit_site.contract.fleet import SHOW_FLEET
-from heartbit_site.contract.pauses import Holdable, PauseIn, PauseStateOut
+from heartbit_site.contract.pauses import Holdable, PauseStateOut
 
 if TYPE_CHECKING:
     #: What is meant, and the parameters of its path.
     Named = tuple[Holdable, dict[str, Any]]
 
-WORKER = typer.Argument(
-    None,
-    metavar="[WORKER]",
-    help="The worker's id, host:pid or pid, as `heartbit fleet` shows; none: all.",
+WORKER = common.argument(
+    "[WORKER]", "The worker's id, host:pid or pid, as `heartbit fleet` shows; none: all.", None
 )
-PATIENCE = typer.Option(
-    120.0, "--timeout", metavar="SECONDS", min=1, help="Wait this long for each worker."
+PATIENCE = common.option("--timeout SECONDS", "Wait this long for each worker.", 120.0, min=1)
+QUEUE = common.argument("QUEUE", "As `heartbit fleet` shows it.")
+WORKSPACE = common.argument("[WORKSPACE]", "The workspace's short name; none: everything.", None)
+TOOL = common.argument("TOOL", "As `heartbit tools` lists it.")
+PLACE = common.option(
+    "--workspace WORKSPACE", "Only in this one (its short name), not in all.", None
 )
-QUEUE = typer.Argument(metavar="QUEUE", help="As `heartbit fleet` shows it.")
-WORKSPACE = typer.Argument(
-    None, metavar="[WORKSPACE]", help="The workspace's short name; none: everything."
-)
-TOOL = typer.Argument(metavar="TOOL", help="As `heartbit tools` lists it.")
-PLACE = typer.Option(
-    None, "--workspace", metavar="WORKSPACE", help="Only in this one (its short name), not in all."
-)
-REASON = typer.Option(
-    "", metavar="TEXT", help="Give a reason, shown in the fleet view and stored in the audit."
-)
+REASON = common.option("TEXT", "Give a reason, shown in the fleet view and stored in the audit.")
 
 STYLES: Final = {
     "alive": "green",
@@ -55,13 +44,13 @@ STYLES: Final = {
     "no worker": "red",
 }
 
-app = group()
+app = common.group()
 
 
 @app.command(cls=RemoteCommand)
 def status() -> int:
     """Show the workers, the queues, and what is wrong with them."""
-    fleet = backend(reads_only=True).call(SHOW_FLEET)
+    fleet = call(SHOW_FLEET, reads_only=True)
     return print_view(fleet, lambda: _print(fleet))
 
 
@@ -186,8 +175,7 @@ def _not_empty(slug: str) -> str:
 
 def _hold(named: Named, reason: str) -> int:
     what, names = named
-    body = checked(PauseIn, {"reason": reason})
-    done = backend().call(what.hold, body, **names)
+    done = call(what.hold, {"reason": reason}, **names)
     return print_done(
         done, f"{_subject(done)} {'is' if done.changed else 'was already'} {_state(done)}."
     )
@@ -195,7 +183,7 @@ def _hold(named: Named, reason: str) -> int:
 
 def _free(named: Named) -> int:
     what, names = named
-    done = backend().call(what.free, **names)
+    done = call(what.free, **names)
     again = "may be called again" if done.kind == "tool" else "is resumed"
     return print_done(
         done, f"{_subject(done)} {again if done.changed else f'was not {_state(done)}'}."
@@ -217,26 +205,19 @@ def _served(queue: QueueOut) -> str:
     return counted(queue.workers, "worker") if queue.workers else "no worker"
 
 
-WORKERS: Final = Table[WorkerOut](
-    {
-        "ID": lambda worker: worker.id,
-        "WORKER": lambda worker: worker.name,
-        "STATE": lambda worker: worker.state,
-        "UPTIME": lambda worker: duration(worker.uptime_seconds),
-        "HOLDS": lambda worker: f"{worker.slots_used} of {worker.slots}",
-        "LAST BEAT": lambda worker: f"{duration(worker.heartbeat_age_seconds)} ago",
-        "QUEUES": lambda worker: ", ".join(worker.queues) or "one suspicious run, alone",
-    },
-    STYLES,
+WORKERS: Final = Table.of(
+    WorkerOut,
+    "ID WORKER=name STATE UPTIME HOLDS LAST_BEAT QUEUES",
+    styles=STYLES,
+    UPTIME=lambda worker: duration(worker.uptime_seconds),
+    HOLDS=lambda worker: f"{worker.slots_used} of {worker.slots}",
+    LAST_BEAT=lambda worker: f"{duration(worker.heartbeat_age_seconds)} ago",
+    QUEUES=lambda worker: ", ".join(worker.queues) or "one suspicious run, alone",
 )
-QUEUES: Final = Table[QueueOut](
-    {
-        "QUEUE": lambda queue: queue.name,
-        "QUEUED": lambda queue: queue.depth,
-        "RUNNING": lambda queue: queue.running,
-        "OLDEST": lambda queue: duration(queue.oldest_seconds) if queue.depth else "-",
-        "HELD BACK": lambda queue: queue.blocked or "-",
-        "SERVED BY": _served,
-    },
-    STYLES,
+QUEUES: Final = Table.of(
+    QueueOut,
+    "QUEUE=name QUEUED=depth RUNNING OLDEST HELD_BACK=blocked|- SERVED_BY",
+    styles=STYLES,
+    OLDEST=lambda queue: duration(queue.oldest_seconds) if queue.depth else "-",
+    SERVED_BY=_served,
 )

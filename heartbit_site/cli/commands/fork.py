@@ -7,50 +7,38 @@ from uuid import UUID
 
 import typer
 
-from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend_for
-from heartbit_site.cli.backend.protocol import Backend
+from heartbit_site.cli.backend.protocol import Backend, checked
 from heartbit_site.cli.following.streams import accepted
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.json_object import json_object
-from heartbit_site.cli.options.run_names import run_id_of
+from heartbit_site.cli.options.body import json_object
 from heartbit_site.cli.options.shared import with_groups
 from heartbit_site.cli.terminal.errors import CommandError, UsageError
-from heartbit_site.cli.terminal.invocation import INVOCATION
 from heartbit_site.cli.terminal.keyboard import is_interactive
-from heartbit_site.cli.terminal.output import note
+from heartbit_site.cli.terminal.output import INVOCATION, note
 from heartbit_site.cli.views.turn_text import effects
 from heartbit_site.contract.calls import SHOW_CALL
 from heartbit_site.contract.turns import FORK_RUN, SHOW_TURN, ForkIn
 
-YES = typer.Option(common.OFF, "--yes", "-y", help="Do not ask before effects happen again.")
-LOCAL = typer.Option(common.OFF, "--local", help="Run it in this process instead of on the fleet.")
+YES = common.flag("--yes -y", "Do not ask before effects happen again.")
+LOCAL = common.flag("--local", "Run it in this process instead of on the fleet.")
 
 
 @dataclass(frozen=True, slots=True)
 class ForkOptions:
     """Options for the new run, by the names that the REST API has for them."""
 
-    turn: int | None = typer.Option(
-        None,
-        "--turn",
-        "-t",
-        metavar="N",
-        min=0,
-        help="The last turn that is kept; 0: the task alone.",
+    turn: int | None = common.option(
+        "--turn -t N", "The last turn that is kept; 0: the task alone.", None, min=0
     )
-    message: str = typer.Option("", metavar="TEXT", help="Tell the next model call this.")
-    task: str = typer.Option("", metavar="TEXT", help="Another task.")
-    call_id: str = typer.Option("", "--call", metavar="CALL", help="A call of the turn, e.g. 2.0.")
-    arguments: str | None = typer.Option(
-        None, metavar="JSON", help="Other arguments: all calls of the turn run again."
+    message: str = common.option("TEXT", "Tell the next model call this.")
+    task: str = common.option("TEXT", "Another task.")
+    call_id: str = common.option("--call CALL", "A call of the turn, e.g. 2.0.")
+    arguments: str | None = common.option(
+        "JSON", "Other arguments: all calls of the turn run again.", None
     )
-    result: str | None = typer.Option(
-        None, metavar="TEXT", help="Another result: nothing runs again."
-    )
-    version: int | None = typer.Option(
-        None, metavar="NUMBER", min=1, help="Another version of the agent."
-    )
+    result: str | None = common.option("TEXT", "Another result: nothing runs again.", None)
+    version: int | None = common.option("NUMBER", "Another version of the agent.", None, min=1)
 
     def body(self) -> ForkIn:
         """Return the request.
@@ -85,13 +73,13 @@ def fork(
         raise UsageError("--local is this process, --url another machine: choose one.")
     body = changes.body()
     server = backend_for("" if local else INVOCATION.url)
-    confirm(server, run_id_of(run), body, yes=yes)
+    confirm(server, common.run_id_of(run), body, yes=yes)
     if not local:
-        forked = server.call(FORK_RUN, body, run_id=run_id_of(run))
+        forked = server.call(FORK_RUN, body, run_id=common.run_id_of(run))
         return accepted(server, forked, watch=watch, plain=plain)
     from agents.choices import Placement
     from heartbit_site.cli.backend.local import LocalBackend
-    from heartbit_site.cli.following.standalone import stay_here
+    from heartbit_site.cli.following.local_runs import stay_here
     from heartbit_site.operations import turns
 
     access = LocalBackend().access

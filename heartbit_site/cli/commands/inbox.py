@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-import typer
-
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.terminal.output import NAME_WIDTH, TEXT_WIDTH, one_line
+from heartbit_site.cli.terminal.output import NAME_WIDTH, one_line
 from heartbit_site.cli.terminal.table import Table, print_done, print_list
 from heartbit_site.contract.agents import SHOW_AGENT
 from heartbit_site.contract.messages import LIST_MESSAGES, SHOW_MESSAGE, AgentMessageSummaryOut
 
-AGENT = typer.Argument(metavar="AGENT", help="Whose inbox.")
-MESSAGE = typer.Argument(
-    "", metavar="[MESSAGE]", help="Show all of this message; --json lists the ids."
-)
+AGENT = common.argument("AGENT", "Whose inbox.")
+MESSAGE = common.argument("[MESSAGE]", "Show all of this message; --json lists the ids.", "")
 
 BROADCAST: Final = "broadcast"  # every agent's inbox
 
@@ -34,12 +30,9 @@ def inbox(agent: str = AGENT, message: str = MESSAGE, *, last: int = common.LAST
     return print_list(page, MESSAGES, none=none)
 
 
-MESSAGES: Final = Table[AgentMessageSummaryOut](
-    {
-        "TIME": lambda row: f"{row.created_at:%Y-%m-%d %H:%M:%S}",
-        "FROM": lambda row: one_line(row.sender.removeprefix("agent:"), NAME_WIDTH),
-        "KIND": lambda row: row.kind,
-        "THREAD": lambda row: one_line(row.thread, NAME_WIDTH),
-        "TEXT": lambda row: one_line(row.text, TEXT_WIDTH),
-    }
+MESSAGES: Final = Table.of(
+    AgentMessageSummaryOut,
+    "TIME FROM KIND THREAD=thread:40 TEXT=text:300",
+    TIME=lambda row: f"{row.created_at:%Y-%m-%d %H:%M:%S}",
+    FROM=lambda row: one_line(row.sender.removeprefix("agent:"), NAME_WIDTH),
 )

@@ -6,44 +6,36 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-import typer
-
 from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.scopes import SCOPES, USUAL_DAYS
 from heartbit_site.base.untrusted import clean_text
-from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend_for
+from heartbit_site.cli.backend.protocol import checked
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.groups import group_without_default
 from heartbit_site.cli.options.shared import ChangeHereCommand, PrintingCommand
 from heartbit_site.cli.terminal.errors import OK, UsageError
-from heartbit_site.cli.terminal.invocation import as_json
-from heartbit_site.cli.terminal.output import NAME_WIDTH, note, one_line, write, write_view
+from heartbit_site.cli.terminal.output import as_json, note, one_line, write, write_view
 from heartbit_site.cli.terminal.table import Table, print_done, print_list
-from heartbit_site.cli.terminal.times import local_minute
 from heartbit_site.contract import keys as contract
 from heartbit_site.contract.keys import KeyIn, KeyOut
 
-NAME = typer.Argument(metavar="NAME", help="Purpose of the key, such as nightly-import.")
-PREFIX = typer.Argument(
-    metavar="PREFIX",
-    help="Beginning of the key: hb_ and ten letters, as `heartbit keys list` shows.",
+NAME = common.argument("NAME", "Purpose of the key, such as nightly-import.")
+PREFIX = common.argument(
+    "PREFIX", "Beginning of the key: hb_ and ten letters, as `heartbit keys list` shows."
 )
-SCOPE = typer.Option(
+SCOPE = common.option(
+    "--scope -s SCOPE",
+    f"{', '.join(SCOPES)}; may be repeated; default: runs:read and runs:write.",
     [],
-    "--scope",
-    "-s",
-    metavar="SCOPE",
-    help=f"{', '.join(SCOPES)}; may be repeated; default: runs:read and runs:write.",
 )
-EXPIRES = typer.Option(None, metavar="DATE", help="From then on it is refused; none: in 90 days.")
-FOREVER = typer.Option(common.OFF, "--no-expiry", help="Make a key that lasts until it is revoked.")
+EXPIRES = common.option("DATE", "From then on it is refused; none: in 90 days.", None)
+FOREVER = common.flag("--no-expiry", "Make a key that lasts until it is revoked.")
 
 NAME_CHARACTERS: Final = 100
 #: The option --url of no server: the command line of a server makes its keys.
 HERE: Final = ""
 
-app = group_without_default()
+app = common.group_without_default()
 
 
 @app.command(cls=ChangeHereCommand)
@@ -110,14 +102,9 @@ def _aware(expires: datetime) -> datetime:
         raise UsageError(f"--expires: {said}") from None
 
 
-KEYS: Final = Table[KeyOut](
-    {
-        "KEY": lambda key: key.prefix,
-        "STATE": lambda key: key.state,
-        "NAME": lambda key: one_line(key.name, NAME_WIDTH),
-        "LAST USED": lambda key: local_minute(key.last_used_at),
-        "SCOPES": lambda key: ", ".join(key.scopes),
-    },
-    {"active": "green", "revoked": "dim", "expired": "dim"},
+KEYS: Final = Table.of(
+    KeyOut,
+    "KEY=prefix STATE NAME=name:40 LAST_USED=last_used_at|never SCOPES",
+    styles={"active": "green", "revoked": "dim", "expired": "dim"},
     none="No API keys yet: `heartbit keys create NAME` makes one.",
 )

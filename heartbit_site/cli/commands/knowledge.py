@@ -8,114 +8,78 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-import typer
-
 from heartbit_site.base.amounts import counted
 from heartbit_site.base.visible_text import visible
-from heartbit_site.cli.backend.checked import checked
-from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.backend import chosen
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import Given, body_options
-from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import ChangeHereCommand, RemoteCommand, with_groups
-from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
-from heartbit_site.cli.terminal.errors import (
-    CANNOT_START,
-    FAILED,
-    OK,
-    CommandError,
-    for_terminal,
-    say,
-)
-from heartbit_site.cli.terminal.invocation import as_json
-from heartbit_site.cli.terminal.output import (
-    NAME_WIDTH,
-    TEXT_WIDTH,
-    listed,
-    note,
-    one_line,
-    write,
-    write_json,
-)
+from heartbit_site.cli.terminal import errors, output
 from heartbit_site.cli.terminal.table import Table, print_done, print_list, print_view
 from heartbit_site.contract import knowledge as contract
-from heartbit_site.contract.knowledge import (
-    MOST_BYTES,
-    DocumentIn,
-    DocumentOut,
-    KnowledgeBaseIn,
-    KnowledgeBaseOut,
-    PassageDetailOut,
-    PassageHitOut,
-    SavedDocumentOut,
-)
 
-BASE = typer.Argument(metavar="BASE", help="The knowledge base's name.")
-PATHS = typer.Argument(metavar="PATH...", help="Documents, and folders of them.")
-NAME = typer.Argument(metavar="NAME", help="The document's name.")
-QUERY = typer.Argument(metavar="QUERY", help="A question, or words to look for.")
-PASSAGE = typer.Argument(metavar="ID", help="The passage's number, as search shows it.")
+BASE = common.argument("BASE", "The knowledge base's name.")
+PATHS = common.argument("PATH...", "Documents, and folders of them.")
+NAME = common.argument("NAME", "The document's name.")
+QUERY = common.argument("QUERY", "A question, or words to look for.")
+PASSAGE = common.argument("ID", "The passage's number, as search shows it.")
 SETTINGS = body_options(
-    KnowledgeBaseIn,
+    contract.KnowledgeBaseIn,
     "name",
-    description=typer.Option(
-        None, "--description", metavar="TEXT", help="Say what its documents are about."
-    ),
-    drive_folder=typer.Option(
-        None,
-        "--drive-folder",
-        metavar="FOLDER",
-        help="Take up this drive folder's files; '': none.",
+    description=common.option("--description TEXT", "Say what its documents are about.", None),
+    drive_folder=common.option(
+        "--drive-folder FOLDER", "Take up this drive folder's files; '': none.", None
     ),
 )
-IN_BASE = typer.Option("", "--base", metavar="BASE", help="Search this knowledge base alone.")
-SOURCE = typer.Option("", "--source", metavar="TEXT", help="Name the origin, such as a URL.")
-NUMBER = typer.Option(10, "--limit", metavar="N", help="Number of passages at most.")
+IN_BASE = common.option("--base BASE", "Search this knowledge base alone.")
+SOURCE = common.option("--source TEXT", "Name the origin, such as a URL.")
+NUMBER = common.option("--limit N", "Number of passages at most.", 10)
 
 SHOWN: Final = 5  # hidden files in a sentence
 
-app = group()
+app = common.group()
 
 
 @app.command(name="list", cls=RemoteCommand)
 def list_bases() -> int:
     """List the knowledge bases."""
-    return print_list(backend(reads_only=True).every(contract.LIST_BASES), BASES)
+    return chosen.print_all(contract.LIST_BASES, BASES, reads_only=True)
 
 
 @app.command(cls=RemoteCommand)
 @with_groups
 def create(name: str = BASE, *, settings: Annotated[Given, SETTINGS]) -> int:
     """Create a knowledge base, or change its description and its folder of the drive."""
-    body = checked(KnowledgeBaseIn, {"name": name, **settings})
-    made = backend().call(contract.SAVE_BASE, body)
+    made = chosen.call(contract.SAVE_BASE, {"name": name, **settings})
     return print_done(made, f"The knowledge base {made.name} is saved.")
 
 
 @app.command(cls=RemoteCommand)
 def refresh(base: str = BASE) -> int:
     """Take up new, changed and deleted files of a base's folder of the drive now."""
-    asked = backend().call(contract.REFRESH_BASE, base=base)
-    return print_done(asked, f"A worker will import the files of {one_line(asked.drive_folder)}.")
+    asked = chosen.call(contract.REFRESH_BASE, base=base)
+    return print_done(
+        asked, f"A worker will import the files of {output.one_line(asked.drive_folder)}."
+    )
 
 
 @app.command(cls=RemoteCommand)
 def delete(base: str = BASE, *, yes: bool = common.YES) -> int:
     """Delete a knowledge base with its documents, for good."""
-    server = backend()
+    server = chosen.backend()
     found = server.call(contract.SHOW_BASE, base=base)
     documents = counted(found.document_count, "document")
-    confirm_removal(f"{one_line(found.name)} with {documents}", yes=yes)
+    chosen.confirm_removal(f"{output.one_line(found.name)} with {documents}", yes=yes)
     server.call(contract.REMOVE_BASE, base=base)
-    return print_removed(found.id, found.name, stays="journals keep what runs have read")
+    return chosen.print_removed(found.id, found.name, stays="journals keep what runs have read")
 
 
 @app.command(cls=RemoteCommand)
 def documents(base: str = BASE) -> int:
     """List the documents of a knowledge base, with their state."""
-    return print_list(backend(reads_only=True).every(contract.LIST_DOCUMENTS, base=base), DOCUMENTS)
+    return chosen.print_all(contract.LIST_DOCUMENTS, DOCUMENTS, reads_only=True, base=base)
 
 
 @app.command(cls=RemoteCommand)
@@ -125,8 +89,8 @@ def add(base: str = BASE, paths: list[Path] = PATHS, *, source: str = SOURCE) ->
     A document has its file's name; in a folder, its path below the folder. Files that cannot be
     added are named at the end, and cost no other one; the exit code is then 1.
     """
-    server = backend()
-    saved: list[SavedDocumentOut] = []
+    server = chosen.backend()
+    saved: list[contract.SavedDocumentOut] = []
     left_out: dict[str, str] = {}  # sentences by name
     seen: dict[str, Path] = {}
     hidden: list[str] = []
@@ -134,68 +98,74 @@ def add(base: str = BASE, paths: list[Path] = PATHS, *, source: str = SOURCE) ->
         first = seen.setdefault(name, path)
         if first.resolve() != path.resolve():
             left_out[str(path)] = (
-                f"{path} would replace {first}, which is the document {one_line(name)} as well: "
+                f"{path} would replace {first}, which is the document "
+                f"{output.one_line(name)} as well: "
                 "rename one, or add a folder that holds both."
             )
             continue
         try:
-            body = checked(DocumentIn, {"name": name, "content": _encoded(path), "source": source})
-            saved.append(server.call(contract.SAVE_DOCUMENT, body, base=base))
-        except CommandError as error:
-            if error.code == CANNOT_START:  # it is not about this document
+            saved.append(
+                server.call(
+                    contract.SAVE_DOCUMENT,
+                    {"name": name, "content": _encoded(path), "source": source},
+                    base=base,
+                )
+            )
+        except errors.CommandError as error:
+            if error.code == errors.CANNOT_START:  # it is not about this document
                 raise
-            left_out[name] = for_terminal(error)
+            left_out[name] = errors.for_terminal(error)
             continue
-        if not as_json():
-            write(f"{one_line(name)}: {saved[-1].outcome}")
-    if as_json():
+        if not output.as_json():
+            output.write(f"{output.one_line(name)}: {saved[-1].outcome}")
+    if output.as_json():
         documents = [one.model_dump(mode="json") for one in saved]
         rows = [{"name": name, "problem": problem} for name, problem in left_out.items()]
-        write_json({"documents": documents, "left_out": rows})
+        output.write_json({"documents": documents, "left_out": rows})
     else:
         _print_left_out(left_out, len(saved))
         if hidden:
-            shown = listed([*hidden[:SHOWN], *(["others"] if len(hidden) > SHOWN else [])])
-            note(f"Hidden files and folders are not added unless they are named: {shown}.")
+            shown = output.listed([*hidden[:SHOWN], *(["others"] if len(hidden) > SHOWN else [])])
+            output.note(f"Hidden files and folders are not added unless they are named: {shown}.")
         if not saved and not left_out:
-            note("There are no other files in these folders: nothing was added.")
+            output.note("There are no other files in these folders: nothing was added.")
         if any(one.outcome != "unchanged" for one in saved):
-            shows = f"`heartbit knowledge documents {one_line(base)}` shows progress."
-            note(f"A worker reads them: {shows}")
-    return FAILED if left_out else OK
+            shows = f"`heartbit knowledge documents {output.one_line(base)}` shows progress."
+            output.note(f"A worker reads them: {shows}")
+    return errors.FAILED if left_out else errors.OK
 
 
 def _print_left_out(left_out: dict[str, str], added: int) -> None:
     for name, problem in left_out.items():
-        say(problem if name in problem else f"{name}: {problem}")
+        errors.say(problem if name in problem else f"{name}: {problem}")
     if len(left_out) + added > 1 and left_out:
-        say(f"{counted(len(left_out), 'file')} left out, {added} kept.")
+        errors.say(f"{counted(len(left_out), 'file')} left out, {added} kept.")
 
 
 @app.command(cls=RemoteCommand)
 def remove(base: str = BASE, name: str = NAME, *, yes: bool = common.YES) -> int:
     """Delete a document with its passages, for good."""
-    server = backend()
+    server = chosen.backend()
     found = _find(server, base, name)
-    confirm_removal(one_line(found.name), yes=yes)
+    chosen.confirm_removal(output.one_line(found.name), yes=yes)
     server.call(contract.REMOVE_DOCUMENT, base=base, document_id=found.id)
-    return print_removed(found.id, found.name, stays="journals keep what runs have read")
+    return chosen.print_removed(found.id, found.name, stays="journals keep what runs have read")
 
 
 @app.command(cls=RemoteCommand)
 def search(query: str = QUERY, *, base: str = IN_BASE, limit: int = NUMBER) -> int:
     """Search passages, the best first, as agents do."""
     wanted: dict[str, Any] = {"query": query, "base": base, "limit": limit}
-    found = backend().call(contract.SEARCH_PASSAGES, **wanted)
-    if not as_json():
-        note(f"Found by {found.found_by}.")
+    found = chosen.call(contract.SEARCH_PASSAGES, **wanted)
+    if not output.as_json():
+        output.note(f"Found by {found.found_by}.")
     return print_list(found, HITS)
 
 
 @app.command(cls=RemoteCommand)
 def show(passage_id: int = PASSAGE) -> int:
     """Show a passage, as citations name it."""
-    found = backend().call(contract.SHOW_PASSAGE, passage_id=passage_id)
+    found = chosen.call(contract.SHOW_PASSAGE, passage_id=passage_id)
     return print_view(found, lambda: _print(found))
 
 
@@ -206,11 +176,13 @@ def read() -> int:
     from memory.actions.ingest_documents import ingest_documents
 
     parts = ingest_documents(goes_on=lambda: True)
-    if as_json():
-        write_json({"parts": parts})
+    if output.as_json():
+        output.write_json({"parts": parts})
     else:
-        write(f"Read {counted(parts, 'part')} of documents." if parts else "No document waits.")
-    return OK
+        output.write(
+            f"Read {counted(parts, 'part')} of documents." if parts else "No document waits."
+        )
+    return errors.OK
 
 
 def _files(
@@ -256,73 +228,57 @@ def _files(
 def _encoded(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+            data = file.read(contract.MOST_BYTES + 1)
     except OSError as error:
-        raise CommandError(f"{path} cannot be read: {error.strerror or error}.") from None
-    if len(data) > MOST_BYTES:
-        raise CommandError(
-            f"{path} is too large: a document has at most {MOST_BYTES:,} bytes. Divide it."
+        raise errors.CommandError(f"{path} cannot be read: {error.strerror or error}.") from None
+    if len(data) > contract.MOST_BYTES:
+        raise errors.CommandError(
+            f"{path} is too large: a document has at most {contract.MOST_BYTES:,} bytes. Divide it."
         )
     if not data:
-        raise CommandError(f"{path} is empty.")
+        raise errors.CommandError(f"{path} is empty.")
     return base64.b64encode(data).decode()
 
 
-def _find(server: Backend, base: str, name: str) -> DocumentOut:
+def _find(server: Backend, base: str, name: str) -> contract.DocumentOut:
     found = server.every(contract.LIST_DOCUMENTS, base=base)
     for one in found.documents:
         if one.name == name:
             return one
-    raise CommandError(
-        f"The knowledge base {one_line(base)} has no document {one_line(name)!r}: "
-        f"`heartbit knowledge documents {one_line(base)}` lists them."
+    raise errors.CommandError(
+        f"The knowledge base {output.one_line(base)} has no document {output.one_line(name)!r}: "
+        f"`heartbit knowledge documents {output.one_line(base)}` lists them."
     )
 
 
-def _print(found: PassageDetailOut) -> None:
-    write(f"{one_line(found.citation)} (passage {found.position + 1})")
-    write(f"{found.link}\n")
-    write(visible(found.text))
+def _print(found: contract.PassageDetailOut) -> None:
+    output.write(f"{output.one_line(found.citation)} (passage {found.position + 1})")
+    output.write(f"{found.link}\n")
+    output.write(visible(found.text))
 
 
-def _progress(one: DocumentOut) -> str:
+def _progress(one: contract.DocumentOut) -> str:
     if one.pages is None:
         return ""
     return f"{one.pages_read:,} of {one.pages:,}" if one.state != "ready" else f"{one.pages:,}"
 
 
 STYLES: Final = {"ready": "green", "failed": "red", "reading": "cyan", "queued": "dim"}
-BASES: Final = Table[KnowledgeBaseOut](
-    {
-        "BASE": lambda one: one.name,
-        "DOCUMENTS": lambda one: one.document_count,
-        "PASSAGES": lambda one: one.passage_count,
-        "UNREAD": lambda one: one.unread_count,
-        "FAILED": lambda one: one.failed_count,
-        "DESCRIPTION": lambda one: one_line(one.description, TEXT_WIDTH),
-        "FOLDER": lambda one: one_line(one.drive_folder, NAME_WIDTH),
-    },
+BASES: Final = Table.of(
+    contract.KnowledgeBaseOut,
+    "BASE=name DOCUMENTS=document_count PASSAGES=passage_count UNREAD=unread_count "
+    "FAILED=failed_count DESCRIPTION=description:300 FOLDER=drive_folder:40",
     none="No knowledge bases yet.",
 )
-DOCUMENTS: Final = Table[DocumentOut](
-    {
-        "DOCUMENT": lambda one: one_line(one.name, NAME_WIDTH),
-        "KIND": lambda one: one.kind,
-        "STATE": lambda one: one.state,
-        "PAGES": _progress,
-        "PASSAGES": lambda one: one.passage_count,
-        "PROBLEM": lambda one: one_line(one.problem, TEXT_WIDTH),
-    },
-    STYLES,
+DOCUMENTS: Final = Table.of(
+    contract.DocumentOut,
+    "DOCUMENT=name:40 KIND STATE PAGES PASSAGES=passage_count PROBLEM=problem:300",
+    styles=STYLES,
     none="No documents yet.",
+    PAGES=_progress,
 )
-HITS: Final = Table[PassageHitOut](
-    {
-        "ID": lambda hit: hit.passage.id,
-        "SCORE": lambda hit: f"{hit.score:.2f}",
-        "SOURCE": lambda hit: one_line(hit.passage.citation, NAME_WIDTH),
-        "PASSAGE": lambda hit: one_line(hit.passage.text, TEXT_WIDTH),
-        "WHY": lambda hit: hit.why,
-    },
+HITS: Final = Table.of(
+    contract.PassageHitOut,
+    "ID=passage.id SCORE=score:.2f SOURCE=passage.citation:40 PASSAGE=passage.text:300 WHY",
     none="Nothing fits.",
 )

@@ -10,48 +10,31 @@ import typer
 
 from agents.definitions.advice import publish_again
 from heartbit_site.base.amounts import counted
-from heartbit_site.cli.backend.checked import checked, checked_change
-from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.backend import chosen
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.body import ENABLED, Given, body_options
-from heartbit_site.cli.options.groups import group
+from heartbit_site.cli.options.body import Given, body_options
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import no_such
-from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
 from heartbit_site.cli.terminal.errors import FAILED, OK, CommandError, UsageError
-from heartbit_site.cli.terminal.escape import visible
 from heartbit_site.cli.terminal.keyboard import is_interactive
+from heartbit_site.cli.terminal.margin import visible
 from heartbit_site.cli.terminal.output import NAME_WIDTH, TEXT_WIDTH, note, one_line, write
-from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_list, print_view
+from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_view
 from heartbit_site.contract import mcp_servers as contract
-from heartbit_site.contract.mcp_servers import (
-    McpChangesIn,
-    McpServerChangeIn,
-    McpServerDetailOut,
-    McpServerIn,
-    McpServerOut,
-    McpToolOut,
-)
 
-NEW = typer.Argument(metavar="NAME", help="Name that its tools' names begin with, such as git.")
-NAME = typer.Argument(metavar="NAME", help="The server's name, or its number.")
-TOOL = typer.Option(
-    [], "--tool", metavar="TOOL", help="Accept only this tool's change; may be repeated."
-)
-YES = typer.Option(common.OFF, "--yes", "-y", help="Accept without asking.")
+NEW = common.argument("NAME", "Name that its tools' names begin with, such as git.")
+NAME = common.argument("NAME", "The server's name, or its number.")
+TOOL = common.option("--tool TOOL", "Accept only this tool's change; may be repeated.", [])
+YES = common.flag("--yes -y", "Accept without asking.")
 POLL_SECONDS: Final = 0.5
 
 
 SETTINGS: Final = body_options(
-    McpServerIn,
+    contract.McpServerIn,
     "name",
-    command=typer.Option(
-        None, "--program", metavar="NAME", help="A program that HEARTBIT_MCP_COMMANDS names."
-    ),
-    credential=typer.Option(
-        None, "--credential", help="Send this credential to the URL; '' for none."
-    ),
+    command=common.option("--program NAME", "A program that HEARTBIT_MCP_COMMANDS names.", None),
+    credential=common.option("--credential", "Send this credential to the URL; '' for none.", None),
     trusted=typer.Option(
         None, "--trust/--no-trust", help="Believe its hints that a tool only reads."
     ),
@@ -60,23 +43,23 @@ SETTINGS: Final = body_options(
         "--private/--no-private",
         help="Count its answers as private data, which leaves only with a person's consent.",
     ),
-    enabled=typer.Option(None, ENABLED, help="A disabled server's tools are not called."),
+    enabled=common.option("--enable/--disable", "A disabled server's tools are not called.", None),
     timeout_seconds=typer.Option(None, "--timeout", metavar="SECONDS"),
 )
 
-app = group()
+app = common.group()
 
 
 @app.command(name="list", cls=RemoteCommand)
 def list_servers() -> int:
     """List the MCP servers with their states."""
-    return print_list(backend().every(contract.LIST_MCP_SERVERS), SERVERS)
+    return chosen.print_all(contract.LIST_MCP_SERVERS, SERVERS)
 
 
 @app.command(cls=RemoteCommand)
 def show(name: str = NAME) -> int:
     """Show a server with its tools, and what it changed about them."""
-    found = backend().call(contract.SHOW_MCP_SERVER, server=name)
+    found = chosen.call(contract.SHOW_MCP_SERVER, server=name)
     return print_view(found, lambda: _print(found))
 
 
@@ -84,9 +67,8 @@ def show(name: str = NAME) -> int:
 @with_groups
 def add(name: str = NEW, *, settings: Annotated[Given, SETTINGS]) -> int:
     """Add a server, and read its tools."""
-    server = backend()
-    body = checked(McpServerIn, {"name": name, **settings})
-    made = server.call(contract.CREATE_MCP_SERVER, body)
+    server = chosen.backend()
+    made = server.call(contract.CREATE_MCP_SERVER, {"name": name, **settings})
     return _refreshed(server, made.name) if made.enabled else _done(made)
 
 
@@ -94,20 +76,19 @@ def add(name: str = NEW, *, settings: Annotated[Given, SETTINGS]) -> int:
 @with_groups
 def change(name: str = NAME, *, settings: Annotated[Given, SETTINGS]) -> int:
     """Change what is named of a server; what is not stays. A URL replaces a program."""
-    body = checked_change(McpServerChangeIn, settings)
-    return _done(backend().call(contract.CHANGE_MCP_SERVER, body, server=name))
+    return _done(chosen.send_change(contract.CHANGE_MCP_SERVER, settings, server=name))
 
 
 @app.command(cls=RemoteCommand)
 def refresh(name: str = NAME) -> int:
     """Read a server's tools, with the progress on standard error; 1: it cannot be used."""
-    return _refreshed(backend(), name)
+    return _refreshed(chosen.backend(), name)
 
 
 @app.command(cls=RemoteCommand)
 def connect(name: str = NAME) -> int:
     """Print the page where you sign in to a server in the browser."""
-    found = backend().call(contract.SHOW_MCP_SERVER, server=name)
+    found = chosen.call(contract.SHOW_MCP_SERVER, server=name)
     if not found.connect_url:
         raise CommandError(
             f"People do not sign in to {found.name}: `heartbit mcp change {found.name} --sign-in`."
@@ -118,7 +99,7 @@ def connect(name: str = NAME) -> int:
 @app.command(cls=RemoteCommand)
 def accept(name: str = NAME, *, tools: list[str] = TOOL, yes: bool = YES) -> int:
     """Show what a server changed about its tools, and accept it after a question."""
-    server = backend()
+    server = chosen.backend()
     found = server.call(contract.SHOW_MCP_SERVER, server=name)
     changed = _changed(found, tools)
     if not yes:
@@ -131,8 +112,7 @@ def accept(name: str = NAME, *, tools: list[str] = TOOL, yes: bool = YES) -> int
         if not typer.confirm(f"Accept {counted(len(changed), 'change')}?", err=True):
             raise CommandError("Nothing was accepted.")
     hashes = {tool.name: tool.change.hash for tool in changed if tool.change is not None}
-    body = checked(McpChangesIn, {"changes": hashes})
-    done = server.call(contract.ACCEPT_MCP_CHANGES, body, server=found.name)
+    done = server.call(contract.ACCEPT_MCP_CHANGES, {"changes": hashes}, server=found.name)
     names = ", ".join(hashes)
     return print_done(done, f"Accepted {names}. {publish_again(done.outdated_agents)}")
 
@@ -140,11 +120,11 @@ def accept(name: str = NAME, *, tools: list[str] = TOOL, yes: bool = YES) -> int
 @app.command(cls=RemoteCommand)
 def remove(name: str = NAME, *, yes: bool = common.YES) -> int:
     """Remove a server with its tools."""
-    server = backend()
+    server = chosen.backend()
     found = server.call(contract.SHOW_MCP_SERVER, server=name)
-    confirm_removal(one_line(found.name), yes=yes)
+    chosen.confirm_removal(one_line(found.name), yes=yes)
     server.call(contract.REMOVE_MCP_SERVER, server=found.name)
-    return print_removed(found.id, found.name, stays="its tools are not called any more")
+    return chosen.print_removed(found.id, found.name, stays="its tools are not called any more")
 
 
 def _refreshed(server: Backend, name: str) -> int:
@@ -161,11 +141,11 @@ def _refreshed(server: Backend, name: str) -> int:
     return FAILED if state.state in ("failed", "interrupted") else OK
 
 
-def _done(state: McpServerOut) -> int:
+def _done(state: contract.McpServerOut) -> int:
     return print_view(state, lambda: _print_state(state))
 
 
-def _changed(found: McpServerDetailOut, names: Sequence[str]) -> list[McpToolOut]:
+def _changed(found: contract.McpServerDetailOut, names: Sequence[str]) -> list[contract.McpToolOut]:
     """Return the tools whose change waits: those that are named, else all.
 
     Raises:
@@ -180,7 +160,7 @@ def _changed(found: McpServerDetailOut, names: Sequence[str]) -> list[McpToolOut
     return [waiting[name] for name in names or waiting]
 
 
-def _print(found: McpServerDetailOut) -> None:
+def _print(found: contract.McpServerDetailOut) -> None:
     _print_state(found)
     if found.outdated_agents:
         write(publish_again(found.outdated_agents))
@@ -188,7 +168,7 @@ def _print(found: McpServerDetailOut) -> None:
         _print_tool(tool)
 
 
-def _print_state(one: McpServerOut) -> None:
+def _print_state(one: contract.McpServerOut) -> None:
     named = "".join(f" {one.facts[key]}" for key in ("server", "version") if key in one.facts)
     facts = [
         ("number", one.id),
@@ -205,7 +185,7 @@ def _print_state(one: McpServerOut) -> None:
     print_facts(one.name, facts)
 
 
-def _print_tool(tool: McpToolOut, *, write: Any = write) -> None:
+def _print_tool(tool: contract.McpToolOut, *, write: Any = write) -> None:
     head = f"\n{visible(tool.name)} ({tool.effect.replace('_', ' ')})"
     write(f"{head}: {one_line(tool.description.partition(chr(10))[0], TEXT_WIDTH)}")
     if tool.change is not None:
@@ -214,7 +194,7 @@ def _print_tool(tool: McpToolOut, *, write: Any = write) -> None:
             write(f"  {visible(line)}")
 
 
-def _address(one: McpServerOut) -> str:
+def _address(one: contract.McpServerOut) -> str:
     return one.url or f"program {one.command}"
 
 
@@ -227,15 +207,12 @@ STYLES: Final = {
     "refreshing": "cyan",
     "disabled": "dim",
 }
-SERVERS: Final = Table[McpServerOut](
-    {
-        "SERVER": lambda one: one.name,
-        "STATE": lambda one: one.state if one.enabled else "disabled",
-        "TOOLS": lambda one: one.tool_count,
-        "CHANGED": lambda one: one.pending_count or "",
-        "ADDRESS": lambda one: one_line(_address(one), NAME_WIDTH),
-        "RESULT": lambda one: one_line(one.message, TEXT_WIDTH),
-    },
-    STYLES,
+SERVERS: Final = Table.of(
+    contract.McpServerOut,
+    "SERVER=name STATE TOOLS=tool_count CHANGED ADDRESS RESULT=message:300",
+    styles=STYLES,
     none="No MCP servers yet: `heartbit mcp add NAME --url URL` adds one.",
+    STATE=lambda one: one.state if one.enabled else "disabled",
+    CHANGED=lambda one: one.pending_count or "",
+    ADDRESS=lambda one: one_line(_address(one), NAME_WIDTH),
 )

@@ -18,14 +18,14 @@ def resume(run: str = common.RUN, *, plain: bool = common.PLAIN) -> int:
     run resumes as well, in a process of its own. Without a terminal, a run that waits for a person
     is left, and the command that decides is named (exit code 4).
     """
-    ensure_ready("heartbit_site.cli.following.standalone", "heartbit_site.cli.backend.local")
+    ensure_ready("heartbit_site.cli.following.local_runs", "heartbit_site.cli.backend.local")
     from agents.actions.runs import resume_run, unquarantine_run
     from agents.choices import RunStatus
     from agents.models import Agent, Run
     from agents.querysets import find_run
     from heartbit_site.base.os_user import terminal_user
     from heartbit_site.cli.backend.local import LocalBackend
-    from heartbit_site.cli.following.standalone import stay_here
+    from heartbit_site.cli.following.local_runs import stay_here
     from heartbit_site.cli.installation.preflight import check_run
     from heartbit_site.first_start import default_workspace
     from heartbit_site.operations.run_views import detail

@@ -5,19 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from uuid import UUID
 
-import typer
-
 from agents.runtime.files.given_files import read_paths
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
 from heartbit_site.config.locate import find
 
-CONFIG = typer.Option(
-    None,
-    "--config",
-    "-C",
-    metavar="FILE",
-    help="Whose agents; else HEARTBIT_CONFIG, or heartbit.toml here.",
+CONFIG = common.option(
+    "--config -C FILE", "Whose agents; else HEARTBIT_CONFIG, or heartbit.toml here.", None
 )
 
 
@@ -44,14 +38,14 @@ def run(
     file = find(config)
     # A file may name another model than the default: which, is known once it has been read.
     ensure_ready(
-        "heartbit_site.cli.following.standalone", model=model if model or file is None else None
+        "heartbit_site.cli.following.local_runs", model=model if model or file is None else None
     )
     from agents.actions.admit import admit
     from agents.actions.run_request import RunRequest, task_text
     from agents.choices import Placement
     from agents.reads.agents import find_agent
     from heartbit_site.base.os_user import terminal_user
-    from heartbit_site.cli.following.standalone import stay_here
+    from heartbit_site.cli.following.local_runs import stay_here
     from heartbit_site.cli.installation.preflight import check_run
     from heartbit_site.cli.options.payload import payload_of
     from heartbit_site.cli.options.team import team_of

@@ -6,23 +6,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from heartbit_site.base.amounts import counted
-from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.backend.chosen import backend, call
 from heartbit_site.cli.commands.fork import fork
-from heartbit_site.cli.following.run_details import print_run
+from heartbit_site.cli.following.streams import print_run
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.groups import group
-from heartbit_site.cli.options.run_names import run_id_of
 from heartbit_site.cli.options.shared import ChangeHereCommand, RemoteCommand
 from heartbit_site.cli.terminal.errors import OK
-from heartbit_site.cli.terminal.invocation import as_json
 from heartbit_site.cli.terminal.new_file import write_file
-from heartbit_site.cli.terminal.output import note, write, write_exactly, write_json
+from heartbit_site.cli.terminal.output import as_json, note, write, write_exactly, write_json
 from heartbit_site.cli.terminal.table import print_done
-from heartbit_site.cli.views.runs_table import NO_RUNS, print_runs
+from heartbit_site.cli.views.outcome import NO_RUNS, print_runs
 from heartbit_site.cli.views.turn_text import print_turn
 from heartbit_site.contract.runs import (
     DISCARD_RUN,
@@ -38,24 +33,19 @@ from heartbit_site.contract.turns import SHOW_TURN
 if TYPE_CHECKING:
     from agents.housekeeping.archive_runs import Archived
 
-AGENT = typer.Option("", "--agent", "-a", metavar="NAME", help="Only this agent's.")
-STATUS = typer.Option(None, "--status", "-s", help="Only those in this state.")
-OLDER = typer.Option(
-    None, "--older-than", metavar="DAYS", min=0, help="None: as the workspace's policy says."
-)
-DRY = typer.Option(common.OFF, "--dry-run", help="Only say what would go.")
-TURN = typer.Option(
-    None, "--turn", "-t", metavar="N", min=1, help="One model call: what was sent and answered."
-)
-CASSETTE = typer.Option(
+AGENT = common.option("--agent -a NAME", "Only this agent's.")
+STATUS = common.option("--status -s", "Only those in this state.", None)
+OLDER = common.option("--older-than DAYS", "None: as the workspace's policy says.", None, min=0)
+DRY = common.flag("--dry-run", "Only say what would go.")
+TURN = common.option("--turn -t N", "One model call: what was sent and answered.", None, min=1)
+CASSETTE = common.option(
+    "--cassette FILE",
+    "Write only the model's answers, to be replayed in tests, into this file.",
     None,
-    "--cassette",
-    metavar="FILE",
-    help="Write only the model's answers, to be replayed in tests, into this file.",
 )
-FORCE = typer.Option(common.OFF, "--force", help="Replace a file that is there.")
+FORCE = common.flag("--force", "Replace a file that is there.")
 
-app = group()
+app = common.group()
 
 
 @app.command(name="list", cls=RemoteCommand)
@@ -64,8 +54,13 @@ def list_runs(
 ) -> int:
     """List the last runs, the newest first."""
     # Runs that people started; of a named agent, also those it did as a sub-agent.
-    found = backend(reads_only=True).call(
-        LIST_RUNS, limit=last, agent=agent or None, status=status, children=bool(agent) or None
+    found = call(
+        LIST_RUNS,
+        limit=last,
+        agent=agent or None,
+        status=status,
+        children=bool(agent) or None,
+        reads_only=True,
     )
     return print_runs(found.runs, none="No such runs." if agent or status else NO_RUNS)
 
@@ -76,7 +71,7 @@ app.command(cls=RemoteCommand)(fork)
 @app.command(cls=RemoteCommand)
 def show(run: str = common.RUN, *, turn: int | None = TURN) -> int:
     """Show a run: its tree, calls, decisions, cost and result; or one turn of it."""
-    server, run_id = backend(), run_id_of(run)
+    server, run_id = backend(), common.run_id_of(run)
     if turn is not None:
         return print_turn(server.call(SHOW_TURN, run_id=run_id, number=turn))
     return print_run(server, server.call(SHOW_RUN, run_id=run_id))
@@ -88,21 +83,21 @@ def retry(run: str = common.RUN) -> int:
 
     A quarantined run is discarded with it.
     """
-    found = backend().call(RETRY_RUN, run_id=run_id_of(run))
+    found = call(RETRY_RUN, run_id=common.run_id_of(run))
     return _print_live(found, found.id)
 
 
 @app.command(cls=RemoteCommand)
 def unquarantine(run: str = common.RUN) -> int:
     """Resume a quarantined run where it was, in a process of its own."""
-    found = backend().call(UNQUARANTINE_RUN, run_id=run_id_of(run))
+    found = call(UNQUARANTINE_RUN, run_id=common.run_id_of(run))
     return _print_live(found, f"Run {found.id} continues where it was, alone in a process.")
 
 
 @app.command(cls=RemoteCommand)
 def discard(run: str = common.RUN) -> int:
     """Give a quarantined run up: it is cancelled, and its journal stays."""
-    found = backend().call(DISCARD_RUN, run_id=run_id_of(run))
+    found = call(DISCARD_RUN, run_id=common.run_id_of(run))
     return print_done(found, f"Run {found.id} is discarded.")
 
 
@@ -157,7 +152,7 @@ def export(run: str = common.RUN, *, cassette: Path | None = CASSETTE, force: bo
         from heartbit_site.cli.backend.chosen import backend_for
         from heartbit_site.cli.backend.recording import cassette_of
 
-        text = cassette_of(backend_for(""), run_id_of(run)).model_dump_json(indent=1)
+        text = cassette_of(backend_for(""), common.run_id_of(run)).model_dump_json(indent=1)
         write_file(cassette, f"{text}\n".encode(), force=force)
         note(f"Wrote {cassette}.")
         return OK

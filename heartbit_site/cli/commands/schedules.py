@@ -5,23 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
-import typer
-
 from agents.delivery.words import DELIVERIES
 from heartbit_site.base.visible_text import readable_json
-from heartbit_site.cli.backend.checked import checked
-from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.backend.chosen import backend, confirm_removal, print_all, print_removed
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.body import Given, body_options
-from heartbit_site.cli.options.groups import group
-from heartbit_site.cli.options.json_object import json_option
+from heartbit_site.cli.options.body import Given, body_options, json_option
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import TargetOptions
-from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
 from heartbit_site.cli.terminal.errors import UsageError
-from heartbit_site.cli.terminal.output import NAME_WIDTH, listed, one_line, write
-from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_list, print_view
+from heartbit_site.cli.terminal.output import listed, one_line, write
+from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_view
 from heartbit_site.cli.terminal.times import (
     after,
     format_relative,
@@ -33,22 +27,14 @@ from heartbit_site.cli.terminal.times import (
 from heartbit_site.cli.views.outcome import LIVE, warn_without_worker
 from heartbit_site.contract import schedules as contract
 from heartbit_site.contract.runs import SHOW_RUN
-from heartbit_site.contract.schedules import (
-    BackfillIn,
-    FiringOut,
-    ScheduleChangeIn,
-    ScheduleIn,
-    ScheduleOut,
-    ScheduleSummaryOut,
-)
 
-NEW = typer.Argument(metavar="NAME", help="Purpose of the schedule, such as 'Monday sales report'.")
-NAME = typer.Argument(metavar="NAME", help="The schedule's name, or its number.")
-CONVERSATION = typer.Option(
-    common.OFF, "--conversation", help="Post each task to one conversation, with its history."
+NEW = common.argument("NAME", "Purpose of the schedule, such as 'Monday sales report'.")
+NAME = common.argument("NAME", "The schedule's name, or its number.")
+CONVERSATION = common.flag(
+    "--conversation", "Post each task to one conversation, with its history."
 )
-FROM = typer.Option(..., "--from", metavar="TIME", help="The first moment, in the schedule's zone.")
-TO = typer.Option(..., "--to", metavar="TIME", help="The last one.")
+FROM = common.option("--from TIME", "The first moment, in the schedule's zone.", ...)
+TO = common.option("--to TIME", "The last one.", ...)
 
 STYLES: Final = {
     "active": "green",
@@ -63,23 +49,20 @@ SHOWN: Final = 10  # firings
 
 
 SETTINGS: Final = body_options(
-    ScheduleIn,
+    contract.ScheduleIn,
     *("name", "task_type", "enabled", "deliver"),
     *("cron", "every_seconds", "at", "begins_at", "ends_at"),
-    agent=typer.Option(
-        None, "--agent", "-a", metavar="NAME", help="Let this agent do it; else the orchestrator."
+    agent=common.option("--agent -a NAME", "Let this agent do it; else the orchestrator.", None),
+    task=common.option("--task -t", "Give the agent this task each time.", None),
+    time_zone=common.option(
+        "--time-zone", "Set the IANA time zone of the times; UTC unless set.", None
     ),
-    task=typer.Option(None, "--task", "-t", help="Give the agent this task each time."),
-    time_zone=typer.Option(
-        None, "--time-zone", help="Set the IANA time zone of the times; UTC unless set."
-    ),
-    tool=typer.Option(None, "--tool", help="Call this tool of the agent, unasked."),
+    tool=common.option("--tool", "Call this tool of the agent, unasked.", None),
     arguments=json_option("--arguments", '{"url": "..."}', "Call --tool with these arguments."),
-    jitter_seconds=typer.Option(
+    jitter_seconds=common.option(
+        "--jitter SPAN",
+        "Fire up to so late, such as 5m.",
         None,
-        "--jitter",
-        metavar="SPAN",
-        help="Fire up to so late, such as 5m.",
         parser=lambda text: span(text, "--jitter") if text else None,
     ),
 )
@@ -89,16 +72,10 @@ SETTINGS: Final = body_options(
 class RecurrenceOptions:
     """Options that say when: one of them is given."""
 
-    cron: str = typer.Option(
-        "", metavar="EXPRESSION", help="Minute hour day month weekday: '0 9 * * MON'."
-    )
-    every_seconds: str = typer.Option(
-        "", "--every", metavar="SPAN", help="Again and again, such as 15m or 1d."
-    )
-    at: str = typer.Option("", metavar="TIME", help="Once, such as 2026-12-01T09:00.")
-    after: str = typer.Option(
-        "", "--in", metavar="SPAN", help="Once, so long from now, such as 3d."
-    )
+    cron: str = common.option("EXPRESSION", "Minute hour day month weekday: '0 9 * * MON'.")
+    every_seconds: str = common.option("--every SPAN", "Again and again, such as 15m or 1d.")
+    at: str = common.option("TIME", "Once, such as 2026-12-01T09:00.")
+    after: str = common.option("--in SPAN", "Once, so long from now, such as 3d.")
 
     def given(self, zone: str) -> dict[str, Any]:
         """Return the recurrence, or the one time, as the REST API takes it.
@@ -126,13 +103,13 @@ class RecurrenceOptions:
         return {"at": after(self.after, "--in").isoformat(timespec="seconds")}
 
 
-app = group()
+app = common.group()
 
 
 @app.command(name="list", cls=RemoteCommand)
 def list_schedules() -> int:
     """List the schedules with what comes next."""
-    return print_list(backend().every(contract.LIST_SCHEDULES), SCHEDULES)
+    return print_all(contract.LIST_SCHEDULES, SCHEDULES)
 
 
 @app.command(cls=RemoteCommand)
@@ -155,7 +132,7 @@ def add(
     }
     server = backend()
     given |= deliver.given(server)
-    made = server.call(contract.CREATE_SCHEDULE, checked(ScheduleIn, given))
+    made = server.call(contract.CREATE_SCHEDULE, given)
     return print_done(made, f"{one_line(made.name)}: {made.description}. {_coming(made)}")
 
 
@@ -205,8 +182,11 @@ def backfill(name: str = NAME, *, begin: str = FROM, end: str = TO) -> int:
     found = _find(server, name)
     zone = time_zone(found.time_zone)
     first, last = moment(begin, zone, "--from"), moment(end, zone, "--to")
-    body = checked(BackfillIn, {"from": first.isoformat(), "to": last.isoformat()})
-    done = server.call(contract.BACKFILL_SCHEDULE, body, schedule=str(found.id))
+    done = server.call(
+        contract.BACKFILL_SCHEDULE,
+        {"from": first.isoformat(), "to": last.isoformat()},
+        schedule=str(found.id),
+    )
     count = done.firings_created
     order = "at once" if found.overlap == "parallel" else "one after the other"
     when = "" if found.enabled else ", when it is resumed"
@@ -235,14 +215,13 @@ def _kind_of_task(settings: Given, *, conversation: bool) -> dict[str, Any]:
     return {"task_type": "tool_call"} if settings.get("tool") else {}
 
 
-def _switch(name: str, *, enabled: bool) -> ScheduleOut:
+def _switch(name: str, *, enabled: bool) -> contract.ScheduleOut:
     """Pause a schedule, or resume it."""
     server = backend()
-    body = checked(ScheduleChangeIn, {"enabled": enabled})
-    return server.call(contract.CHANGE_SCHEDULE, body, schedule=_key(server, name))
+    return server.call(contract.CHANGE_SCHEDULE, {"enabled": enabled}, schedule=_key(server, name))
 
 
-def _find(backend: Backend, name: str) -> ScheduleOut:
+def _find(backend: Backend, name: str) -> contract.ScheduleOut:
     return backend.call(contract.SHOW_SCHEDULE, schedule=_key(backend, name))
 
 
@@ -255,7 +234,7 @@ def _key(backend: Backend, name: str) -> str:
     return next(numbers, name.replace("/", " "))
 
 
-def _facts(one: ScheduleOut) -> list[tuple[str, object]]:
+def _facts(one: contract.ScheduleOut) -> list[tuple[str, object]]:
     zone = one.time_zone
     made = f"{one.created_by or '-'}, {format_time(one.created_at, zone)}"
     is_call = one.task_type == "tool_call"
@@ -281,7 +260,7 @@ def _facts(one: ScheduleOut) -> list[tuple[str, object]]:
     ]
 
 
-def _firings(zone: str) -> Table[FiringOut]:
+def _firings(zone: str) -> Table[contract.FiringOut]:
     return Table(
         {
             "SLOT": lambda one: format_time(one.scheduled_for, zone),
@@ -294,14 +273,14 @@ def _firings(zone: str) -> Table[FiringOut]:
     )
 
 
-def _standing(firing: FiringOut) -> str:
+def _standing(firing: contract.FiringOut) -> str:
     """Return the status of a firing's run and of its delivery, or why there is no run."""
     run = firing.run_status or firing.status
     delivery = DELIVERIES.get(firing.delivery_status or "")
     return run if run in LIVE or delivery is None else f"{run}, {delivery}"
 
 
-def _state(one: ScheduleSummaryOut) -> str:
+def _state(one: contract.ScheduleSummaryOut) -> str:
     if not one.enabled:
         return "paused"
     if one.next_at is None:
@@ -309,27 +288,24 @@ def _state(one: ScheduleSummaryOut) -> str:
     return "active" if one.agent_enabled else "agent stopped"
 
 
-def _coming(one: ScheduleOut) -> str:
+def _coming(one: contract.ScheduleOut) -> str:
     if not one.upcoming:
         return "No occurrence follows."
     return f"Next: {one.upcoming[0].text}, {format_relative(one.upcoming[0].at)}."
 
 
-def _next(one: ScheduleSummaryOut) -> str:
+def _next(one: contract.ScheduleSummaryOut) -> str:
     if one.next_at is None:
         return "-"
     return f"{format_time(one.next_at, one.time_zone)}, {format_relative(one.next_at)}"
 
 
-SCHEDULES: Final = Table[ScheduleSummaryOut](
-    {
-        "SCHEDULE": lambda one: one_line(one.name, NAME_WIDTH),
-        "AGENT": lambda one: one.agent,
-        "NEXT": _next,
-        "LAST": lambda one: _standing(one.last) if one.last else "-",
-        "STATE": _state,
-        "WHEN": lambda one: one.description,
-    },
-    STYLES,
+SCHEDULES: Final = Table.of(
+    contract.ScheduleSummaryOut,
+    "SCHEDULE=name:40 AGENT NEXT LAST STATE WHEN=description",
+    styles=STYLES,
     none="No schedules yet: `heartbit schedules add NAME --task ... --in 3d` makes one.",
+    NEXT=_next,
+    LAST=lambda one: _standing(one.last) if one.last else "-",
+    STATE=_state,
 )

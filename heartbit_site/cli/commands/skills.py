@@ -6,61 +6,44 @@ import base64
 from pathlib import Path
 from typing import Final
 
-import typer
-
 from agents.skills.archive import pack, read_path
 from agents.skills.folder import read_folder
 from heartbit_site.base.amounts import counted
 from heartbit_site.base.visible_text import visible
-from heartbit_site.cli.backend.checked import checked
-from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.backend import chosen
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.groups import group
 from heartbit_site.cli.options.shared import RemoteCommand
-from heartbit_site.cli.terminal.confirmation import confirm_removal, print_removed
 from heartbit_site.cli.terminal.errors import CommandError
-from heartbit_site.cli.terminal.output import TEXT_WIDTH, note, one_line, write, write_exactly
-from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_list, print_view
-from heartbit_site.cli.terminal.times import local_minute
+from heartbit_site.cli.terminal.output import note, one_line, write, write_exactly
+from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_view
 from heartbit_site.contract import skills as contract
-from heartbit_site.contract.agents import CHANGE_AGENT, SHOW_AGENT, AgentChangeIn, AgentDetailOut
-from heartbit_site.contract.skills import (
-    SavedSkillOut,
-    SkillContentOut,
-    SkillDetailOut,
-    SkillDiffOut,
-    SkillIn,
-    SkillOut,
-    SkillVersionOut,
-)
+from heartbit_site.contract.agents import CHANGE_AGENT, SHOW_AGENT, AgentDetailOut
 
-NAME = typer.Argument(metavar="SKILL", help="The skill's name.")
-FILE = typer.Argument(None, metavar="[PATH]", help="Print this file of it, e.g. SKILL.md.")
-FOLDER = typer.Argument(metavar="PATH", help="The skill's folder, or a zip, tar or tar.gz of it.")
-NUMBER = typer.Argument(metavar="NUMBER", min=1, help="The version that comes back.")
-AGENT = typer.Argument(metavar="AGENT", help="The agent's name.")
-FROM = typer.Argument(
-    None, metavar="[FROM]", min=1, help="A version's number; none: the one before TO."
-)
-TO = typer.Argument(None, metavar="[TO]", min=1, help="Another; none: the current one.")
+NAME = common.argument("SKILL", "The skill's name.")
+FILE = common.argument("[PATH]", "Print this file of it, e.g. SKILL.md.", None)
+FOLDER = common.argument("PATH", "The skill's folder, or a zip, tar or tar.gz of it.")
+NUMBER = common.argument("NUMBER", "The version that comes back.", min=1)
+AGENT = common.argument("AGENT", "The agent's name.")
+FROM = common.argument("[FROM]", "A version's number; none: the one before TO.", None, min=1)
+TO = common.argument("[TO]", "Another; none: the current one.", None, min=1)
 HASH: Final = 12  # characters of a hash
 
-app = group()
+app = common.group()
 
 
 @app.command(name="list", cls=RemoteCommand)
 def list_skills() -> int:
     """List the skills with the agents that have them."""
-    return print_list(backend().every(contract.LIST_SKILLS), SKILLS)
+    return chosen.print_all(contract.LIST_SKILLS, SKILLS)
 
 
 @app.command(cls=RemoteCommand)
 def show(name: str = NAME, path: str | None = FILE) -> int:
     """Show a skill with its instructions and files, or one of the files."""
     if path is not None:
-        file = backend().call(contract.SHOW_SKILL_FILE, skill=name, path=path)
+        file = chosen.call(contract.SHOW_SKILL_FILE, skill=name, path=path)
         return print_view(file, lambda: _print_file(file))
-    found = backend().call(contract.SHOW_SKILL, skill=name)
+    found = chosen.call(contract.SHOW_SKILL, skill=name)
     return print_view(found, lambda: _print(found))
 
 
@@ -72,52 +55,51 @@ def add(path: Path = FOLDER) -> int:
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror or error}.") from None
     read_folder(files)  # what is wrong is said before anything is sent
-    body = checked(SkillIn, {"archive": base64.b64encode(pack(files)).decode()})
-    done = backend().call(contract.SAVE_SKILL, body)
+    done = chosen.call(contract.SAVE_SKILL, {"archive": base64.b64encode(pack(files)).decode()})
     return _saved(done, f"{done.name} is v{done.version} now.")
 
 
 @app.command(cls=RemoteCommand)
 def remove(name: str = NAME, *, yes: bool = common.YES) -> int:
     """Remove a skill with its versions; agents must not have it."""
-    server = backend()
+    server = chosen.backend()
     found = server.call(contract.SHOW_SKILL, skill=name)
-    confirm_removal(one_line(found.name), yes=yes)
+    chosen.confirm_removal(one_line(found.name), yes=yes)
     server.call(contract.REMOVE_SKILL, skill=found.name)
-    return print_removed(found.id, found.name, stays="runs that have loaded it continue")
+    return chosen.print_removed(found.id, found.name, stays="runs that have loaded it continue")
 
 
 @app.command(name="versions", cls=RemoteCommand)
 def list_versions(name: str = NAME) -> int:
     """List the versions of a skill, the newest first."""
-    return print_list(backend().every(contract.LIST_SKILL_VERSIONS, skill=name), VERSIONS)
+    return chosen.print_all(contract.LIST_SKILL_VERSIONS, VERSIONS, skill=name)
 
 
 @app.command(cls=RemoteCommand)
 def diff(name: str = NAME, older: int | None = FROM, newer: int | None = TO) -> int:
     """Show what changed between two versions of a skill."""
-    found = backend().call(contract.COMPARE_SKILL_VERSIONS, skill=name, older=older, newer=newer)
+    found = chosen.call(contract.COMPARE_SKILL_VERSIONS, skill=name, older=older, newer=newer)
     return print_view(found, lambda: _print_diff(found))
 
 
 @app.command(cls=RemoteCommand)
 def rollback(name: str = NAME, number: int = NUMBER) -> int:
     """Bring a skill back to an earlier version; its agents are published again."""
-    done = backend().call(contract.ROLL_SKILL_BACK, skill=name, number=number)
+    done = chosen.call(contract.ROLL_SKILL_BACK, skill=name, number=number)
     return _saved(done, f"{done.name} is v{done.version} now.")
 
 
 @app.command(cls=RemoteCommand)
 def assign(name: str = NAME, agent: str = AGENT) -> int:
     """Give a skill to an agent, and publish the agent."""
-    found = backend().call(SHOW_AGENT, name=agent)
+    found = chosen.call(SHOW_AGENT, name=agent)
     return _change(found, [*_skills(found), name], f"{found.name} has the skill {name}")
 
 
 @app.command(cls=RemoteCommand)
 def unassign(name: str = NAME, agent: str = AGENT) -> int:
     """Take a skill from an agent, and publish the agent."""
-    found = backend().call(SHOW_AGENT, name=agent)
+    found = chosen.call(SHOW_AGENT, name=agent)
     if name not in _skills(found):
         raise CommandError(f"The agent {found.name} does not have the skill {one_line(name)}.")
     left = [skill for skill in _skills(found) if skill != name]
@@ -131,11 +113,11 @@ def _skills(agent: AgentDetailOut) -> list[str]:
 
 def _change(agent: AgentDetailOut, skills: list[str], sentence: str) -> int:
     given = {"skills": list(dict.fromkeys(skills)), "version": agent.version}
-    done = backend().call(CHANGE_AGENT, checked(AgentChangeIn, given), name=agent.name)
+    done = chosen.call(CHANGE_AGENT, given, name=agent.name)
     return print_done(done, f"{one_line(sentence)}: v{done.version}.")
 
 
-def _saved(done: SavedSkillOut, sentence: str) -> int:
+def _saved(done: contract.SavedSkillOut, sentence: str) -> int:
     if done.note:
         note(done.note)
     for one in done.published:
@@ -146,7 +128,7 @@ def _saved(done: SavedSkillOut, sentence: str) -> int:
     return print_done(done, sentence)
 
 
-def _print(found: SkillDetailOut) -> None:
+def _print(found: contract.SkillDetailOut) -> None:
     where = "ships with Heartbit" if found.shipped else "this workspace"
     metadata = ", ".join(f"{name} {value}" for name, value in sorted(found.metadata.items()))
     facts = [
@@ -164,7 +146,7 @@ def _print(found: SkillDetailOut) -> None:
     write(f"\n{visible(found.body)}")
 
 
-def _print_file(file: SkillContentOut) -> None:
+def _print_file(file: contract.SkillContentOut) -> None:
     """Print text as it is, so that it can be redirected into a file; other content in base64."""
     if file.encoding == "base64":
         note(f"{file.path} is no text: its content follows in base64.")
@@ -173,7 +155,7 @@ def _print_file(file: SkillContentOut) -> None:
         write_exactly(file.content)
 
 
-def _print_diff(found: SkillDiffOut) -> None:
+def _print_diff(found: contract.SkillDiffOut) -> None:
     name = one_line(found.skill)
     if not found.changed:
         write(f"{name}: v{found.older} and v{found.newer} are the same.")
@@ -190,24 +172,16 @@ def _print_diff(found: SkillDiffOut) -> None:
 
 
 STYLES: Final = {"shipped": "dim", "current": "green"}
-SKILLS: Final = Table[SkillOut](
-    {
-        "SKILL": lambda one: one.name,
-        "VERSION": lambda one: one.version,
-        "FROM": lambda one: "shipped" if one.shipped else "workspace",
-        "FILES": lambda one: one.file_count,
-        "AGENTS": lambda one: counted(len(one.agents), "agent") if one.agents else "",
-        "DESCRIPTION": lambda one: one_line(one.description, TEXT_WIDTH),
-    },
-    STYLES,
+SKILLS: Final = Table.of(
+    contract.SkillOut,
+    "SKILL=name VERSION FROM FILES=file_count AGENTS DESCRIPTION=description:300",
+    styles=STYLES,
     none="No skills yet.",
+    FROM=lambda one: "shipped" if one.shipped else "workspace",
+    AGENTS=lambda one: counted(len(one.agents), "agent") if one.agents else "",
 )
-VERSIONS: Final = Table[SkillVersionOut](
-    {
-        "VERSION": lambda version: version.number,
-        "ADDED": lambda version: local_minute(version.created_at),
-        "HASH": lambda version: version.hash[:HASH],
-        "": lambda version: "current" if version.current else "",
-    },
-    STYLES,
+VERSIONS: Final = Table.of(
+    contract.SkillVersionOut,
+    "VERSION=number ADDED=created_at HASH=hash:.12 _=current",
+    styles=STYLES,
 )

@@ -5,31 +5,23 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
-import typer
-
 from agents.runtime.files.given_files import read_paths
 from heartbit_site.base.archives import pack
-from heartbit_site.cli.backend.checked import checked
 from heartbit_site.cli.backend.chosen import backend
-from heartbit_site.cli.backend.server_backend import ServerBackend
+from heartbit_site.cli.backend.protocol import checked
+from heartbit_site.cli.backend.server import ServerBackend
 from heartbit_site.cli.following.streams import accepted, stream_of
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.payload import payload_of
 from heartbit_site.cli.terminal.errors import UsageError
 from heartbit_site.contract.runs import START_RUN, RunIn
 
-PRIORITY = typer.Option(
-    0, "--priority", "-p", min=-1000, max=1000, help="Higher goes first in its workspace."
+PRIORITY = common.option(
+    "--priority -p", "Higher goes first in its workspace.", 0, min=-1000, max=1000
 )
-KEY = typer.Option(
-    None, metavar="KEY", help="Start one run for this key, even if it is submitted again."
-)
-CONFIG = typer.Option(
-    None,
-    "--config",
-    "-C",
-    metavar="FILE",
-    help="The agents of this file instead of the installation's.",
+KEY = common.option("KEY", "Start one run for this key, even if it is submitted again.", None)
+CONFIG = common.option(
+    "--config -C FILE", "The agents of this file instead of the installation's.", None
 )
 
 

@@ -6,14 +6,8 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Final
 
-from agents.reads.views import (
-    AgentUseOut,
-    BudgetUseOut,
-    CountGaugeOut,
-    MoneyGaugeOut,
-    WorkspaceUsageOut,
-)
-from heartbit_site.cli.backend.chosen import backend
+from agents.reads import views
+from heartbit_site.cli.backend.chosen import call
 from heartbit_site.cli.terminal.output import NAME_WIDTH, one_line, write
 from heartbit_site.cli.terminal.table import Table, print_view
 from heartbit_site.contract.usage import SHOW_USAGE
@@ -21,11 +15,11 @@ from heartbit_site.contract.usage import SHOW_USAGE
 
 def usage() -> int:
     """Show usage and limits of today and this month."""
-    found = backend(reads_only=True).call(SHOW_USAGE)
+    found = call(SHOW_USAGE, reads_only=True)
     return print_view(found, lambda: _print(found))
 
 
-def _print(found: WorkspaceUsageOut) -> None:
+def _print(found: views.WorkspaceUsageOut) -> None:
     write(f"Tier: {one_line(found.tier or 'none')}, {found.queued} runs queued")
     write("")
     gauges = [
@@ -43,7 +37,7 @@ def _print(found: WorkspaceUsageOut) -> None:
         write(f"\nOf {found.unpriced_calls} model calls of this month the price is not known.")
 
 
-def _gauges_of(budget: BudgetUseOut) -> Iterator[tuple[str, ...]]:
+def _gauges_of(budget: views.BudgetUseOut) -> Iterator[tuple[str, ...]]:
     whose = f"{one_line(budget.agent, NAME_WIDTH)}, " if budget.agent else ""
     if budget.tokens is not None:
         yield _gauge(f"budget: {whose}tokens a {budget.period}", budget.tokens)
@@ -51,7 +45,9 @@ def _gauges_of(budget: BudgetUseOut) -> Iterator[tuple[str, ...]]:
         yield _gauge(f"budget: {whose}cost a {budget.period}", budget.usd, "$")
 
 
-def _gauge(name: str, gauge: CountGaugeOut | MoneyGaugeOut, unit: str = "") -> tuple[str, ...]:
+def _gauge(
+    name: str, gauge: views.CountGaugeOut | views.MoneyGaugeOut, unit: str = ""
+) -> tuple[str, ...]:
     limit = "-" if gauge.limit is None else _amount(gauge.limit, unit)
     percent = "" if gauge.percent is None else f" ({gauge.percent} %)"
     return (name, f"{_amount(gauge.used, unit)}{percent}", limit, gauge.state)
@@ -65,11 +61,9 @@ GAUGES: Final = Table[tuple[str, ...]](
     {title: itemgetter(place) for place, title in enumerate(("WHAT", "USED", "LIMIT", "STATE"))},
     {"warning": "yellow", "exceeded": "red"},
 )
-AGENTS: Final = Table[AgentUseOut](
-    {
-        "AGENT": lambda row: one_line(row.agent or "(deleted runs)", NAME_WIDTH),
-        "RUNS": lambda row: f"{row.runs:,}",
-        "TOKENS": lambda row: f"{row.tokens:,}",
-        "COST": lambda row: f"${row.cost_usd}",
-    }
+AGENTS: Final = Table.of(
+    views.AgentUseOut,
+    "AGENT RUNS=runs:, TOKENS=tokens:, COST",
+    AGENT=lambda row: one_line(row.agent or "(deleted runs)", NAME_WIDTH),
+    COST=lambda row: f"${row.cost_usd}",
 )

@@ -13,17 +13,13 @@ from contextlib import contextmanager
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final
 
-import typer
-
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.groups import group_without_default
 from heartbit_site.cli.options.shared import ChangeHereCommand, PrintingCommand
+from heartbit_site.cli.terminal import output
 from heartbit_site.cli.terminal.errors import OK, UsageError
-from heartbit_site.cli.terminal.invocation import INVOCATION, as_json
 from heartbit_site.cli.terminal.keyboard import is_interactive
-from heartbit_site.cli.terminal.output import NAME_WIDTH, note, one_line, write, write_json
 from heartbit_site.cli.terminal.table import Table
 from heartbit_site.cli.terminal.times import local_minute
 
@@ -32,23 +28,16 @@ if TYPE_CHECKING:
 
 PASSWORD_BYTES: Final = 12
 
-NAME = typer.Argument(metavar="NAME", help="The name that the person logs in with.")
-EMAIL = typer.Option("", metavar="ADDRESS", help="Send mails there.")
-ROLE = typer.Option(
-    "",
-    "--role",
-    "-r",
-    metavar="ROLE",
-    help="Add the person to the workspace as viewer (the default), operator, editor or admin.",
+NAME = common.argument("NAME", "The name that the person logs in with.")
+EMAIL = common.option("ADDRESS", "Send mails there.")
+ROLE = common.option(
+    "--role -r ROLE",
+    "Add the person to the workspace as viewer (the default), operator, editor or admin.",
 )
-SUPERUSER = typer.Option(
-    common.OFF, "--superuser", help="Give every right in every workspace, and the fleet."
-)
-GENERATE = typer.Option(
-    common.OFF, "--generate", "-g", help="Generate the password and print it; else ask for it."
-)
+SUPERUSER = common.flag("--superuser", "Give every right in every workspace, and the fleet.")
+GENERATE = common.flag("--generate -g", "Generate the password and print it; else ask for it.")
 
-app = group_without_default()
+app = common.group_without_default()
 
 
 @app.command(name="list", cls=PrintingCommand)
@@ -58,8 +47,8 @@ def list_users() -> int:
     from django.contrib.auth.models import User
 
     rows = list(User.objects.order_by("username").prefetch_related("memberships__workspace"))
-    if as_json():
-        write_json({"users": [_described(row) for row in rows]})
+    if output.as_json():
+        output.write_json({"users": [_described(row) for row in rows]})
     else:
         USERS.print(rows)
     return OK
@@ -75,7 +64,7 @@ def create(
     generate: bool = GENERATE,
 ) -> int:
     """Create a member of one workspace, or a superuser; asks for the password, or generates it."""
-    if superuser and (role or INVOCATION.workspace):
+    if superuser and (role or output.INVOCATION.workspace):
         raise UsageError(
             "--superuser gives every right in every workspace: leave out --role and --workspace."
         )
@@ -102,7 +91,7 @@ def create(
             workspace=workspace,
             role=role,
         )
-    shown = one_line(user.username)
+    shown = output.one_line(user.username)
     if workspace is None:
         text = f"Created the superuser {shown}."
     else:
@@ -122,8 +111,10 @@ def password(name: str = NAME, *, generate: bool = GENERATE) -> int:
         secret = _secret(user, generate=generate)
         user = set_password(name, secret, by=terminal_user())
     if not user.is_active:
-        note(f"The account of {one_line(name)} is closed: an admin has to open it first.")
-    text = f"The user {one_line(user.username)} has a new password."
+        output.note(
+            f"The account of {output.one_line(name)} is closed: an admin has to open it first."
+        )
+    text = f"The user {output.one_line(user.username)} has a new password."
     return _done(user, secret, text, generate=generate)
 
 
@@ -157,13 +148,13 @@ def _secret(user: User, *, generate: bool) -> str:
 
 
 def _done(user: User, secret: str, text: str, *, generate: bool) -> int:
-    if as_json():
-        write_json({**_described(user), **({"password": secret} if generate else {})})
+    if output.as_json():
+        output.write_json({**_described(user), **({"password": secret} if generate else {})})
         return OK
-    note(text)
+    output.note(text)
     if generate:
-        write(secret)
-        note("The password is shown only now.")
+        output.write(secret)
+        output.note("The password is shown only now.")
     return OK
 
 
@@ -181,7 +172,7 @@ def _described(user: User) -> dict[str, Any]:
 
 USERS: Final[Table[User]] = Table(
     {
-        "USER": lambda user: one_line(user.username, NAME_WIDTH),
+        "USER": lambda user: output.one_line(user.username, output.NAME_WIDTH),
         "STATE": lambda user: _described(user)["state"],
         "RIGHTS": lambda user: ", ".join(_described(user)["rights"]) or "none",
         "LAST LOGIN": lambda user: local_minute(user.last_login),

@@ -21,7 +21,7 @@ from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.models import ProviderAccount, Workspace
-from heartbit_site.cli.doctor.check import Check
+from heartbit_site.cli.doctor.examine import Check
 from heartbit_site.cli.terminal.output import one_line
 from heartbit_site.embedded import binaries
 

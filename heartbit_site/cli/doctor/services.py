@@ -23,7 +23,7 @@ from agents.models import WorkerHeartbeat
 from agents.reads.fleet import read_fleet
 from heartbit_site.base import secrets
 from heartbit_site.base.actions.rotate_secrets import secret_columns
-from heartbit_site.cli.doctor.check import Check
+from heartbit_site.cli.doctor.examine import Check
 from heartbit_site.cli.terminal.output import one_line
 from heartbit_site.environment import celery_tls
 

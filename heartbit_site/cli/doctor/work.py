@@ -1,25 +1,32 @@
-"""The checks of what people made: the configuration file, agents' tools, what waits for them."""
+"""Checks of what people made, what waits for them, and the mails that tell them."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.exceptions import ImproperlyConfigured
+from django.core.mail import get_connection
 from django.db import DatabaseError
 
-from agents.models import Agent
+from agents.models import Agent, Channel
 from agents.querysets import waits_for_people
 from heartbit_site.base import variables
-from heartbit_site.base.access import NoWorkspaceError
+from heartbit_site.base.access import NoWorkspaceError, members_with
 from heartbit_site.base.amounts import duration
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
-from heartbit_site.cli.doctor.check import Check
+from heartbit_site.cli.doctor.examine import Check
+from heartbit_site.cli.terminal.output import listed, one_line
 from heartbit_site.config.locate import find
 from heartbit_site.config.read import load
 from heartbit_site.first_start import default_workspace
+from scheduling.models import Schedule
 from tools.definitions.catalogue import catalogue
 from tools.definitions.registry import definition_hash
 from tools.sandbox.choice import describe_sandbox
@@ -100,6 +107,53 @@ def _sandbox() -> list[Check]:
     return [Check("sandbox", "warn", problem, "Code is refused until then: docs/howto/code.md.")]
 
 
-LOOKS: Final[list[Callable[[], list[Check]]]] = [
-    *(_workspace, _configuration, _tools, _sandbox, _approvals),
-]
+PATIENCE_SECONDS: Final = 5
+
+
+def _mail() -> list[Check]:
+    """Check that the mail server takes a connection and the login; nothing is sent."""
+    reasons = list(_senders())
+    if not reasons:
+        return []
+    used = f"for {', '.join(reasons)}"
+    place = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
+    try:
+        server = get_connection(timeout=PATIENCE_SECONDS)
+        server.open()
+        server.close()
+    except (OSError, ImproperlyConfigured, ImportError, TypeError) as error:  # SMTP's are OSErrors
+        reason = one_line(str(error), 200) or type(error).__name__
+        fix = "Check EMAIL_HOST and the other EMAIL_ variables: mails are not sent until then."
+        return [Check("mail", "fail", f"{place} cannot be used, {used}: {reason}", fix)]
+    return [Check("mail", "ok", f"{place} answers, {used}")]
+
+
+def _senders() -> Iterator[str]:
+    if variables.APPROVAL_MAIL.read():
+        yield variables.APPROVAL_MAIL.name
+    if os.environ.get(variables.EMAIL_HOST.name, "").strip():
+        yield variables.EMAIL_HOST.name
+    if Schedule.objects.filter(enabled=True, deliver__contains=[{"kind": "email"}]).exists():
+        yield "results of schedules"
+    if Channel.objects.filter(enabled=True, kind="email").exists():
+        yield "answers of channels"
+
+
+def _approvers() -> list[Check]:
+    """Check that approvers have an address, while mails ask for decisions."""
+    if not variables.APPROVAL_MAIL.read():
+        return []
+    checks = []
+    for workspace in Workspace.objects.order_by("slug"):
+        deciders = members_with(workspace, "approvals:decide")
+        people = get_user_model().objects.filter(pk__in=deciders, email="")
+        if names := list(people.order_by("username").values_list("username", flat=True)):
+            shown = one_line(listed(names), 200)
+            detail = f"in {workspace.slug} no mail asks {shown}: they have no address"
+            fix = "Enter it on the person's page of the admin."
+            checks.append(Check("approval mail", "warn", detail, fix))
+    return checks
+
+
+MAIL: Final[tuple[Callable[[], list[Check]], ...]] = (_mail, _approvers)
+LOOKS: Final = (_workspace, _configuration, _tools, _sandbox, _approvals)

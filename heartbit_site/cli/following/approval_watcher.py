@@ -14,8 +14,8 @@ from heartbit_site.base.database_faults import is_away
 from heartbit_site.cli.approvals.kinds import APPROVAL, OUTCOME, WaitingCall, kind_of, waiting_calls
 from heartbit_site.cli.approvals.prompter import CallPrompter
 from heartbit_site.cli.terminal.errors import CANNOT_START, CommandError
-from heartbit_site.cli.terminal.escape import visible
 from heartbit_site.cli.terminal.keyboard import is_interactive
+from heartbit_site.cli.terminal.margin import visible
 from heartbit_site.cli.terminal.output import note
 from heartbit_site.cli.views.display import Display
 from heartbit_site.contract.approvals import UncertainCallOut

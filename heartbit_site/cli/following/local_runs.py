@@ -1,25 +1,42 @@
-"""Runs of this installation beside a command: names, attendants, and processes."""
+"""Runs of this installation: executed in this process, watched, named, and what waits in them."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
 from uuid import UUID
 
+from django.conf import settings
+from django.db import connections
+
+from agents.actions.runs import cancel_run
 from agents.approvals.uncertain_calls import unasked
 from agents.choices import Placement, RunStatus
 from agents.errors import ProgramToolsError
+from agents.live.follow import TreeReader, follow
+from agents.live.updates import Update
+from agents.live.valkey import ValkeySubscriber, connect
 from agents.models import Run, Wait
 from agents.querysets import find_run
 from agents.runtime.execution.executor import executor_of
+from agents.runtime.execution.host import LocalHost
 from agents.runtime.toolset.program_tools import refuse_without_tools_of_tree
+from heartbit_site.base import orm
+from heartbit_site.base.models import Workspace
+from heartbit_site.base.os_user import terminal_user
 from heartbit_site.cli.approvals.kinds import WaitingCall
 from heartbit_site.cli.backend.local import LocalBackend
 from heartbit_site.cli.following.approval_watcher import ApprovalWatcher
-from heartbit_site.cli.terminal.output import note
-from heartbit_site.cli.views.display import Display
-from heartbit_site.cli.views.outcome import warn_without_worker
+from heartbit_site.cli.following.watch import Ending, exit_code, interrupts, watch, watch_until_left
+from heartbit_site.cli.terminal.errors import WAITING
+from heartbit_site.cli.terminal.output import as_json, note, write_json
+from heartbit_site.cli.views.display import Display, progress, watched
+from heartbit_site.cli.views.outcome import conclude, run_tree, warn_without_worker
 from heartbit_site.first_start import default_workspace
 from heartbit_site.operations.approvals import doubt_view
 from heartbit_site.operations.run_views import detail
@@ -108,3 +125,118 @@ def short_id(run_id: UUID) -> str:
         if Run.objects.filter(pk__range=(first, last)).count() == 1:
             return text[:length]
     return text
+
+
+class LocalStream:
+    """The updates of runs of this installation."""
+
+    def recorded(self, root: str) -> list[Update]:
+        """Return what the journals of a tree hold by now."""
+        return TreeReader(UUID(root)).read_new()
+
+    def watch(self, root: str, *, plain: bool, leaves: bool) -> Ending:
+        """Show a tree until all of its runs have ended, or the person leaves it.
+
+        Args:
+            root: The run at the top.
+            plain: Write progress as lines.
+            leaves: Leave when the tree can only wait for a person, and there is no terminal.
+        """
+        display = watched(plain_lines=plain)
+        attendant = attendant_of(display, leaves=leaves)
+        connections.close_all()  # the next one is new, whatever becomes of the database meanwhile
+        root_id = UUID(root)
+
+        async def watch() -> Ending:
+            valkey = connect(settings.REDIS_URL)
+            try:
+                updates = partial(follow, root_id, ValkeySubscriber(valkey))
+                return await watch_until_left(root_id, updates, display, attendant)
+            finally:
+                await valkey.aclose()
+
+        return asyncio.run(watch())
+
+
+SLOTS: Final = 100
+STOP_SECONDS: Final = 5.0
+
+
+def stay_here(
+    workspace: Workspace,
+    start: Callable[[], UUID],
+    *,
+    plain: bool,
+    leaves: bool = False,
+) -> int:
+    """Execute the local run that `start` gives, show it to its end and print its end.
+
+    Args:
+        workspace: Where.
+        start: Makes the run, or names it.
+        plain: Write progress as lines.
+        leaves: Leave when the run can only wait for a person, and there is no terminal.
+    """
+    display = Display() if as_json() else progress(plain_lines=plain)
+
+    def cancel(run_id: UUID) -> None:
+        cancel_run(workspace, run_id, reason="Ctrl-C", by=terminal_user())
+
+    attendant = attendant_of(display, leaves=leaves)
+    connections.close_all()  # the next one is new, whatever becomes of the database meanwhile
+    run_id, left = asyncio.run(_run(start, cancel, display, attendant))
+    run = Run.objects.get(pk=run_id)
+    if run.finished_at is not None:  # perhaps while the process was about to leave
+        return conclude(detail(run))
+    name = short_id(run.pk)
+    if left is not None:
+        note(f"Left the run as it is ({left.name}): `heartbit resume {name}` goes on.")
+        return exit_code(left)
+    if attendant.waits:
+        note(f"Nobody can be asked here. Afterwards `heartbit resume {name}` goes on.")
+        if as_json():
+            write_json(run_tree(detail(run)))
+        return WAITING
+    return conclude(detail(run))
+
+
+async def _run(
+    start: Callable[[], UUID],
+    cancel: Callable[[UUID], None],
+    display: Display,
+    attendant: ApprovalWatcher,
+) -> tuple[UUID, signal.Signals | None]:
+    """Return the run, and the signal that made the process leave before its end; None: nothing."""
+    host = LocalHost(slots=SLOTS)
+    cancelling: list[asyncio.Future[None]] = []
+    signals: list[signal.Signals] = []
+    await host.start()
+    with contextlib.ExitStack() as heeding:  # while the host drains as well
+        try:
+            run_id = await orm.run_in_thread(start)
+            watching = asyncio.ensure_future(
+                watch(run_id, lambda: follow(run_id, host.window), display, attendant)
+            )
+
+            def interrupted() -> None:
+                note("Cancelling the run ... (Ctrl-C again leaves at once)")
+                cancelling.append(asyncio.ensure_future(orm.run_in_thread(lambda: cancel(run_id))))
+
+            def leave(number: signal.Signals) -> None:
+                signals.append(number)
+                watching.cancel()
+
+            heeding.enter_context(interrupts(display, interrupted, attendant, leave=leave))
+            with display:
+                host.execute(run_id)
+                await asyncio.wait([watching])
+            if not watching.cancelled():
+                watching.result()
+            await asyncio.gather(*cancelling)
+        finally:
+            # Whoever leaves lets the effects under way end, so that nobody has to ask about them.
+            drain = settings.HEARTBIT_DRAIN_SECONDS if signals else 0.0
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(STOP_SECONDS + drain):  # a database may answer nothing
+                    await host.stop()
+    return run_id, signals[0] if signals else None

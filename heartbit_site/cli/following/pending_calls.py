@@ -16,6 +16,7 @@ from heartbit_site.base.effect_text import UNCERTAIN_CALL
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.untrusted import parse_untrusted_json
 from heartbit_site.base.visible_text import compact_json
+from heartbit_site.cli.approvals import kinds
 from heartbit_site.cli.approvals.decisions import (
     Answer,
     Approve,
@@ -26,24 +27,15 @@ from heartbit_site.cli.approvals.decisions import (
     unfit,
     value_of,
 )
-from heartbit_site.cli.approvals.kinds import (
-    APPROVAL,
-    OUTCOME,
-    Kind,
-    WaitingCall,
-    kind_of,
-    waiting_calls,
-)
 from heartbit_site.cli.approvals.prompter import CallPrompter
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.backend.protocol import Backend
-from heartbit_site.cli.backend.server_backend import ServerBackend
-from heartbit_site.cli.options.run_names import SHORT_ID
+from heartbit_site.cli.backend.server import ServerBackend
+from heartbit_site.cli.options import common
 from heartbit_site.cli.terminal.errors import FAILED, OK, CommandError, UsageError
-from heartbit_site.cli.terminal.escape import visible
-from heartbit_site.cli.terminal.invocation import as_json
 from heartbit_site.cli.terminal.keyboard import is_interactive
-from heartbit_site.cli.terminal.output import note, one_line, write, write_json
+from heartbit_site.cli.terminal.margin import visible
+from heartbit_site.cli.terminal.output import as_json, note, one_line, write, write_json
 from heartbit_site.cli.terminal.table import Table
 from heartbit_site.contract.approvals import LIST_DECISIONS
 
@@ -56,7 +48,7 @@ DESCRIBED: Final = {
 
 
 def list_or_decide(
-    kind: Kind, run: str | None, call: str | None, choice: Choice | None, *, digest: str = ""
+    kind: kinds.Kind, run: str | None, call: str | None, choice: Choice | None, *, digest: str = ""
 ) -> int:
     """List what waits when no run is named, else decide what waits in it; the exit code."""
     if run is None and choice is not None:
@@ -68,13 +60,13 @@ def list_or_decide(
     return of_run(server, run, call, choice, kind, digest=digest)
 
 
-def overview(server: Backend, kind: Kind = APPROVAL) -> int:
+def overview(server: Backend, kind: kinds.Kind = kinds.APPROVAL) -> int:
     """List what waits; on a terminal, then ask about it."""
-    calls = waiting_calls(server, kind)
+    calls = kinds.waiting_calls(server, kind)
     unasked = _unasked(server, kind)
     server.rest()
     if as_json():
-        more = {"unasked": [described(call) for call in unasked]} if kind is OUTCOME else {}
+        more = {"unasked": [described(call) for call in unasked]} if kind is kinds.OUTCOME else {}
         write_json({"calls": [described(call) for call in calls], **more})
         return OK
     for call in unasked:
@@ -94,7 +86,7 @@ def of_run(
     run: str,
     call_id: str | None,
     choice: Choice | None,
-    kind: Kind = APPROVAL,
+    kind: kinds.Kind = kinds.APPROVAL,
     *,
     digest: str = "",
 ) -> int:
@@ -111,7 +103,7 @@ def of_run(
     Raises:
         CommandError: Nothing waits there; the sentence names a person who was quicker.
     """
-    calls = pick(waiting_calls(server, kind, run), call_id, digest)
+    calls = pick(kinds.waiting_calls(server, kind, run), call_id, digest)
     if not calls:
         for call in _unasked(server, kind, run):
             if call_id in (None, call.call_id):
@@ -123,16 +115,16 @@ def of_run(
     return code
 
 
-def _unasked(server: Backend, kind: Kind, run: str | None = None) -> list[WaitingCall]:
+def _unasked(server: Backend, kind: kinds.Kind, run: str | None = None) -> list[kinds.WaitingCall]:
     """Return uncertain calls whose run has to be resumed first; a server has none."""
-    if kind is not OUTCOME or isinstance(server, ServerBackend):
+    if kind is not kinds.OUTCOME or isinstance(server, ServerBackend):
         return []
     from heartbit_site.cli.following.local_runs import unasked_calls  # noqa: PLC0415  needs Django set up
 
     return unasked_calls(run)
 
 
-def _warn(server: Backend, calls: Sequence[WaitingCall]) -> None:
+def _warn(server: Backend, calls: Sequence[kinds.WaitingCall]) -> None:
     if not isinstance(server, ServerBackend):
         decided = [call for call in calls if closed(server, call) is not None]
         from heartbit_site.cli.following.local_runs import warn  # noqa: PLC0415  needs Django set up
@@ -140,7 +132,7 @@ def _warn(server: Backend, calls: Sequence[WaitingCall]) -> None:
         warn(decided)
 
 
-def _why_not(server: Backend, text: str, call_id: str | None, kind: Kind) -> str:
+def _why_not(server: Backend, text: str, call_id: str | None, kind: kinds.Kind) -> str:
     """Return why nothing is left to decide, with the person who was quicker."""
     name = one_line(text.strip())[:36]
     for decision in server.every(LIST_DECISIONS, run_id=text).decisions:
@@ -156,7 +148,7 @@ def _why_not(server: Backend, text: str, call_id: str | None, kind: Kind) -> str
     )
 
 
-def settle(calls: Sequence[WaitingCall], choice: Choice | None, server: Backend) -> int:
+def settle(calls: Sequence[kinds.WaitingCall], choice: Choice | None, server: Backend) -> int:
     """Decide the calls that were named, or ask about them; the exit code.
 
     Raises:
@@ -168,11 +160,15 @@ def settle(calls: Sequence[WaitingCall], choice: Choice | None, server: Backend)
         return OK
     if choice is None:
         if not is_interactive():
-            raise UsageError(f"Say {kind_of(calls[0]).options}: there is no terminal to ask at.")
+            raise UsageError(
+                f"Say {kinds.kind_of(calls[0]).options}: there is no terminal to ask at."
+            )
         asyncio.run(_ask_all(calls, server))
         return OK
     if len(calls) > 1 and not isinstance(choice, Approve):
-        names = ", ".join(f"{call.call_id} of run {call.run_id[:SHORT_ID]}" for call in calls)
+        names = ", ".join(
+            f"{call.call_id} of run {call.run_id[: common.SHORT_ID]}" for call in calls
+        )
         raise UsageError(f"{len(calls)} calls wait in that run: name one of {names}.")
     problem = unfit(calls[0], choice)
     if problem is not None and len(calls) == 1:
@@ -180,16 +176,18 @@ def settle(calls: Sequence[WaitingCall], choice: Choice | None, server: Backend)
     return asyncio.run(_decide_all(calls, choice, server))
 
 
-def unasked_sentence(call: WaitingCall) -> str:
+def unasked_sentence(call: kinds.WaitingCall) -> str:
     """Say how to settle a call of a run whose process has died."""
-    run = call.root_id[:SHORT_ID]
+    run = call.root_id[: common.SHORT_ID]
     return (
         f"The process of run {run} died while {visible(call.tool)} of {visible(call.agent)} ran: "
         f"`heartbit resume {run}` asks what became of it."
     )
 
 
-def pick(calls: Sequence[WaitingCall], call_id: str | None, digest: str) -> list[WaitingCall]:
+def pick(
+    calls: Sequence[kinds.WaitingCall], call_id: str | None, digest: str
+) -> list[kinds.WaitingCall]:
     """Return the named calls of a run's waiting ones; empty: the call no longer waits.
 
     Raises:
@@ -205,17 +203,17 @@ def pick(calls: Sequence[WaitingCall], call_id: str | None, digest: str) -> list
     return shown
 
 
-def described(call: WaitingCall) -> dict[str, Any]:
+def described(call: kinds.WaitingCall) -> dict[str, Any]:
     """Return a call as JSON."""
     shown = call.model_dump(mode="json", include=DESCRIBED)
     return shown if "reason" in shown else {**shown, "reason": UNCERTAIN_CALL}
 
 
-async def _decide_all(calls: Sequence[WaitingCall], choice: Choice, server: Backend) -> int:
+async def _decide_all(calls: Sequence[kinds.WaitingCall], choice: Choice, server: Backend) -> int:
     """Decide calls one by one, each as it was read here."""
     if len(calls) > 1 and not as_json():
         note(f"{len(calls)} calls wait; they are approved one by one.")
-    decided: list[WaitingCall] = []
+    decided: list[kinds.WaitingCall] = []
     code = OK
     for call in calls:
         problem = unfit(call, choice)
@@ -241,7 +239,7 @@ async def _decide_all(calls: Sequence[WaitingCall], choice: Choice, server: Back
     return code
 
 
-def _running(call: WaitingCall, choice: Choice) -> object:
+def _running(call: kinds.WaitingCall, choice: Choice) -> object:
     """Return the decided arguments: with an edit, the new ones; of a question, the answer.
 
     Denied, it is shown as it was asked.
@@ -254,7 +252,7 @@ def _running(call: WaitingCall, choice: Choice) -> object:
     return call.arguments
 
 
-async def _ask_all(calls: Sequence[WaitingCall], server: Backend) -> None:
+async def _ask_all(calls: Sequence[kinds.WaitingCall], server: Backend) -> None:
     asking = CallPrompter(server)
     for number, call in enumerate(calls, start=1):
         if len(calls) > 1:
@@ -262,16 +260,16 @@ async def _ask_all(calls: Sequence[WaitingCall], server: Backend) -> None:
         await asking.settle(call)
 
 
-def _waited(call: WaitingCall) -> str:
+def _waited(call: kinds.WaitingCall) -> str:
     return duration(datetime.now(UTC) - call.waiting_since) if call.waiting_since else ""
 
 
-CALLS: Final = Table[WaitingCall](
+CALLS: Final = Table[kinds.WaitingCall](
     {
-        "RUN": lambda call: call.run_id[:SHORT_ID],
+        "RUN": lambda call: call.run_id[: common.SHORT_ID],
         "CALL": lambda call: call.call_id,
         "WAITS": _waited,
-        "AGENT": lambda call: visible(call.agent)[:SHORT_ID],
+        "AGENT": lambda call: visible(call.agent)[: common.SHORT_ID],
         "TOOL": lambda call: (
             f"{one_line(call.tool, 40)} {one_line(compact_json(call.arguments), ARGUMENTS_WIDTH)}"
         ),

@@ -11,7 +11,7 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 from uuid import UUID
 
 import httpx
@@ -28,22 +28,18 @@ from heartbit_site.cli.backend.client import (
     refuse,
     unreachable,
 )
-from heartbit_site.cli.backend.server_backend import ServerBackend
+from heartbit_site.cli.backend.server import Server, ServerBackend
 from heartbit_site.cli.following.approval_watcher import ApprovalWatcher
-from heartbit_site.cli.following.stream import Ending
-from heartbit_site.cli.following.watch import watch_until_left
+from heartbit_site.cli.following.watch import Ending, watch_until_left
 from heartbit_site.cli.terminal.errors import CANNOT_START, CommandError, LostError
 from heartbit_site.cli.views.display import watched
-
-if TYPE_CHECKING:
-    from heartbit_site.cli.backend.server import Server
 
 #: The updates that can be decoded; a newer server may send others.
 TYPES: Final = frozenset({"run", "event", "delta"})
 
 
 class ServerStream:
-    """See ``stream.Stream``."""
+    """The updates of a server's runs."""
 
     def __init__(self, server: Server) -> None:
         self._server = server

@@ -14,17 +14,17 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 from uuid import UUID
 
 from agents.live.updates import EventUpdate, Update
 from heartbit_site.base import aio
 from heartbit_site.base.database_faults import is_away
-from heartbit_site.cli.following.stream import Ending
 from heartbit_site.cli.terminal.errors import CANCELLED, LostError
 from heartbit_site.cli.terminal.output import survive_hangup
 
 if TYPE_CHECKING:
+    from agents.live.updates import Update
     from heartbit_site.cli.following.approval_watcher import ApprovalWatcher
     from heartbit_site.cli.views.display import Display
 
@@ -179,3 +179,6 @@ def interrupts(
             loop.remove_signal_handler(number)
         if count and signal.SIGHUP in numbers:
             signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it is leaving, with a word to say
+
+
+Ending = Literal["ended", "left", "waits"]

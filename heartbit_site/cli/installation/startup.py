@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import gc
 import importlib
+import logging
 import os
 import sys
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from heartbit_site.cli.installation.services import wanted
 from heartbit_site.cli.terminal.output import listed, note
-from heartbit_site.embedded import client, layout
-from heartbit_site.embedded.errors import os_errors
-from heartbit_site.embedded.state import ServiceName
+from heartbit_site.embedded import client, layout, locks
+from heartbit_site.embedded.errors import EmbeddedError, os_errors
+from heartbit_site.embedded.state import SERVICES, ServiceName, StateDirectory
 from heartbit_site.environment import Environment, read
 
 if TYPE_CHECKING:
@@ -154,3 +155,55 @@ def print_first_login(admin: Admin, environment: Environment) -> None:
         note(f"  `heartbit users password {admin.name}` sets a new one")
     else:
         note(f"  admin name {admin.name}; `heartbit users password {admin.name}` sets its password")
+
+
+LOOK_SECONDS: Final = 5.0
+MOMENT_SECONDS: Final = 2.0
+
+logger = logging.getLogger(__name__)
+
+
+def wanted(environment: Environment) -> list[ServiceName]:
+    """Return the services that Heartbit has to run itself, because no URL names others."""
+    return [name for name in SERVICES if name in environment.embedded]
+
+
+@contextmanager
+def kept(environment: Environment) -> Iterator[None]:
+    """Look after the embedded services from a thread meanwhile.
+
+    Their supervisor revives a server that died; this revives the supervisor. It has ended when
+    this returns, so that nothing is started again that the caller then stops; but for a server
+    that does not answer, the wait is a moment at most.
+    """
+    if not environment.embedded:
+        yield
+        return
+    over = threading.Event()
+    thread = threading.Thread(target=_keep, args=(environment, over), name="services", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(MOMENT_SECONDS)
+
+
+def _keep(environment: Environment, over: threading.Event) -> None:
+    while not over.wait(LOOK_SECONDS):
+        try:
+            client.ensure(wanted(environment), environment.state)
+        except EmbeddedError as error:
+            logger.error("%s", error)
+
+
+def in_use(state: StateDirectory) -> bool:
+    """Return True if a process uses the services; the caller counts until it called `release`."""
+    try:
+        lock = locks.acquire(state.users_lock)
+    except OSError:
+        return False  # there is no state directory, or it is another user's: `stop` says so
+    if lock is None:
+        return True
+    os.close(lock)
+    return False

@@ -11,7 +11,7 @@ from typer.core import TyperCommand
 
 from heartbit_site.cli.terminal import keyboard
 from heartbit_site.cli.terminal.errors import UsageError
-from heartbit_site.cli.terminal.escape import visible
+from heartbit_site.cli.terminal.margin import visible
 
 
 def is_meant(commands: Container[str], run: TyperCommand, arguments: Sequence[str]) -> bool:

@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, get_arg
 
 import typer
 
-from heartbit_site.cli.options.json_object import json_option
+from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.cli.options.shared import OptionGroup
+from heartbit_site.cli.terminal.errors import UsageError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -111,3 +112,29 @@ def _help(name: str, field: FieldInfo, kind: Any) -> str:
     if field.default and isinstance(field.default, int | str):
         more += f"; {field.default} unless set"
     return f"Set the {text}{more}."
+
+
+def json_object(text: str, option: str, example: str) -> dict[str, Any]:
+    """Return the JSON object that an option holds.
+
+    Raises:
+        CommandError: The text is not a JSON object; the sentence has the example.
+    """
+    try:
+        value = parse_untrusted_json(text)
+    except UntrustedJSONError as error:
+        raise UsageError(f"{option} cannot be read: {error}") from None
+    if not isinstance(value, dict):
+        raise UsageError(f"{option} takes a JSON object, such as '{example}'.")
+    return value
+
+
+def json_option(flag: str, example: str = "{}", text: str = "") -> Any:
+    """Return an option that takes a JSON object; its help is the text, or else the field's."""
+    return typer.Option(
+        None,
+        flag,
+        metavar="JSON",
+        help=text or None,
+        parser=lambda value: json_object(value, flag, example) if value else None,
+    )

@@ -33,8 +33,7 @@ from typer.core import TyperCommand, TyperGroup
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli.options import common
-from heartbit_site.cli.terminal.invocation import INVOCATION
-from heartbit_site.cli.terminal.output import note
+from heartbit_site.cli.terminal.output import INVOCATION, note
 from heartbit_site.config import locate
 
 #: Commands that concern the whole installation, or the code; all others work in one workspace.

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
-import typer
-
+from heartbit_site.cli.backend.protocol import Backend
+from heartbit_site.cli.options import common
 from heartbit_site.cli.terminal.errors import CommandError, UsageError
 from heartbit_site.cli.terminal.output import NAME_WIDTH, listed, one_line
 from heartbit_site.contract.webhooks import LIST_WEBHOOKS
-
-if TYPE_CHECKING:
-    from heartbit_site.cli.backend.protocol import Backend
 
 SHOWN: Final = 10  # names in a sentence
 LONGEST_NUMBER: Final = 19  # digits of a row's id
@@ -23,23 +20,18 @@ LONGEST_NUMBER: Final = 19  # digits of a row's id
 class TargetOptions:
     """Options that name where results are delivered."""
 
-    email: list[str] = typer.Option(
-        [],
-        "--deliver-email",
-        metavar="ADDRESS",
-        help="Mail each result to this address; may be repeated.",
+    email: list[str] = common.option(
+        "--deliver-email ADDRESS", "Mail each result to this address; may be repeated.", []
     )
-    webhook: list[str] = typer.Option(
+    webhook: list[str] = common.option(
+        "--deliver-webhook WEBHOOK",
+        "Send each result to this webhook (its name or number); may be repeated.",
         [],
-        "--deliver-webhook",
-        metavar="WEBHOOK",
-        help="Send each result to this webhook (its name or number); may be repeated.",
     )
-    artifact: list[str] = typer.Option(
+    artifact: list[str] = common.option(
+        "--deliver-artifact NAME",
+        "Keep each result as this artifact of its run; may be repeated.",
         [],
-        "--deliver-artifact",
-        metavar="NAME",
-        help="Keep each result as this artifact of its run; may be repeated.",
     )
 
     def given(self, backend: Backend) -> dict[str, Any]:
@@ -63,17 +55,15 @@ def no_such(noun: str, name: str, names: Iterable[str]) -> CommandError:
 
 
 class Named(Protocol):
-    """A row with a name and a number."""
+    """Something with a number and a name."""
 
     @property
     def id(self) -> int:
         """Its number."""
-        ...
 
     @property
     def name(self) -> str:
         """Its name."""
-        ...
 
 
 N = TypeVar("N", bound=Named)

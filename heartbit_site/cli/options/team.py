@@ -12,7 +12,7 @@ from agents.querysets import find_run
 from agents.reads.agents import find_agent
 from heartbit_site.base.access import Access
 from heartbit_site.base.models import Workspace
-from heartbit_site.cli.terminal.escape import visible
+from heartbit_site.cli.terminal.margin import visible
 from heartbit_site.cli.terminal.output import note
 from heartbit_site.config.apply import ephemeral_agent
 from heartbit_site.config.read import load

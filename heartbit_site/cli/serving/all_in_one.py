@@ -20,7 +20,7 @@ from rich.text import Text
 
 from heartbit_site.base import variables
 from heartbit_site.base.process_memory import settle
-from heartbit_site.cli.installation.services import in_use
+from heartbit_site.cli.installation.startup import in_use
 from heartbit_site.cli.options.address import page_url, reachable_host
 from heartbit_site.cli.serving.processes import Child, Part
 from heartbit_site.cli.terminal.errors import OK

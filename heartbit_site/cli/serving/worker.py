@@ -14,15 +14,15 @@ from django.conf import settings
 from agents.llm import defaults
 from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.celery import app
-from heartbit_site.cli.installation.services import kept
-from heartbit_site.cli.options.queues import parse_queues
+from heartbit_site.cli.installation.startup import kept
+from heartbit_site.cli.options import common
 from heartbit_site.health_server import HealthServer
 from heartbit_site.worker import restart_if_asked
 
 
 def serve(*, concurrency: int, queues: str, loglevel: str, health: tuple[str, int] | None) -> int:
     """Work until asked to stop; `health`: address that answers health checks meanwhile."""
-    names = parse_queues(queues)
+    names = common.parse_queues(queues)
     model = defaults.default_model(os.environ)  # a wrong setting is said now, not in each run
     log_to_stderr(loglevel.upper(), force=True)
     logging.getLogger(__name__).info(

@@ -11,6 +11,8 @@ from typing import Final
 
 from rich.cells import cell_len
 
+from heartbit_site.base import visible_text
+
 MARGIN: Final = "  | "
 NARROWEST: Final = 20
 WIDEST: Final = 110
@@ -40,3 +42,12 @@ def wrap(text: str, width: int) -> list[str]:
         piece += letter
         used += cells
     return [*pieces, piece] if piece else pieces
+
+
+# What a page may keep, a single line may not; and a backslash must not look like an escape's.
+_LINE: Final = str.maketrans({"\\": "\\\\", "\n": "\\n", "\t": visible_text.json_escape("\t")})
+
+
+def visible(text: str) -> str:
+    r"""Return text on one line; characters without a shape as `\n`, `\u202e`; a `\` as `\\`."""
+    return visible_text.visible(text.translate(_LINE))

@@ -2,8 +2,8 @@
 
 Usage::
 
-    KEYS = Table[KeyOut]({"KEY": lambda key: key.prefix, "STATE": lambda key: key.state}, STYLES)
-    print_list(backend().every(LIST_KEYS), KEYS)
+    KEYS = Table.of(KeyOut, "KEY=prefix STATE NAME=name:40 SCOPES", SCOPES=_scopes)
+    print_all(LIST_KEYS, KEYS)
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypeVar
+from datetime import datetime
+from operator import attrgetter
+from typing import Any, Final, Generic, Self, TypeVar
 
 from pydantic import BaseModel
 from rich.cells import cell_len
@@ -19,8 +21,8 @@ from rich.console import Console
 from rich.text import Text
 
 from heartbit_site.cli.terminal.errors import OK
-from heartbit_site.cli.terminal.invocation import as_json
-from heartbit_site.cli.terminal.output import one_line, write, write_view
+from heartbit_site.cli.terminal.output import as_json, one_line, write, write_view
+from heartbit_site.cli.terminal.times import local_minute
 from heartbit_site.contract.model import rows_of
 
 Row = TypeVar("Row")
@@ -42,6 +44,36 @@ class Table(Generic[Row]):
     columns: Mapping[str, Callable[[Row], object]]
     styles: Mapping[str, str] = field(default_factory=dict)
     none: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        view: type[Row],
+        columns: str,
+        *,
+        styles: Mapping[str, str] | None = None,
+        none: str = "",
+        **computed: Callable[[Row], object],
+    ) -> Self:
+        """Return the table of a model's rows.
+
+        Args:
+            view: The model.
+            columns: Titles, with `_` for a space, and the field below each: `TITLE=field`; of at
+                most 40 characters: `TITLE=field:40`; a number in a format: `TITLE=field:,`; with a
+                text in place of nothing: `TITLE=field|-`. `TITLE` alone is computed, or the field
+                of that name.
+            styles: As for the class.
+            none: As for the class.
+            computed: Columns that are not just a field, by title.
+        """
+        found: dict[str, Callable[[Row], object]] = {}
+        for column in columns.split():
+            title, _, name = column.partition("=")
+            if title not in computed:
+                computed[title] = _field(view, name or title.lower())
+            found[title.replace("_", " ").strip()] = computed[title]
+        return cls(found, styles or {}, none)
 
     def print(self, rows: Iterable[Row]) -> None:
         """Print rows below the titles."""
@@ -72,6 +104,35 @@ class Table(Generic[Row]):
                     part.rstrip()
                     found.append(Text(" " * INDENT) + part)
         return found
+
+
+def _field(view: type[Any], name: str) -> Callable[[Any], object]:
+    """Return a function that reads a field, which may be one of a field's, as the text of a cell.
+
+    Raises:
+        AttributeError: The model has no such field.
+    """
+    name, _, default = name.partition("|")
+    path, _, form = name.partition(":")
+    first = path.partition(".")[0]
+    if first not in view.model_fields and not hasattr(view, first):
+        raise AttributeError(f"{view.__name__} has no field {first}")
+    read = attrgetter(path)
+    return lambda row: _cell(read(row) or default if default else read(row), form, path)
+
+
+def _cell(value: object, form: str, name: str) -> object:
+    """Return a field's text; a flag that is set is its name."""
+    match value:
+        case bool():
+            return name if value else ""
+        case datetime():
+            return local_minute(value)
+        case list() | tuple():
+            return ", ".join(value)
+        case str() if not form or form.isdecimal():
+            return one_line(value, int(form or 0))
+    return format(value, form) if form else value
 
 
 def print_list(view: BaseModel, table: Table[Any], *, none: str = "") -> int:

@@ -15,11 +15,13 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from agents.journal import events
 from agents.live.json_lines import to_json_line
-from agents.live.updates import Update
-from heartbit_site.cli.terminal.invocation import as_json
-from heartbit_site.cli.terminal.output import is_terminal, note, write_json
-from heartbit_site.cli.views import plain
+from agents.live.updates import EventUpdate, Update
+from agents.live.view import RunView
+from agents.live.words import say
+from heartbit_site.base.amounts import duration
+from heartbit_site.cli.terminal.output import as_json, is_terminal, note, one_line, write_json
 from heartbit_site.cli.views.render import Canvas, render
 from heartbit_site.cli.views.tree import Tree
 
@@ -72,12 +74,12 @@ class Lines(Display):
     def update(self, update: Update) -> None:
         """Write about it, if it is worth a line."""
         if self.tree.apply(update) is not None:
-            self._write(plain.lines(self.tree, update))
+            self._write(event_lines(self.tree, update))
 
     def tick(self) -> None:
         """After a long silence, say what is going on."""
         if self._held is None and time.monotonic() - self._spoke_at > QUIET_SECONDS:
-            lines = plain.progress_lines(self.tree)
+            lines = progress_lines(self.tree)
             works = any(run.status == "running" for run in self.tree.runs.values())
             if works or lines != self._progress:  # what waits is said once
                 self._write(lines)
@@ -164,3 +166,61 @@ def progress(*, plain_lines: bool) -> Display:
 def watched(*, plain_lines: bool) -> Display:
     """Return the display of a run that is watched: JSON lines if they are asked for."""
     return JsonLines() if as_json() else progress(plain_lines=plain_lines)
+
+
+NAME_WIDTH: Final = 13
+LONGEST: Final = 240
+#: Not worth a line: what comes next says it.
+_SILENT: Final = (events.RunCreated, events.RunForked, events.ToolStarted)
+#: Their texts are long, or come by themselves.
+_TITLE_ONLY: Final = (
+    events.ModelAnswered,
+    events.ContextSummarized,
+    events.ApprovalRequested,
+    events.WaitResolved,
+    events.RunCancelled,
+    events.RunQuarantined,
+)
+_ENDINGS: Final = (events.RunSucceeded, events.RunFailed)
+
+
+def event_lines(tree: Tree, update: Update) -> list[str]:
+    """Return the lines about an update that the tree has just taken in."""
+    if not isinstance(update, EventUpdate):
+        return []
+    run = tree.runs[update.run_id]
+    text = _say(update.recorded.event, run)
+    return [_line(run, text)] if text else []
+
+
+def progress_lines(tree: Tree) -> list[str]:
+    """Return the progress of the running runs, for a time without updates."""
+    at_work = [run for _, run in tree.walk() if not run.over]
+    return [_line(run, f"{tree.activity(run)} ...") for run in at_work]
+
+
+def _line(run: RunView, text: str) -> str:
+    return f"{one_line(run.agent, 40):<{NAME_WIDTH}} {text}"
+
+
+def _say(event: events.Event, run: RunView) -> str:
+    if isinstance(event, _SILENT):
+        return ""
+    if isinstance(event, events.WaitResolved) and run.asked_by(event.key) is None:
+        return ""  # a sub-agent says itself how it ended
+    if isinstance(event, events.RunStarted) and run.turn:
+        return "goes on"
+    said = say(event, run.name_of)
+    notes = [said.note] if said.note and not isinstance(event, events.RunStarted) else []
+    title, text = said.title, said.text
+    if isinstance(event, _ENDINGS):
+        title += f" after {_elapsed(run)}"
+        text = text if run.parent_id else ""  # the root's is the command's last line
+    if isinstance(event, _TITLE_ONLY):
+        text = ""
+    line = one_line(f"{title}: {text}" if text else title, LONGEST)
+    return f"{line} ({', '.join(notes)})" if notes else line
+
+
+def _elapsed(run: RunView) -> str:
+    return duration(run.elapsed(run.finished_at)) if run.finished_at else "no time"

@@ -1,18 +1,19 @@
-"""The end of a run as output and exit code: the answer on stdout, a reason on stderr. No Django."""
+"""Runs as output: a table, JSON, and a run's end with its exit code. No Django."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
 
+from heartbit_site.base.amounts import duration
 from heartbit_site.base.queues import without_worker
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.terminal import errors
-from heartbit_site.cli.terminal.invocation import as_json
-from heartbit_site.cli.terminal.output import note, write, write_json
-from heartbit_site.cli.views import describe
-
-if TYPE_CHECKING:
-    from heartbit_site.contract.runs import RunDetailOut, RunOut, RunSummaryOut
+from heartbit_site.cli.terminal.output import as_json, note, write, write_json
+from heartbit_site.cli.terminal.table import Table
+from heartbit_site.cli.views.render import STYLES
+from heartbit_site.contract.runs import RunDetailOut, RunOut, RunSummaryOut, RunTreeOut
 
 LIVE: Final = frozenset({"queued", "running", "waiting"})
 
@@ -26,7 +27,7 @@ def conclude(run: RunDetailOut, *, watched: bool = False) -> int:
     """
     if as_json():
         mark = {"type": "result"} if watched else {}
-        write_json({**mark, **describe.run_tree(run)})
+        write_json({**mark, **run_tree(run)})
         return exit_code(run)
     if run.status != "succeeded":
         errors.say(reason(run))
@@ -75,3 +76,52 @@ def warn_without_worker(run: RunDetailOut) -> None:
     """Say so when a run waits for workers that are not there."""
     if run.status in LIVE and not run.has_worker:
         note(without_worker(run.queue))
+
+
+#: What is printed of a run; an answer of the REST API says more.
+FIELDS: Final = {
+    *("id", "root_id", "parent_id", "kind", "agent", "placement", "model", "status"),
+    *("task", "output"),
+    *("structured", "error", "usage", "created_at", "started_at", "finished_at"),
+}
+
+
+def run_tree(run: RunTreeOut) -> dict[str, Any]:
+    """Return a run with its sub-agents."""
+    children = [run_tree(child) for child in run.children]
+    return {**run.model_dump(mode="json", include=FIELDS), "children": children}
+
+
+def run_summary(run: RunSummaryOut) -> dict[str, Any]:
+    """Return a run of a list, without its answer."""
+    return run.model_dump(mode="json", include={*FIELDS, "task_characters"})
+
+
+NO_RUNS: Final = 'No runs yet: heartbit "<task>" starts one.'
+
+
+def print_runs(runs: Sequence[RunSummaryOut], *, none: str = NO_RUNS) -> int:
+    """Print a line for each run, or ``none`` if there are no runs; return the exit code."""
+    if as_json():
+        write_json({"runs": [run_summary(run) for run in runs]})
+    elif runs:
+        RUNS.print(runs)
+    else:
+        write(none)
+    return errors.OK
+
+
+def _took(run: RunSummaryOut) -> str:
+    if run.started_at is None:
+        return ""
+    return duration((run.finished_at or datetime.now(UTC)) - run.started_at)
+
+
+RUNS: Final = Table.of(
+    RunSummaryOut,
+    # Of an id its milliseconds, which distinguish two runs.
+    "RUN=id:.13 STATUS AGE TOOK AGENT=agent:20 TASK=task:200",
+    styles=STYLES,
+    AGE=lambda run: duration(datetime.now(UTC) - run.created_at),
+    TOOK=_took,
+)

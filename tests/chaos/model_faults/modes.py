@@ -22,7 +22,7 @@ SAID = "so says the provider"
 _RATE = f"{WHERE} limits the rate of requests ({SAID}); "
 _ENDED = f"{WHERE} ended its stream in the middle of the answer; try again."
 _NO_JSON = (
-    f"{WHERE} sent an event that is not JSON; try again, and if it stays so check that the base "
+    f"{WHERE} sent an event that is not JSON; try again, and if it persists, check that the base "
     "URL is the API's and not a web page's."
 )
 _NO_STREAM = (

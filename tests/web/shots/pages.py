@@ -77,7 +77,7 @@ def ask_for_a_fork(page: Page) -> None:
     page.get_by_role("button", name="Fork", exact=True).click()
     dialog = page.get_by_role("dialog", name="Fork this run")
     dialog.get_by_label("Version of support").select_option("2")
-    dialog.get_by_label("Tell it something").fill("Offer her a bike to ride meanwhile.")
+    dialog.get_by_label("Send it a message").fill("Offer her a bike to ride meanwhile.")
 
 
 def try_it(page: Page) -> None:

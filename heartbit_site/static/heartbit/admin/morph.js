@@ -1,9 +1,9 @@
-// Make one element like another and keep what a person does in it: nodes that stay are the same
-// nodes, so focus, selection, ticked boxes, typed text and open parts stay as well.
+// Make one element equal to another without losing a person's input: kept nodes remain the same
+// nodes, so focus, selection, ticked boxes, typed text and open sections survive.
 
 /**
- * @param {Element} old In the page.
- * @param {Element} now What it is to be like; its new nodes are taken out of it.
+ * @param {Element} old Element in the page.
+ * @param {Element} now Element to copy; its new nodes are moved out of it.
  */
 export function morph(old, now) {
   if (old.isEqualNode(now)) return;
@@ -11,12 +11,12 @@ export function morph(old, now) {
   children(inside(old), [...inside(now).childNodes]);
 }
 
-/** The theme's scroll bars put an element's children into elements of their own. */
+/** Return the element with the children: the theme's scroll bars wrap them in extra elements. */
 function inside(element) {
   return element.querySelector(":scope > .simplebar-wrapper .simplebar-content") ?? element;
 }
 
-/** Make the children of an element like others; keyed ones are found again wherever they are. */
+/** Make the children of an element equal to others; match keyed ones at any position. */
 export function children(parent, wanted) {
   const keyed = new Map();
   for (const child of parent.children) {
@@ -44,12 +44,12 @@ export function children(parent, wanted) {
   }
 }
 
-/** Whether an unnamed node may become the other one. */
+/** Return true if a node without a key may be turned into the other node. */
 function fits(old, now) {
   return old && old.nodeName === now.nodeName && !keyOf(old);
 }
 
-/** What a node is known by: its id, a row's box or link; text and the like have none. */
+/** Return a node's key: its id, or a row's checkbox or link; empty for text and the like. */
 function keyOf(node) {
   if (node.nodeType !== Node.ELEMENT_NODE) return "";
   if (node.id) return node.id;
@@ -60,7 +60,7 @@ function keyOf(node) {
 }
 
 function attributes(old, now) {
-  // The page's own scripts set these: scroll bars, what is shown, what is open.
+  // Set by the page's own scripts: scroll bars, visibility, open sections.
   if (old.hasAttribute("data-simplebar")) return;
   const isScripted = [...old.attributes].some(({ name }) => name.startsWith("x-"));
   for (const { name } of [...old.attributes]) {

@@ -1,15 +1,15 @@
-// The prompts: calls that began to wait while somebody is in the admin, at the edge of every page.
-// A call whose prompt was not dismissed is prompted for on the next page too.
+// Prompts at the edge of every admin page for calls that began to wait while a person is there.
+// A prompt that was not dismissed is shown on the next page, too.
 
 import { children } from "./morph.js";
 import { Soon } from "./soon.js";
 
-const AFTER = "heartbit-prompts-after"; // the wait up to which nothing is prompted for
+const AFTER = "heartbit-prompts-after"; // last wait that gets no prompt
 const DISMISSED = "heartbit-prompts-dismissed";
 const SAID_MS = 8000;
 
 export class Prompts {
-  /** @param {HTMLElement} place Says where prompts are fetched, and has the token for decisions. */
+  /** @param {HTMLElement} place Element with the URL of the prompts and the token for decisions. */
   constructor(place) {
     this.place = place;
     this.look = new Soon(() => this.fetch());
@@ -29,7 +29,7 @@ export class Prompts {
     const after = sessionStorage.getItem(AFTER) ?? "";
     const query = new URLSearchParams({ after, shown: shown.join(), dismissed: remembered().join() });
     const answer = await fetch(`${this.place.dataset.href}?${query}`, { headers: { "Heartbit-Live": "1" }, credentials: "same-origin" });
-    if (!answer.ok) throw new Error(`${answer.status}`); // asked again
+    if (!answer.ok) throw new Error(`${answer.status}`); // retried
     if (answer.redirected) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body.firstElementChild;
     this.place.dataset.newest = fresh.dataset.newest;
@@ -66,11 +66,11 @@ export class Prompts {
     const next = prompt.nextElementSibling ?? prompt.previousElementSibling;
     const hadFocus = prompt.contains(document.activeElement);
     prompt.remove();
-    this.look.ask(); // the next one may be shown
+    this.look.ask(); // shows the next prompt, if any
     if (hadFocus) next?.querySelector("button, a")?.focus();
   }
 
-  /** Send a decision as the web pages do, and say what became of it. */
+  /** Send a decision like the web pages, and show its result. */
   async decide(prompt, decision) {
     const { run, callId, digest, workspace } = prompt.dataset;
     const buttons = [...prompt.querySelectorAll("button, textarea")];
@@ -85,7 +85,7 @@ export class Prompts {
       else if (answer.status === 409) this.say(prompt, said.detail);
       else this.refuse(prompt, buttons, said.detail ?? "The server refused the decision.");
     } catch {
-      this.refuse(prompt, buttons, "The server does not answer: nothing is known to be decided.");
+      this.refuse(prompt, buttons, "The server does not answer: the decision may not have been stored.");
     }
   }
 
@@ -99,7 +99,7 @@ export class Prompts {
     prompt.querySelector(".hb-decide").before(said);
   }
 
-  /** Leave one sentence of a prompt for a while: what became of its call. */
+  /** Replace a prompt for a while by one sentence about the call's outcome. */
   say(prompt, sentence, tone = "warning") {
     if (!prompt.matches("article")) return;
     prompt.dataset.said = "1";
@@ -115,8 +115,8 @@ export class Prompts {
 }
 
 function outcome({ verdict }, { remaining_approvals: missing }) {
-  if (verdict === "deny") return "Denied; the model reads why.";
-  if (missing) return `Your approval is kept; ${missing} more ${missing === 1 ? "person has" : "people have"} to approve.`;
+  if (verdict === "deny") return "Denied; the model gets the reason.";
+  if (missing) return `Your approval is stored; ${missing} more ${missing === 1 ? "person has" : "people have"} to approve.`;
   return "Approved; the run continues.";
 }
 

@@ -1,4 +1,4 @@
-// The next runs of a schedule, shown while its form is filled.
+// Preview of a schedule's next runs while its form is filled in.
 "use strict";
 
 (() => {
@@ -19,8 +19,8 @@
       const body = new FormData(form);
       for (const [name, value] of [...body]) if (value instanceof File) body.delete(name);
       const answer = await fetch(`${list}preview/${number ? `?schedule=${number}` : ""}`, { method: "POST", body }).catch(() => null);
-      if (!answer?.ok || mine !== asked) return; // what is shown stays
-      shown.innerHTML = await answer.text(); // HTML, in which the server has escaped every text
+      if (!answer?.ok || mine !== asked) return; // keep the last preview
+      shown.innerHTML = await answer.text(); // HTML with every text escaped by the server
     }
 
     function soon() {

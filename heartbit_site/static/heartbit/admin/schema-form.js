@@ -1,9 +1,9 @@
-// Fields in place of a JSON text: a textarea with data-schema is drawn as the form of its schema.
+// Fields instead of JSON text: a textarea with data-schema is rendered as a form.
 
 import { el } from "../web/dom.js";
 import { FormProblem, schemaForm } from "../web/forms/schema-form.js";
 
-const drawn = new WeakMap(); // textarea: its form and where a problem is shown
+const drawn = new WeakMap(); // textarea: its form and the element for problems
 
 document.addEventListener("htmx:load", ({ target }) => {
   for (const text of target.querySelectorAll("textarea[data-schema]")) draw(text);
@@ -18,7 +18,7 @@ function draw(text) {
   try {
     before = text.value.trim() ? JSON.parse(text.value) : undefined;
   } catch {
-    return; // a person mistyped it: they mend the text itself
+    return; // invalid JSON: the person corrects the text itself
   }
   const form = schemaForm(schema, before, "Arguments");
   const problem = el("p.hb-problem", { role: "alert", hidden: true });
@@ -29,7 +29,7 @@ function draw(text) {
   drawn.set(text, { form, problem });
 }
 
-/** Send what the fields hold, or nothing while one of them is wrong. */
+/** Submit the values of the fields, unless one of them is invalid. */
 function fillIn(text, event) {
   const { form, problem } = drawn.get(text) ?? {};
   if (!form) return;
@@ -44,7 +44,7 @@ function fillIn(text, event) {
   }
 }
 
-/** Give the fields the theme's look, which is that of the fields beside them. */
+/** Give the fields the theme's classes, like those of the other fields. */
 function dress(element, text) {
   const select = text.form.querySelector("select")?.className ?? "";
   for (const one of element.querySelectorAll("input, select, textarea")) {

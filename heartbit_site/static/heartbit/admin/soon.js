@@ -1,13 +1,13 @@
-// Work that many ask for and that is done once: at once, then after a pause, and only while visible.
-// Work that fails is done again, after longer and longer pauses.
+// Coalesced work: many requests, one execution; immediate, then throttled, and only while visible.
+// Failed work is retried with increasing delays.
 
 const PAUSE_MS = 500;
 const AGAIN_MS = 1000;
 const LONGEST_MS = 60000;
-const TIMES_AS_LONG = 4; // a slow server is asked less often
+const TIMES_AS_LONG = 4; // a slow server gets fewer requests
 
 export class Soon {
-  /** @param {() => Promise<void>} work Never two at a time. */
+  /** @param {() => Promise<void>} work Never runs twice at a time. */
   constructor(work) {
     this.work = work;
     this.isAsked = false;
@@ -16,7 +16,7 @@ export class Soon {
     document.addEventListener("visibilitychange", () => this.begin());
   }
 
-  /** Do it soon, once, however often this is called meanwhile. */
+  /** Run the work soon, once for all calls until then. */
   ask() {
     this.isAsked = true;
     this.begin();

@@ -1,24 +1,24 @@
-// The one way to the server: as whoever is logged in, in the page's workspace.
+// Client of the API, as the logged-in person, in the page's workspace.
 
 const { workspace, csrf, scopes, user, others } = document.body.dataset;
 const MOST = 1000; // rows of a page
 
 /** The page's workspace. */
 export const WORKSPACE = workspace;
-/** Who looks. */
+/** Name of the logged-in person. */
 export const USER = user;
 
-/** Whether whoever looks may do what a scope names; the server asks again. */
+/** Return true if the logged-in person has a scope; the server checks it again. */
 export function may(scope) {
   return scopes.split(" ").includes(scope);
 }
 
-/** Who can do what a scope names, when whoever looks may not: "ada, ben and 2 more". */
+/** Return who has a scope that the logged-in person lacks: "ada, ben and 2 more". */
 export function whoCan(scope) {
-  return JSON.parse(others)[scope] ?? "somebody with another role";
+  return JSON.parse(others)[scope] ?? "a person with another role";
 }
 
-/** What the server refused, in its own sentence. */
+/** A request that the server refused, with the server's sentence. */
 export class Refusal extends Error {
   constructor(status, message) {
     super(message);
@@ -27,7 +27,7 @@ export class Refusal extends Error {
 }
 
 /**
- * Ask the API.
+ * Call the API.
  * @param {string} path Below /api/v1, e.g. "/runs".
  * @param {{method?: string, body?: any, query?: object}} [how]
  * @returns {Promise<any>} The answer's JSON; null for an empty one.
@@ -54,12 +54,12 @@ export async function api(path, { method = "GET", body, query } = {}) {
 }
 
 /**
- * All rows of a list that comes in pages.
+ * Return all rows of a paginated list.
  * @param {string} path Below /api/v1, e.g. "/agents".
- * @param {string} name What the answer calls its rows, e.g. "agents".
- * @param {object} [query] Of the address, as of `api`.
+ * @param {string} name Name of the rows in the answer, e.g. "agents".
+ * @param {object} [query] Query of the URL, as for `api`.
  * @returns {Promise<object[]>}
- * @throws {Refusal} As of `api`.
+ * @throws {Refusal} As for `api`.
  */
 export async function all(path, name, query = {}) {
   const rows = [];

@@ -1,4 +1,4 @@
-// The inbox: every tool call of the workspace that waits for a person, one of them chosen.
+// The inbox: every tool call of the workspace that waits for a person, with one selected.
 
 import { may, Refusal } from "./api.js";
 import { el, fill, icon } from "./dom.js";
@@ -36,7 +36,7 @@ onPulse(({ calls: now }) => {
   before = now;
 });
 load();
-setInterval(load, 30000); // what is in doubt, and times that ran out, move without a new call
+setInterval(load, 30000); // uncertain and expired calls change without a new call
 
 async function load() {
   if (loading) {
@@ -66,9 +66,9 @@ async function show(found) {
   rows();
   const shown = chosenBox.firstChild;
   if (shown && found.some((one) => keyOf(one) === chosen)) return;
-  // Whoever reads who was quicker, or wrote in a form meanwhile, keeps it until they put it away.
+  // A card that shows another person's decision, or has unsent input, stays until it is dismissed.
   if (shown && (await conclude(shown) || (shown === chosenBox.firstChild && isBeingEdited(shown)))) return;
-  if (shown !== chosenBox.firstChild) return; // something else was chosen meanwhile
+  if (shown !== chosenBox.firstChild) return; // another call was selected meanwhile
   if (!found.length) {
     chosen = null;
     fill(chosenBox);
@@ -100,7 +100,7 @@ function choose(key, byHand = true) {
   if (byHand) row?.focus({ preventScroll: true });
 }
 
-/** What is decided leaves the list; what somebody else decided stays to be read until the next choice. */
+/** Remove decided calls; one decided by another person stays readable until the next selection. */
 function decided(key, answer) {
   if (answer === null) {
     calls = calls.filter((one) => keyOf(one) !== key);

@@ -1,5 +1,5 @@
-// The chat: agents and conversations on the left, the conversation beside them; on a phone, one
-// after the other.
+// The chat: agents and conversations on the left, the selected conversation next to them; on a
+// phone, one at a time.
 
 import { may } from "./api.js";
 import { el, fill, icon } from "./dom.js";
@@ -8,7 +8,7 @@ import { agentList, conversationList, loadAgents, newLink } from "./chat/convers
 import { here, onGo } from "./chat/places.js";
 import { thread } from "./chat/thread.js";
 
-const LOOK_MS = 1500; // a busy workspace moves each second: look less often
+const LOOK_MS = 1500; // a busy workspace changes each second: refresh less often
 const page = document.getElementById("chat");
 const agentsBox = el("div.agents-box");
 const conversations = conversationList();
@@ -35,14 +35,14 @@ function show() {
   nobody.hidden = isOpen;
   if (isOpen) talk.show(found ?? { name: agent, description: "", state: "idle", missing: true }, conversation);
   else fill(nobody, el("div.empty", {}, icon("forum"), agent
-    ? [el("h2", {}, `There is no agent named ${agent}`), el("p", {}, "Choose one of the list.")]
-    : [el("h2", {}, may("runs:write") ? "Whom do you want to talk to?" : "Whose conversations do you want to read?"), el("p", {}, "Choose an agent. Everybody in the workspace sees its conversations.")]));
+    ? [el("h2", {}, `There is no agent named ${agent}`), el("p", {}, "Choose one from the list.")]
+    : [el("h2", {}, may("runs:write") ? "Who do you want to talk to?" : "Whose conversations do you want to read?"), el("p", {}, "Choose an agent. Everybody in the workspace sees its conversations.")]));
 }
 
 let last = "";
 let coming = 0;
 
-/** Others talk here too, in other windows. */
+/** Refresh: other people and windows may have written meanwhile. */
 function look() {
   coming = 0;
   talk.refresh();

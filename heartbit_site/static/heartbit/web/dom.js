@@ -1,9 +1,9 @@
-// Elements without markup: text is always text, so nothing that a model wrote can become HTML.
+// Elements without markup: text is always text, so nothing written by a model can become HTML.
 
 /**
- * Make an element.
+ * Create an element.
  * @param {string} tag e.g. "button", or "button.primary" with classes.
- * @param {object} [properties] Attributes; `on*` are listeners, `data` a data set, null is left out.
+ * @param {object} [properties] Attributes; `on*` are listeners, `data` a data set, null is omitted.
  * @param {...(Node|string|number|null|Array)} children Nodes and texts.
  */
 export function el(tag, properties = {}, ...children) {
@@ -28,18 +28,18 @@ function nodes(children) {
     .map((one) => (one instanceof Node ? one : document.createTextNode(String(one))));
 }
 
-/** Replace what is in an element. */
+/** Replace the content of an element. */
 export function fill(element, ...children) {
   element.replaceChildren(...nodes(children));
   return element;
 }
 
-/** A symbol of the icon font; decoration, so it has no name. */
+/** Return a symbol of the icon font; decorative, so without a name. */
 export function icon(name) {
   return el("span.icon", { "aria-hidden": "true" }, name);
 }
 
-/** A sentence of Heartbit's as nodes: what it has in backticks, such as a command, is code. */
+/** Return a sentence as nodes; text in backticks, such as a command, becomes code. */
 export function sentence(text) {
   return text.split("`").map((part, place) => (place % 2 ? el("code", {}, part) : part));
 }
@@ -50,12 +50,12 @@ const TONES = {
   timeout: "danger", delivered: "success", invalid: "warning", refused: "warning", uncertain: "warning",
 };
 
-/** A small coloured label of a status. */
+/** Return a small coloured label of a status. */
 export function pill(status) {
   return el(`span.pill.${TONES[status] ?? "neutral"}`, {}, status.replaceAll("_", " "));
 }
 
-/** A short note at the edge of the page, read out as well. */
+/** Show a short note at the edge of the page; screen readers announce it. */
 export function note(text, tone = "info") {
   const box = el(`p.note.${tone}`, {}, text);
   document.getElementById("notes").append(box);

@@ -1,4 +1,4 @@
-// The fleet page: workers and queues as they are, asked for every two seconds while somebody looks.
+// The fleet page: workers and queues, refreshed every two seconds while the page is visible.
 
 import { api } from "./api.js";
 import { el, fill, note } from "./dom.js";
@@ -21,7 +21,7 @@ fill(place,
   el("header.head", {}, el("h1", {}, "Fleet"), state, parts.stops),
   el("div.stack", {}, parts.problems, parts.figures, parts.workers, parts.queues));
 
-/** Ask and show; what has not changed is left alone, so that focus and selection stay. */
+/** Request and show the fleet; unchanged parts are kept, with their focus and selection. */
 async function look() {
   clearTimeout(timer);
   try {
@@ -35,7 +35,7 @@ async function look() {
   if (!document.hidden) timer = setTimeout(look, EVERY_MS);
 }
 
-/** Do something about it, say how it went, and look again. */
+/** Perform an action, show its result, and refresh. */
 async function act(path, body, done) {
   try {
     await api(path, { method: "POST", body });
@@ -61,13 +61,13 @@ function show(fleet) {
   queues(parts.queues, fleet.queues, act);
 }
 
-/** What is wrong, but for what the page itself can end: that has a button instead of a command. */
+/** Return the problems, except those that the page has a button for. */
 function problems({ problems: sentences }) {
   const others = sentences.filter((one) => !/`heartbit fleet (resume|resume-queue|enable-tool)\b/.test(one));
   return others.map((one) => el("p.problem", {}, ...quoted(one)));
 }
 
-/** Commands stand between backquotes. */
+/** Return a sentence as nodes; text in backticks becomes code. */
 function quoted(sentence) {
   return sentence.split("`").map((part, index) => (index % 2 ? el("code", {}, part) : part));
 }

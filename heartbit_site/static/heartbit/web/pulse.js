@@ -1,4 +1,4 @@
-// What moves in the workspace, for whoever of the page wants to know.
+// Change notifications of the workspace, shared by the parts of a page.
 
 import { WORKSPACE } from "./api.js";
 import { keep } from "./socket.js";
@@ -7,7 +7,7 @@ const listeners = new Set();
 const watchers = new Set();
 let last = null;
 
-/** Call back with each pulse ({waiting, newest_waiting, live, newest_run}), the last one at once. */
+/** Call back with each pulse ({waiting, newest_waiting, live, newest_run}); with the last one at once. */
 export function onPulse(listener) {
   listeners.add(listener);
   if (last) listener(last);

@@ -1,4 +1,4 @@
-// A run's page: what is known from the lines of its socket, drawn once a frame.
+// A run's page: the state from the lines of its socket, drawn once per frame.
 
 import { WORKSPACE, Refusal, api } from "./api.js";
 import { el, fill, pill, sentence } from "./dom.js";
@@ -20,14 +20,14 @@ import { Waiting } from "./run/waiting.js";
 import { keep } from "./socket.js";
 
 const TICK_MS = 1000;
-const LOOK_MS = 5000; // how often a queued run is asked what is in its way
+const LOOK_MS = 5000; // interval for checking what blocks a queued run
 const TABS = { turns: "Turns", journal: "Journal" };
 
 const box = document.getElementById("run");
 const { run: START, root: ROOT } = box.dataset;
 
 const store = new Store();
-const rows = new Map(); // what the API says of runs
+const rows = new Map(); // rows of the API by run
 const address = (id) => `#${id}${tab === "turns" ? "" : `/${tab}`}`;
 let [chosen, tab, wanted] = chosenNow();
 let frame = 0;
@@ -76,7 +76,7 @@ setInterval(() => isOver || soon(), TICK_MS);
 onPulse(() => isOver && store.run(START).status === "quarantined" && again());
 follow();
 
-/** Read the socket from what the page has, and again whenever it was cut off. */
+/** Read the socket from the page's last event on, and reopen it after each interruption. */
 function follow() {
   hangUp();
   isOver = false;
@@ -100,10 +100,10 @@ function over() {
 function tell(what) {
   if (state.dataset.state === what) return;
   state.dataset.state = what;
-  state.textContent = { live: "Live", reconnecting: "Reconnecting …", offline: "Offline", gone: "You may not see this run any more", over: "" }[what];
+  state.textContent = { live: "Live", reconnecting: "Reconnecting …", offline: "Offline", gone: "You may no longer see this run", over: "" }[what];
 }
 
-/** Somebody may have let a quarantined run go on: look, and follow again if so. */
+/** Check whether a quarantined run was resumed, and follow it again if so. */
 async function again() {
   const row = await api(`/runs/${START}`);
   if (row.last_seq > store.run(START).seq) follow();
@@ -162,7 +162,7 @@ function describe(run) {
   if (hint.dataset.of !== why) fill(hint, sentence(why)).dataset.of = why;
 }
 
-/** The task in its long form, if it was given so. */
+/** Show the structured form of the task, if there is one. */
 function showPayload(id, sent) {
   payload.hidden = sent === null;
   if (sent === null || payload.dataset.of === id) return;
@@ -185,7 +185,7 @@ function drawTab(run) {
   }
 }
 
-/** Ask the API for what the journal does not say: when the status is another, and now and then while nobody takes it. */
+/** Request data that the journal lacks: after a change of status, and regularly while the run is queued. */
 async function learn(run) {
   const look = run.status === "queued" ? Math.floor(Date.now() / LOOK_MS) : "";
   const now = `${run.id} ${run.status} ${look}`;

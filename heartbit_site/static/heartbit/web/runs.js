@@ -1,4 +1,4 @@
-// The list of runs: filters in the address, more by cursor, alive by the workspace's pulse.
+// The list of runs: filters in the URL, pages by cursor, updates by the workspace's pulse.
 
 import { Refusal, api, may, whoCan } from "./api.js";
 import { el, fill, icon, note } from "./dom.js";
@@ -10,7 +10,7 @@ import { Rows } from "./runs/rows.js";
 
 const PAGE = 30;
 const MOST = 300;
-const PAUSE_MS = 500; // between two readings, however much happens
+const PAUSE_MS = 500; // minimum time between two refreshes
 
 const box = document.getElementById("runs");
 const filters = new Filters(() => load());
@@ -39,7 +39,7 @@ onPulse((pulse) => {
 });
 document.addEventListener("visibilitychange", () => missed && soon());
 
-/** Read the same runs again, now and then at most, while somebody looks. */
+/** Refresh the shown runs, throttled, while the page is visible. */
 function soon() {
   missed = document.hidden;
   if (missed || coming) return;
@@ -52,16 +52,16 @@ function soon() {
   });
 }
 
-/** Read the runs that are asked for; `further` those after them, `quietly` the same ones again. */
+/** Load the filtered runs; `further`: the next page; `quietly`: a refresh. */
 async function load({ further = false, quietly = false } = {}) {
   turn += 1;
   const mine = turn;
   const limit = further ? PAGE : Math.min(MOST, quietly ? Math.max(PAGE, rows.length) : PAGE);
   try {
     const page = await api("/runs", { query: { ...filters.query(), limit, cursor: further ? next : null } });
-    if (mine !== turn) return; // something else was asked for meanwhile
+    if (mine !== turn) return; // another request has started meanwhile
     fill(problem);
-    // More than are read again stay as they were, and so does the place to go on from.
+    // Runs beyond the refreshed page stay unchanged, and so does the cursor.
     if (!quietly || rows.length <= limit) next = page.next_cursor;
     rows.show(page.runs, { further, quietly });
     more.hidden = next === null;
@@ -75,7 +75,7 @@ async function load({ further = false, quietly = false } = {}) {
 
 function explain() {
   if (filters.isSet()) {
-    fill(empty, icon("filter_alt_off"), el("p", {}, "No run is like that."), el("button.button", { type: "button", onClick: () => filters.clear() }, "Clear the filters"));
+    fill(empty, icon("filter_alt_off"), el("p", {}, "No run matches."), el("button.button", { type: "button", onClick: () => filters.clear() }, "Clear the filters"));
   } else if (may("runs:write")) {
     fill(empty, icon("rocket_launch"), el("p", {}, "Nothing has run here yet. Give an agent a task, and watch it work."),
       el("button.button.primary", { type: "button", onClick: newRun }, icon("add"), "Start the first run"),
@@ -92,7 +92,7 @@ function cancelChosen() {
   const ids = rows.chosen();
   ask({
     title: `Cancel ${ids.length} run${ids.length === 1 ? "" : "s"}?`, label: "Cancel them", danger: true,
-    body: el("p", {}, "They stop with their sub-agents. What they have produced stays."),
+    body: el("p", {}, "They stop with their sub-agents. Their output so far stays."),
     send: async () => {
       for (const id of ids) await api(`/runs/${id}/cancel`, { method: "POST" });
       note(`${ids.length} run${ids.length === 1 ? " was" : "s were"} asked to stop.`, "success");

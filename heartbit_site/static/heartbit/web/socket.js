@@ -1,10 +1,10 @@
-// A socket that comes back: cut off or silent, it opens again and says what it has.
+// A socket that reconnects when it is cut off or silent, and then reports the page's state.
 
 const FIRST_MS = 250;
 const LONGEST_MS = 10000;
 const LOOK_MS = 250;
-const PING_MS = 1500; // of silence, before the server is asked whether it is there
-const ANSWER_MS = 2500; // together under five seconds: a frozen server is not live
+const PING_MS = 1500; // silence before a ping is sent
+const ANSWER_MS = 2500; // together under five seconds: a frozen server must not count as live
 const CONNECT_MS = 10000;
 const REFUSED = new Set([4401, 4403, 4404, 4413]);
 
@@ -13,16 +13,16 @@ const REFUSED = new Set([4401, 4403, 4404, 4413]);
  * @param {string} path e.g. "/ws/default/".
  * @param {{opened?: (send: (data: any) => void) => void, told: (data: any) => void,
  *          state?: (state: "live"|"reconnecting"|"offline", code?: number) => void, done?: () => boolean}} how
- *   `opened` says at each opening what the page has; `done` whether the server may hang up for good.
+ *   `opened` reports the page's state at each opening; `done` returns true if the server may close for good.
  *   The state is live while the server answers, reconnecting once it does not, and offline when it
  *   does not answer the next attempt either.
- * @returns {() => void} Ends it.
+ * @returns {() => void} Function that closes the socket.
  */
 export function keep(path, { opened, told, state = () => {}, done = () => false }) {
   let wait = FIRST_MS;
   let socket = null;
   let heardAt = 0;
-  let askedAt = 0; // 0: nothing is unanswered
+  let askedAt = 0; // 0: no unanswered ping
   let failures = 0;
   let timer;
   const clock = setInterval(look, LOOK_MS);
@@ -51,7 +51,7 @@ export function keep(path, { opened, told, state = () => {}, done = () => false 
     state("live");
   }
 
-  /** Ask a silent server for an answer, and give up on one that owes it. */
+  /** Ping a silent server, and reconnect if it does not answer. */
   function look() {
     if (!socket) return;
     const now = performance.now();

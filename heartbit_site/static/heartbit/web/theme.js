@@ -1,4 +1,4 @@
-// Before anything is drawn: the colours somebody chose, else the system's.
+// Set the chosen colour scheme, else the system's, before the page is drawn.
 (() => {
   const chosen = localStorage.getItem("heartbit-theme");
   const dark = chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;

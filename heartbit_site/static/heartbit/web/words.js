@@ -1,8 +1,8 @@
-// How times, amounts, money and people are said: as the admin says them.
+// Formats of times, amounts, money and names, the same as in the admin.
 
 import { USER } from "./api.js";
 
-/** A duration of milliseconds: "340 ms", "12.3 s", "4 min 10 s", "3 h 5 min", "2 d 4 h". */
+/** Format milliseconds: "340 ms", "12.3 s", "4 min 10 s", "3 h 5 min", "2 d 4 h". */
 export function duration(ms) {
   if (ms === null || ms === undefined || Number.isNaN(ms)) return "";
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
@@ -16,43 +16,43 @@ export function duration(ms) {
   return `${Math.floor(minutes / 1440)} d${hours ? ` ${hours} h` : ""}`;
 }
 
-/** A moment, in the reader's own time. */
+/** Format a time in the reader's own time zone. */
 export function moment(iso) {
   return iso ? new Date(iso).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" }) : "";
 }
 
-/** How long ago. */
+/** Format the time since then. */
 export function ago(iso) {
   const ms = Date.now() - new Date(iso).getTime();
   return ms < 5000 ? "just now" : `${duration(Math.floor(ms / 1000) * 1000).replace(".0 s", " s")} ago`;
 }
 
-/** Tokens: "1,234 in, 56 out". */
+/** Format tokens: "1,234 in, 56 out". */
 export function tokens(input, output) {
   return `${input.toLocaleString("en")} in, ${output.toLocaleString("en")} out`;
 }
 
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 
-/** The same where there is little room: "1.23K in, 56 out". */
+/** Format tokens for little space: "1.23K in, 56 out". */
 export function shortTokens(input, output) {
   return `${COMPACT.format(input)} in, ${COMPACT.format(output)} out`;
 }
 
-/** How much a file holds: "1 byte", "340 bytes", "12.3 kB", "1.2 MB". */
+/** Format the size of a file: "1 byte", "340 bytes", "12.3 kB", "1.2 MB". */
 export function size(bytes) {
   if (bytes < 1000) return `${bytes} byte${bytes === 1 ? "" : "s"}`;
   return bytes < 999950 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
-/** Money; null is an unknown price, which is not nothing. */
+/** Format money; null is an unknown price, which differs from 0. */
 export function cost(usd) {
   if (usd === null || usd === undefined) return "unknown";
   const amount = Number(usd);
   return amount === 0 ? "$0" : `$${amount < 0.01 ? amount.toPrecision(2) : amount.toFixed(2)}`;
 }
 
-/** Somebody's name, as whoever looks reads it. */
+/** Return a person's name, or "You" for the reader. */
 export function person(name) {
   return name === USER ? "You" : name;
 }

@@ -1,4 +1,4 @@
-// One tool call that a person is asked about: all of it, and what can be decided.
+// Card of one tool call that waits for a person: the whole call and the possible decisions.
 
 import { may, Refusal, whoCan, WORKSPACE } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
@@ -16,34 +16,34 @@ document.head.append(el("link", { rel: "stylesheet", href: new URL("card.css", i
 
 const SAID = { approved: "Approved", edited: "Approved with changes", answered: "Answered", denied: "Denied", retried: "Retried", done: "Confirmed", confirmed: "Confirmed", skipped: "Skipped" };
 
-const AGAIN_MS = 1000; // after a failed request for the state of a call
+const AGAIN_MS = 1000; // delay after a failed request for the state of a call
 const LONGEST_MS = 60000;
 
 const conclusions = new WeakMap();
 
 /**
- * Tell a card that its call does not wait any more: it says who decided, and keeps an edit that is
- * not sent, marked as stale, until somebody puts it away.
+ * Update a card whose call no longer waits: show who decided, and keep unsent input, marked as
+ * stale, until the card is dismissed.
  * @param {HTMLElement} element From `card`.
- * @returns {Promise<boolean>} Whether the card is to stay; false: it was decided on this very card,
- *   or its call is still open and shown by another card.
+ * @returns {Promise<boolean>} True if the card stays; false: the call was decided on this card,
+ *   or is still open and shown by another card.
  */
 export async function conclude(element) {
   return conclusions.get(element)?.() ?? false;
 }
 
-/** Whether somebody writes in a card. */
+/** Return true if a person is writing in a card. */
 export function isBeingEdited(element) {
   return element.querySelector('[aria-expanded="true"]') !== null;
 }
 
 /**
- * A waiting call as an element; its buttons carry `data-act` (approve, edit, deny, always, try;
+ * Return a waiting call as an element; its buttons have `data-act` (approve, edit, deny, always, try;
  * answer, deny; retry, confirm, skip).
- * @param {object} asked One of what `decide.js` lists.
+ * @param {object} asked An item of the lists of `decide.js`.
  * @param {{onDecided?: (answer: object|null, problem?: Refusal) => void, onAway?: () => void, link?: HTMLElement|null}} [how]
- *   `onDecided` is told what was decided; null and the refusal when somebody else was quicker or the
- *   run has ended. `onAway` is told that a closed card was put away. `link` leads to the run; by default to its page.
+ *   `onDecided` gets the decision, or null and the refusal if another person decided first or the
+ *   run has ended. `onAway` is called when a closed card is dismissed. `link` leads to the run; by default to its page.
  */
 export function card(asked, { onDecided = () => {}, onAway = () => {}, link = runLink(asked) } = {}) {
   if (isWait(asked)) return waitCard(asked, { onDecided });
@@ -51,7 +51,7 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
   const problem = el("p.problem", { role: "alert", hidden: true });
   const trial = el("div.trial");
   const foot = el("footer.inside", {}, may("approvals:decide") ? el("div.actions", {}, buttons())
-    : el("p.quiet.only-look", {}, icon("visibility"), `You can read this, not decide it. Who can: ${asked.approver_group ? whoMay(asked) : whoCan("approvals:decide")}.`));
+    : el("p.quiet.only-look", {}, icon("visibility"), `You can view this but not decide it. Who can: ${asked.approver_group ? whoMay(asked) : whoCan("approvals:decide")}.`));
   const element = el("article.card.asked", { "aria-label": `${asked.tool} of ${asked.agent}`, data: { run: asked.run_id, call: asked.call_id } },
     head(asked, link), body(asked), foot, panel, el("div", { class: "problems" }, problem), trial);
   const end = isInDoubt(asked) ? null : element.querySelector("[data-until]");
@@ -99,7 +99,7 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
       close();
       if (was) return;
       button.setAttribute("aria-expanded", "true");
-      shut(true); // who edits or denies must not approve by a slip
+      shut(true); // prevents an accidental approval while editing or denying
       fill(panel, make({ send: (value) => decide(() => send(value)), leave: () => { close(); button.focus(); } }));
       panel.querySelector("input, select, textarea")?.focus();
     }
@@ -118,7 +118,7 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
   }
 
   async function concluded() {
-    await sending; // what is being sent from here may be the decision
+    await sending; // the request in flight may be the decision
     if (isMine) return false;
     if (element.dataset.closed) return true;
     let found;
@@ -127,7 +127,7 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
       again = AGAIN_MS;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      if (error.status !== 404) { // nothing is known: the card stays as it is
+      if (error.status !== 404) { // state unknown: keep the card as it is
         lookAgain();
         return true;
       }
@@ -148,12 +148,12 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
     element.dataset.closed = found.state;
     const isStale = isBeingEdited(element);
     fill(foot, el("div.row.closed", { role: "alert" }, icon("info"), closedText(found)),
-      el("div.actions", {}, el("button.button", { type: "button", data: { act: "away" }, onclick: () => { element.remove(); onAway(); } }, "Put it away")));
+      el("div.actions", {}, el("button.button", { type: "button", data: { act: "away" }, onclick: () => { element.remove(); onAway(); } }, "Dismiss")));
     for (const one of element.querySelectorAll(".pill.primary, [data-until]")) one.remove();
     problem.hidden = true;
     if (!isStale) fill(panel);
     for (const one of panel.querySelectorAll("button:not([type=button]), [data-act]")) one.disabled = true;
-    if (isStale) panel.prepend(el("p.inside.hint", {}, "What you wrote here was not sent. It stays until you put the call away, to be copied."));
+    if (isStale) panel.prepend(el("p.inside.hint", {}, "Your changes were not sent. Copy them before you dismiss the call."));
   }
 
   function decide(send) {
@@ -213,7 +213,7 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
 }
 
 function whyNoEdit({ required_approvals: needed, view }) {
-  if (needed > 1) return "It needs several people, who approve it as it is.";
+  if (needed > 1) return "It needs several approvals, so it cannot be edited.";
   return view.is_javascript_safe ? "The tool has changed since the agent was published." : "Its numbers are larger than a browser can hold: edit it with heartbit approve.";
 }
 
@@ -234,7 +234,7 @@ function head(asked, link) {
     el("h2.text", {}, question ? `${asked.agent} asks` : nodes(asked.view.tool)),
     el(`span.pill.${doubt ? "warning" : "primary"}`, {}, doubt ? "outcome unknown" : question ? "a question" : may("approvals:decide") ? "waits for you" : "waits for a person"),
     asked.required_approvals > 1 ? el("span.pill.info", {}, `${asked.approved_by.length} of ${asked.required_approvals} approvals`) : null,
-    asked.escalated ? el("span.pill.warning", { title: moment(asked.escalated.since) }, `escalated to ${asked.escalated.group || "everybody"} ${ago(asked.escalated.since)}`) : null,
+    asked.escalated ? el("span.pill.warning", { title: moment(asked.escalated.since) }, `escalated to ${asked.escalated.group || "everyone"} ${ago(asked.escalated.since)}`) : null,
     asked.expires_at ? el("span.pill.warning", { data: { until: asked.expires_at }, title: moment(asked.expires_at) }) : null,
     link ? el("span.actions.quiet", {}, link) : null);
 }
@@ -258,7 +258,7 @@ function facts(asked) {
     ...view.hosts.map(({ argument, host }) => [`${argument} leads to`, el("code", { class: host.includes("xn--") ? "escape" : null }, host)]),
     asked.approver_group ? ["Who may decide", whoMay(asked)] : null,
     asked.approved_by?.length ? ["Approved by", asked.approved_by.join(", ")] : null,
-    view.requested_name.length ? ["The model called it", nodes(view.requested_name)] : null,
+    view.requested_name.length ? ["Name used by the model", nodes(view.requested_name)] : null,
     ["Task", el("span.text.task", {}, asked.task)],
     ["Asked", asked.waiting_since ? el("span", { title: moment(asked.waiting_since) }, ago(asked.waiting_since)) : "just now"],
     asked.digest ? ["Digest", el("code", { title: asked.digest }, asked.digest.slice(0, 16))] : null,
@@ -267,17 +267,17 @@ function facts(asked) {
 }
 
 function whoMay({ approver_group: group, escalated }) {
-  if (escalated?.group === "") return "everybody whose role may, since it was escalated";
+  if (escalated?.group === "") return "everyone whose role permits it, since the escalation";
   return `members of ${escalated ? `${group} and of ${escalated.group}` : group}`;
 }
 
-/** Count down to the end of a call's time, as long as it is on the page. */
+/** Count down to a call's expiry while the call is on the page. */
 function count(element) {
   const symbol = icon("timer");
   symbol.classList.add("small");
   const left = () => {
     const ms = new Date(element.dataset.until).getTime() - Date.now();
-    fill(element, symbol, ms > 0 ? `${duration(Math.ceil(ms / 1000) * 1000).replace(".0 s", " s")} left` : "its time is over");
+    fill(element, symbol, ms > 0 ? `${duration(Math.ceil(ms / 1000) * 1000).replace(".0 s", " s")} left` : "expired");
   };
   left();
   const clock = setInterval(() => (element.isConnected ? left() : clearInterval(clock)), 1000);

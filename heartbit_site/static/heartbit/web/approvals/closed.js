@@ -1,4 +1,4 @@
-// The sentence about a call that a person, the clock or a cancel closed while it was on the page.
+// Sentence about a call that a person, its timeout or a cancel closed while it was on the page.
 
 import { el } from "../dom.js";
 import { ago, moment, person } from "../words.js";
@@ -7,18 +7,18 @@ const TICK_MS = 5000;
 const SENTENCES = {
   approved: ["Approved", ""], edited: ["Approved with changes", ""], answered: ["Answered", ""], denied: ["Denied", ""],
   retried: ["Retried", ""], done: ["Confirmed", ""], skipped: ["Skipped", ""],
-  expired: ["Expired", "Nobody decided in time, so the call was refused."],
-  cancelled: ["Cancelled", "Its run was stopped: nothing of it can be decided."],
-  closed: ["Closed", "The call is not asked about any more."],
+  expired: ["Expired", "No one decided in time, so the call was refused."],
+  cancelled: ["Cancelled", "Its run was stopped, so the call can no longer be decided."],
+  closed: ["Closed", "The call no longer waits for a decision."],
 };
 
-/** Whether the state of a question is final. */
+/** Return true if the state of a question is final. */
 export function isFinal({ state }) {
   return state !== "open";
 }
 
 /**
- * Say how a question was closed: "Approved by ann just now".
+ * Describe how a question was closed: "Approved by ann just now".
  * @param {{state: string, by: string, at: string|null, reason: string}} found From `questionState`.
  */
 export function closedText({ state, by, at, reason }) {

@@ -1,33 +1,33 @@
-// Send what a person decided; every decision names the digest of what was shown.
+// Requests for decisions; each contains the digest of the displayed call.
 
 import { all, api } from "../api.js";
 
-/** Whatever waits for a person: calls to approve, calls of unknown outcome, and waits of other kinds. */
+/** List everything that waits for a person: approvals, uncertain calls, and waits of other kinds. */
 export async function listAsked() {
   return (await Promise.all([all("/approvals", "calls"), all("/uncertain-calls", "calls"), all("/waits", "waits")])).flat();
 }
 
-/** A name for a call that stays the same while it waits for the same people. */
+/** Return a key of a call that stays the same while the call waits for the same people. */
 export function keyOf(asked) {
   return `${asked.run_id}/${asked.call_id}/${asked.key ?? asked.question ?? asked.digest}${asked.escalated ? "/escalated" : ""}`;
 }
 
-/** Whether a call has run with an unknown outcome, instead of waiting to run. */
+/** Return true if a call has run with an unknown outcome, instead of waiting to run. */
 export function isInDoubt(asked) {
   return asked.question !== undefined;
 }
 
 /**
- * Let the call run as it is shown.
+ * Approve the call as displayed.
  * @param {object} asked From GET /approvals.
- * @param {{scope: "run"|"agent", until: string|null}} [always] Also from now on.
- * @throws {import("../api.js").Refusal} 409: somebody was quicker, and who.
+ * @param {{scope: "run"|"agent", until: string|null}} [always] Standing permission to add.
+ * @throws {import("../api.js").Refusal} 409: another person decided first; says who.
  */
 export function approve(asked, always) {
   return decide(asked, { verdict: "approve", ...(always ? { always } : {}) });
 }
 
-/** Let the call run with other arguments. */
+/** Approve the call with other arguments. */
 export function edit(asked, args) {
   return decide(asked, { verdict: "edit", arguments: args });
 }
@@ -37,7 +37,7 @@ export function answer(asked, value) {
   return decide(asked, { verdict: "answer", answer: value });
 }
 
-/** Do not let the call run; the model reads the reason. */
+/** Deny the call; the model reads the reason. */
 export function deny(asked, reason) {
   return decide(asked, { verdict: "deny", reason });
 }
@@ -49,10 +49,10 @@ function decide({ run_id: run, call_id: call, digest }, decision) {
 }
 
 /**
- * Say what became of a call of unknown outcome.
+ * Resolve an uncertain call.
  * @param {object} asked From GET /uncertain-calls.
  * @param {"retry"|"confirm"|"skip"} outcome
- * @param {string} [result] With confirm: what the model reads as the call's answer.
+ * @param {string} [result] With confirm: the call's result for the model.
  */
 export function settle({ run_id: run, call_id: call }, outcome, result = "") {
   return api(`/runs/${run}/calls/${encodeURIComponent(call)}/outcome`, {
@@ -61,7 +61,7 @@ export function settle({ run_id: run, call_id: call }, outcome, result = "") {
 }
 
 /**
- * Ask how a question that is not asked any more was closed.
+ * Request how a closed question was closed.
  * @param {object} asked From GET /approvals or GET /uncertain-calls.
  * @returns {Promise<{state: string, by: string, at: string|null, reason: string}>}
  */

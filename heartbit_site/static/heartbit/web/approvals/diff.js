@@ -1,10 +1,10 @@
-// What edited arguments change, leaf by leaf. Pure.
+// Differences between original and edited arguments, leaf by leaf. Pure.
 
 /**
- * The differences between two JSON values.
+ * Return the differences between two JSON values.
  * @param {any} before
  * @param {any} after
- * @returns {{path: string, before: any, after: any}[]} `undefined`: it is not there.
+ * @returns {{path: string, before: any, after: any}[]} `undefined`: missing.
  */
 export function diff(before, after, path = "") {
   if (same(before, after)) return [];
@@ -19,7 +19,7 @@ export function diff(before, after, path = "") {
   return [{ path, before, after }];
 }
 
-/** Whether two JSON values mean the same; the order of names does not matter. */
+/** Return true if two JSON values are equal; the order of names does not matter. */
 export function same(one, other) {
   if (Array.isArray(one) && Array.isArray(other)) {
     return one.length === other.length && one.every((value, at) => same(value, other[at]));

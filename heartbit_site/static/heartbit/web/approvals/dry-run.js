@@ -1,4 +1,4 @@
-// Try a waiting call without keeping it: what its tool would change in the database.
+// Dry run of a waiting call: shows what its tool would change in the database.
 
 import { api } from "../api.js";
 import { el } from "../dom.js";
@@ -6,16 +6,16 @@ import { seen } from "./pieces.js";
 
 const KINDS = { inserted: ["+", "inserted"], updated: ["±", "updated"], deleted: ["−", "deleted"] };
 
-/** Whether a call can be tried: only what happens in the database alone can be undone. */
+/** Return true if a call can be tried: only effects in the database can be rolled back. */
 export function canTry({ effect }) {
   return effect === "transactional";
 }
 
 /**
- * Run a call and undo it.
+ * Run a call and roll it back.
  * @param {object} asked From GET /approvals.
- * @param {object} [args] Instead of its own arguments.
- * @throws {import("../api.js").Refusal} 409: it does not wait any more, or took too long.
+ * @param {object} [args] Arguments instead of the call's own.
+ * @throws {import("../api.js").Refusal} 409: the call no longer waits, or took too long.
  */
 export function dryRun({ run_id: run, call_id: call, digest }, args) {
   return api(`/runs/${run}/calls/${encodeURIComponent(call)}/dry-run`, {
@@ -23,21 +23,21 @@ export function dryRun({ run_id: run, call_id: call, digest }, args) {
   });
 }
 
-/** What a dry run gave, as an element. */
+/** Return the result of a dry run as an element. */
 export function outcome(tried) {
   const failed = tried.status !== "ok";
   return el("section.stack.inside", { "aria-label": "What it would do" },
-    el("p.strong", { role: "status" }, failed ? "It was tried and failed; nothing was changed." : summary(tried)),
+    el("p.strong", { role: "status" }, failed ? "The dry run failed; nothing was changed." : summary(tried)),
     tried.refused ? el("p.problem", {}, seen(tried.refused)) : null,
-    el("div", {}, el("p.quiet", {}, failed ? "The model would be told" : "It would answer"), el("pre.code", { tabindex: "0" }, seen(tried.result))),
+    el("div", {}, el("p.quiet", {}, failed ? "The model would get" : "Its result would be"), el("pre.code", { tabindex: "0" }, seen(tried.result))),
     tried.tables.map(table),
     tried.more_tables ? el("p.quiet", {}, `It changes ${count(tried.more_tables, "more table")}, not shown.`) : null);
 }
 
 function summary({ tables, more_tables: more, refused }) {
-  if (refused) return "It was tried and undone. The database would not keep what it does:";
+  if (refused) return "The dry run was rolled back. The database would reject the changes:";
   const changed = tables.length + more;
-  return `It was tried and undone. It would change ${changed ? `rows of ${count(changed, "table")}` : "no rows"}.`;
+  return `The dry run was rolled back. The call would change ${changed ? `rows of ${count(changed, "table")}` : "no rows"}.`;
 }
 
 function table({ table: name, rows, more, note }) {

@@ -1,4 +1,4 @@
-// Edit the arguments of a waiting call: a form, then what it changes, then the decision.
+// Editing of a waiting call's arguments: a form, then the changes, then the decision.
 
 import { el, fill } from "../dom.js";
 import { FormProblem, schemaForm } from "../forms/schema-form.js";
@@ -6,10 +6,10 @@ import { diff } from "./diff.js";
 import { seen } from "./pieces.js";
 
 /**
- * The panel in which a person edits arguments.
+ * Return the panel in which a person edits arguments.
  * @param {object} asked From GET /approvals.
  * @param {{send: (args: object) => void, leave: () => void, attempt: ((args: object) => void)|null}} how
- *   `attempt` tries the arguments without keeping what the call does.
+ *   `attempt` makes a dry run with the arguments.
  */
 export function editPanel(asked, { send, leave, attempt }) {
   const problem = el("p.problem", { role: "alert", hidden: true });
@@ -41,7 +41,7 @@ export function editPanel(asked, { send, leave, attempt }) {
     }
     const found = diff(asked.arguments, after);
     if (!found.length) {
-      fill(problem, "Nothing is changed: change an argument, or approve the call as it is.").hidden = false;
+      fill(problem, "Nothing has changed: change an argument, or approve the call as it is.").hidden = false;
       return;
     }
     form.element.hidden = true;
@@ -54,7 +54,7 @@ export function editPanel(asked, { send, leave, attempt }) {
 }
 
 function formOf(asked) {
-  // A field would hide what the text hides; JSON shows it as escapes and means the same.
+  // A field would hide invisible characters; JSON shows them as escapes with the same meaning.
   if (asked.view.hidden_character_count === 0) return schemaForm(asked.parameters, asked.arguments);
   const form = schemaForm(null, asked.arguments);
   form.element.querySelector("textarea").value = asked.view.arguments_json;

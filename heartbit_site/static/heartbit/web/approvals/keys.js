@@ -1,12 +1,12 @@
-// The inbox's keys. Pure but for the document's key presses.
+// The inbox's keyboard shortcuts. Pure except for the document's key events.
 
 export const KEYS = [["j", "the next call"], ["k", "the one before"], ["a", "approve or answer it"], ["e", "edit its arguments"], ["d", "deny it"], ["t", "try it without keeping it"], ["Escape", "close a form"], ["?", "these keys"]];
-/** Those that decide nothing. */
+/** Shortcuts that decide nothing. */
 export const LOOKS = new Set(["j", "k", "?"]);
 
 /**
- * Call back for keys that are pressed outside of fields, without modifiers.
- * @param {(key: string) => boolean} pressed Whether it did something with the key.
+ * Call back for keys pressed outside of fields, without modifiers.
+ * @param {(key: string) => boolean} pressed Returns true if it handled the key.
  */
 export function onKey(pressed) {
   document.addEventListener("keydown", (event) => {

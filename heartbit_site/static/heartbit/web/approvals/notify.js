@@ -1,10 +1,10 @@
-// Notifications of the browser about what newly waits, for whoever turned them on.
+// Browser notifications about newly waiting calls, if a person has turned them on.
 
 import { el, fill, icon } from "../dom.js";
 
 const STORED = "heartbit-notify";
 
-/** A button that turns them on and off; nothing where the browser has none. */
+/** Return a button that turns notifications on and off; null if the browser has none. */
 export function notifyButton() {
   if (!("Notification" in window)) return null;
   const button = el("button.button", { type: "button", onclick: turn });
@@ -26,7 +26,7 @@ export function notifyButton() {
   }
 }
 
-/** Tell about calls that began to wait while nobody looks at the page. */
+/** Notify about calls that began to wait while the page is hidden. */
 export function tell(calls) {
   if (!calls.length || !isOn() || !document.hidden) return;
   const [first, ...more] = calls;

@@ -1,15 +1,15 @@
-// The small forms under a waiting call: why not, and always.
+// Small forms under a waiting call: the reason of a denial, and a standing permission.
 
 import { el } from "../dom.js";
 
-/** Asks for a reason; the model reads it. */
+/** Return the form for the reason of a denial; the model reads the reason. */
 export function denyPanel({ send, leave }) {
-  const reason = el("textarea", { rows: 3, placeholder: "The model reads this and goes on" });
+  const reason = el("textarea", { rows: 3, placeholder: "The model reads this and continues" });
   return form("Deny the call", () => send(reason.value), leave, "Deny", "danger",
     el("label", {}, "Why not?", reason));
 }
 
-/** Asks how far and how long a standing permission holds. */
+/** Return the form for the scope and duration of a standing permission. */
 export function alwaysPanel(asked, { send, leave }) {
   const scope = el("select", {},
     el("option", { value: "run" }, "in this run and its sub-agents"),
@@ -18,16 +18,16 @@ export function alwaysPanel(asked, { send, leave }) {
   return form("Always allow the tool", () => {
     send({ scope: scope.value, until: until.value ? new Date(until.value).toISOString() : null });
   }, leave, "Approve and always allow", "primary",
-  el("p.hint", {}, "Calls of this tool by this agent are not asked about any more, whatever their arguments. Whatever waits for the same goes on too."),
+  el("p.hint", {}, "Calls of this tool by this agent no longer need an approval, whatever their arguments. Calls that wait for it now continue, too."),
   el("label", {}, "Where", scope),
   el("label", {}, el("span", {}, "Until", el("span.quiet", {}, " optional")), until));
 }
 
-/** Asks what a call of unknown outcome gave, after all. */
+/** Return the form for the result of an uncertain call. */
 export function donePanel({ send, leave }) {
-  const result = el("textarea", { rows: 3, placeholder: "The model reads this as the call's answer" });
+  const result = el("textarea", { rows: 3, placeholder: "The model gets this as the call's result" });
   return form("Confirm that the call took effect", () => send(result.value), leave, "Confirm", "primary",
-    el("label", {}, el("span", {}, "What did it answer?", el("span.quiet", {}, " optional")), result));
+    el("label", {}, el("span", {}, "What was its result?", el("span.quiet", {}, " optional")), result));
 }
 
 function form(name, send, leave, verb, tone, ...fields) {

@@ -1,15 +1,15 @@
-// A question: what an agent asks, and the form of the answer.
+// A question of an agent, with the form for the answer.
 
 import { el, fill } from "../dom.js";
 import { FormProblem, schemaForm } from "../forms/schema-form.js";
 import { nodes } from "./pieces.js";
 
-/** Whether a call is a question, which a person answers. */
+/** Return true if a call is a question, which a person answers. */
 export function isQuestion(asked) {
   return Boolean(asked.answer_schema);
 }
 
-/** What is asked: its text first, then whatever else the call says but the form itself. */
+/** Return the question: its text first, then the other arguments except the form. */
 export function questionText(asked) {
   const parts = asked.view.arguments.map(({ name, value }) => [name.map(({ text }) => text).join(""), value]);
   const text = parts.find(([name]) => name === "question");
@@ -21,7 +21,7 @@ export function questionText(asked) {
 }
 
 /**
- * The panel in which a person answers.
+ * Return the panel in which a person answers.
  * @param {object} asked From GET /approvals.
  * @param {{send: (answer: any) => void, leave: () => void}} how
  */

@@ -1,12 +1,12 @@
-// Make visible what a text hides, as heartbit_site/base/visible_text.py does on the server. Pure.
+// Makes hidden characters visible, like heartbit_site/base/visible_text.py on the server. Pure.
 
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Z}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]|(?<=[\p{Mn}\p{Me}]{3})[\p{Mn}\p{Me}]/gu;
 const MEANT = new Set([" ", "\n", "\t"]);
 
 /**
- * Cut a text at its hidden characters.
+ * Split a text at its hidden characters.
  * @param {string} text
- * @returns {{text: string, escaped: boolean}[]} What is seen, an escape, what is seen ...
+ * @returns {{text: string, escaped: boolean}[]} Visible text, an escape, visible text ...
  */
 export function pieces(text) {
   const found = [];

@@ -1,4 +1,4 @@
-// A wait of any other kind that a person answers: what it is about, and the form of the answer.
+// A wait of any other kind that a person answers, with the form for the answer.
 
 import { api, may, Refusal, whoCan, WORKSPACE } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
@@ -6,15 +6,15 @@ import { FormProblem, schemaForm } from "../forms/schema-form.js";
 import { ago, moment } from "../words.js";
 import { seen } from "./pieces.js";
 
-/** Whether it is a wait, and no tool call to approve or resolve. */
+/** Return true for a wait, and false for a tool call to approve or resolve. */
 export function isWait(asked) {
   return asked.key !== undefined;
 }
 
 /**
- * A wait as an element; its button carries `data-act` send.
+ * Return a wait as an element; its button has `data-act` send.
  * @param {object} wait One of `waits` of GET /waits.
- * @param {{onDecided?: (answer: object|null, problem?: Refusal) => void}} [how] As of `card`.
+ * @param {{onDecided?: (answer: object|null, problem?: Refusal) => void}} [how] As for `card`.
  */
 export function waitCard(wait, { onDecided = () => {} } = {}) {
   const problem = el("p.problem", { role: "alert", hidden: true });
@@ -25,7 +25,7 @@ export function waitCard(wait, { onDecided = () => {} } = {}) {
   const foot = el("footer.inside", {}, may("approvals:decide")
     ? el("form.stack", { "aria-label": "Answer", onsubmit: (event) => { event.preventDefault(); send(); } },
       form.element, problem, el("div.actions", {}, button, decline))
-    : el("p.quiet.only-look", {}, icon("visibility"), `You can read this, not answer it. Who can: ${whoCan("approvals:decide")}.`));
+    : el("p.quiet.only-look", {}, icon("visibility"), `You can view this but not answer it. Who can: ${whoCan("approvals:decide")}.`));
   const rows = [["Agent", wait.agent], wait.tool ? ["Tool", seen(wait.tool)] : null,
     wait.arguments ? ["Arguments", el("code", {}, seen(wait.arguments))] : null,
     ["Task", el("span.text.task", {}, seen(wait.task))],

@@ -1,4 +1,4 @@
-// Text files that go with a message: as marked parts of its text, so that every model can read them.
+// Text files attached to a message, as marked parts of its text that every model can read.
 //
 //   What do you make of it?
 //
@@ -6,40 +6,40 @@
 //   ...
 //   </attachment id="7f3a91c2">
 //
-// The id is one that the file does not hold, so nothing in a file can end it early.
+// The file does not contain the id, so nothing in the file can end the part early.
 
 const MOST_FILES = 5;
 const MOST_BYTES = 200_000;
-const MOST_CHARACTERS = 380000; // of a message; the API takes 400,000
+const MOST_CHARACTERS = 380000; // of a message; the API accepts 400,000
 const MARKED = /\n*<attachment id="([0-9a-f]{8})" name="([^"\n]*)" bytes="(\d+)">\n([\s\S]*?)\n<\/attachment id="\1">/g;
 
-/** What a file dialog shows first; whether a file is text, its bytes say. */
+/** Default filter of the file dialog; the bytes decide whether a file is text. */
 export const KINDS = ".txt,.md,.csv,.tsv,.json,.jsonl,.log,.py,.js,.ts,.html,.css,.xml,.yaml,.yml,.toml,.ini,.sql,.sh,.rs,.go,.java,.c,.h,.cpp,text/*";
 
 /**
- * Read a file that somebody chose.
+ * Read a selected file.
  * @param {File} file
- * @param {{name: string, text: string, bytes: number}[]} already What is attached so far.
+ * @param {{name: string, text: string, bytes: number}[]} already Files attached so far.
  * @returns {Promise<{name: string, text: string, bytes: number}>}
- * @throws {Error} With a sentence: too many, too large, or no text.
+ * @throws {Error} With a sentence: too many, too large, or not text.
  */
 export async function read(file, already) {
   const name = file.name.replace(/["\r\n]/g, "_").slice(0, 120);
-  if (already.length >= MOST_FILES) throw new Error(`${name} is one too many: a message takes ${MOST_FILES} files.`);
-  if (file.size > MOST_BYTES) throw new Error(`${name} has ${size(file.size)}: a file may have ${size(MOST_BYTES)}.`);
+  if (already.length >= MOST_FILES) throw new Error(`${name} is one too many: a message can have ${MOST_FILES} files.`);
+  if (file.size > MOST_BYTES) throw new Error(`${name} has ${size(file.size)}: a file can have at most ${size(MOST_BYTES)}.`);
   let text;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
   } catch {
     text = "\0";
   }
-  if (text.includes("\0")) throw new Error(`${name} is no text in UTF-8: attach text files, such as .txt, .md, .csv or .json.`);
+  if (text.includes("\0")) throw new Error(`${name} is not UTF-8 text: attach text files, such as .txt, .md, .csv or .json.`);
   const together = already.reduce((sum, one) => sum + one.text.length, text.length);
   if (together > MOST_CHARACTERS) throw new Error(`With ${name} the files have more than ${MOST_CHARACTERS.toLocaleString("en")} characters: attach fewer.`);
   return { name, text, bytes: file.size };
 }
 
-/** A message with its files, as it is sent. */
+/** Return the text to send: a message with its files. */
 export function compose(said, files) {
   return [said, ...files.map(marked)].filter(Boolean).join("\n\n");
 }
@@ -53,7 +53,7 @@ function marked({ name, text, bytes }) {
 }
 
 /**
- * What was said and the files that came with it.
+ * Split a sent text into the message and its files.
  * @returns {{said: string, files: {name: string, text: string, bytes: number}[]}}
  */
 export function split(message) {

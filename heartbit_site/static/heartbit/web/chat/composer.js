@@ -1,4 +1,4 @@
-// Where a message is written: Enter sends it, Shift+Enter begins a line, files can go with it.
+// Input for a message: Enter sends it, Shift+Enter begins a line, files can be attached.
 
 import { el, fill, icon } from "../dom.js";
 import { compose, KINDS, read, size } from "./attachments.js";
@@ -7,14 +7,14 @@ const WAYS = [["steer", "tell it now"], ["queue", "answer it afterwards"], ["int
 const TALLEST = 240; // pixels
 
 /**
- * The composer.
+ * Return the composer.
  * @param {{send: (text: string, way: string|null) => Promise<void>, stop: () => Promise<void>}} how
- *   `send` throws with a sentence; `way` is what becomes of a message while the agent works.
+ *   `send` throws with a sentence; `way` is the handling of a message while the agent works.
  * @returns {{node: HTMLElement, state: (now: {agent: string, works: boolean, refused: string}) => void,
  *            focus: () => void, clear: () => void}}
  */
 export function composer({ send, stop }) {
-  let reading = Promise.resolve(); // files that were chosen and are not here yet
+  let reading = Promise.resolve(); // files that are still being read
   let files = [];
   let works = false;
   let sending = false;
@@ -61,7 +61,7 @@ export function composer({ send, stop }) {
     able();
     try {
       await reading;
-      if (!problem.hidden) return; // a file that belongs to it could not be read
+      if (!problem.hidden) return; // a file of the message could not be read
       await send(compose(field.value.trim(), files), works ? way.value : null);
       clear();
     } catch (error) {
@@ -85,11 +85,11 @@ export function composer({ send, stop }) {
 
   function chosen() {
     add(chooser.files);
-    chooser.value = ""; // so that the same file can be chosen again
+    chooser.value = ""; // so that the same file can be selected again
   }
 
   function add(list) {
-    const found = [...list]; // a copy: the browser empties its own
+    const found = [...list]; // a copy: the browser empties its own list
     reading = reading.then(() => take(found));
   }
 
@@ -133,7 +133,7 @@ export function composer({ send, stop }) {
   }
 
   function state(now) {
-    field.placeholder = now.works ? `Say something to ${now.agent} while it works` : `Message ${now.agent}`;
+    field.placeholder = now.works ? `Send ${now.agent} a message while it works` : `Message ${now.agent}`;
     if (now.works !== works) halt.disabled = false;
     works = now.works;
     refused = now.refused;

@@ -1,4 +1,4 @@
-// Whom to talk to, and the conversations with the one that was chosen.
+// The list of agents, and the conversations with the selected one.
 
 import { all, api, may, whoCan } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
@@ -6,19 +6,19 @@ import { ago, moment } from "../words.js";
 import { chatAddress } from "./places.js";
 
 const LIVE = new Set(["queued", "running", "waiting"]);
-const TICK_MS = 20000; // how often "2 min ago" is said anew
+const TICK_MS = 20000; // interval for refreshing "2 min ago"
 
-/** Agents that people can talk to: those that are not stopped. */
+/** Return the agents that people can talk to: those that are not stopped. */
 export async function loadAgents() {
   return all("/agents", "agents");
 }
 
-/** The list of agents. */
+/** Return the list of agents. */
 export function agentList(agents, chosen) {
   const open = agents.filter(({ state }) => state !== "stopped");
   if (!open.length) {
-    return el("p.quiet.inside", {}, may("agents:write") ? "No agent is published and enabled yet: make one in the admin, under Agents."
-      : `No agent is published and enabled yet. Who can make one: ${whoCan("agents:write")}.`);
+    return el("p.quiet.inside", {}, may("agents:write") ? "No agent is published and enabled yet: create one in the admin, under Agents."
+      : `No agent is published and enabled yet. Who can create one: ${whoCan("agents:write")}.`);
   }
   return el("ul.agents", {}, open.map(({ name, description }) => el("li", {},
     el("a", { href: chatAddress(name), data: { go: "" }, "aria-current": name === chosen ? "true" : null, title: description },
@@ -26,13 +26,13 @@ export function agentList(agents, chosen) {
 }
 
 /**
- * The conversations with an agent, the one last used first.
+ * Return the conversations with an agent, the most recently used first.
  * @returns {{node: HTMLElement, show: (agent: string, conversation: string) => Promise<void>,
  *            drop: (conversation: string) => void, again: () => Promise<void>}}
  */
 export function conversationList() {
   const list = el("ul.conversations");
-  const empty = el("p.quiet.inside", { hidden: true }, may("runs:write") ? "No conversation yet: say something, and one begins." : "No conversation yet.");
+  const empty = el("p.quiet.inside", { hidden: true }, may("runs:write") ? "No conversation yet: send a message to begin one." : "No conversation yet.");
   const more = el("button.button", { type: "button", hidden: true, onclick: () => load(next) }, "Earlier ones");
   const node = el("div", {}, empty, list, more);
   let agent = "";
@@ -52,7 +52,7 @@ export function conversationList() {
       note(error.message, "danger");
       return;
     }
-    if (asked !== agent) return; // another agent was chosen meanwhile
+    if (asked !== agent) return; // another agent was selected meanwhile
     loaded = true;
     const fresh = new Set(page.conversations.map((row) => row.id));
     const kept = rows.filter((row) => !fresh.has(row.id));
@@ -69,7 +69,7 @@ export function conversationList() {
       update(row, row.id === chosen);
       return one;
     });
-    // Moved only when the order is another one: a moved link loses the keyboard's focus.
+    // Moved only if the order has changed: a moved link loses the keyboard focus.
     if (wanted.length !== list.children.length || wanted.some((one, index) => list.children[index] !== one)) list.replaceChildren(...wanted);
     empty.hidden = rows.length > 0 || agent === "" || !loaded;
     more.hidden = next === null;
@@ -102,7 +102,7 @@ function line(address) {
   const when = el("span.quiet.row");
   const link = el("a", { href: address, data: { go: "" } }, heading, when);
   function update({ heading: text, active_at: at, status, waits_for_person: waits }, isChosen) {
-    fill(heading, text || "Nothing said yet");
+    fill(heading, text || "No messages yet");
     const small = (name, spins = "") => el(`span.icon.small${spins}`, { "aria-hidden": "true" }, name);
     fill(when, ...(waits ? [small("back_hand"), "waits for a person"] : LIVE.has(status) ? [small("progress_activity", ".spin"), "running"] : [ago(at)]));
     when.title = moment(at);
@@ -112,7 +112,7 @@ function line(address) {
   return { node: el("li", {}, link), update };
 }
 
-/** The link that begins another conversation, for those who may. */
+/** Return the link that begins a new conversation, for people who may. */
 export function newLink(agent) {
   return may("runs:write") && el("a.button", { href: `${chatAddress(agent)}#new`, data: { go: "" }, "aria-label": "New conversation" }, icon("add"), "New");
 }

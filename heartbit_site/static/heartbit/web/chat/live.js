@@ -1,5 +1,5 @@
-// What happens in a run, as it is told line by line: the steps of a message while it is worked on.
-// The API gives the same steps of a message whose run has ended.
+// Live progress of a run from its stream: the steps of a message while the run works on it.
+// The API returns the same steps for a message whose run has ended.
 
 import { WORKSPACE } from "../api.js";
 import { Store } from "../run/store.js";
@@ -9,7 +9,7 @@ import { keep } from "../socket.js";
  * Follow a run.
  * @param {string} run Its id.
  * @param {{changed: (told: Told) => void, ended: () => void, open: (open: boolean) => void}} how
- * @returns {() => void} Ends it.
+ * @returns {() => void} Function that stops following.
  */
 export function follow(run, { changed, ended, open }) {
   const told = new Told(run);
@@ -30,7 +30,7 @@ export function follow(run, { changed, ended, open }) {
   });
 }
 
-/** What is known of a run and its sub-agents, as the chat shows it. */
+/** State of a run and its sub-agents, as displayed in the chat. */
 export class Told {
   constructor(run) {
     this.id = run;
@@ -45,18 +45,18 @@ export class Told {
     return this.run.status;
   }
 
-  /** The text of the model call under way. */
+  /** Text of the model call in flight. */
   get writing() {
     return [...this.run.turns.values()].find((turn) => !turn.answered)?.text ?? "";
   }
 
-  /** The names ("run/call") of the tree's calls that wait for a person. */
+  /** Names ("run/call") of the tree's calls that wait for a person. */
   get asked() {
     return new Set([...this.store.runs.values()].flatMap((run) => run.waits
       .filter(({ kind }) => kind === "person").map(({ call }) => `${run.id}/${call}`)));
   }
 
-  /** The steps so far, in the form of the API. */
+  /** Steps so far, in the form of the API. */
   get steps() {
     return this.run.entries.flatMap(({ turn, note }) => {
       if (note) return note.who === null ? [] : [{ kind: "steer", text: note.text, by: note.who, at: note.at }];
@@ -70,7 +70,7 @@ export class Told {
     });
   }
 
-  /** What it does now, for people; of a tree that waits for a person, that. */
+  /** Current activity, for people; a wait for a person comes first. */
   get doing() {
     const asking = [...this.store.runs.values()].find(({ waits }) => waits.some(({ kind }) => kind === "person"));
     return (asking ?? this.run).doing;

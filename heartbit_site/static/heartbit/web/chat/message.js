@@ -1,4 +1,4 @@
-// A message and what answers it: the run's steps as they come, the answer, and what it took.
+// A message and its run: the steps as they arrive, the answer, and its cost.
 
 import { USER, api, may } from "../api.js";
 import { el, fill, icon, note, sentence } from "../dom.js";
@@ -9,14 +9,14 @@ import { questions } from "./questions.js";
 import { bubble, prose, stepView } from "./steps.js";
 
 const LIVE = new Set(["queued", "running", "waiting"]);
-const NO_WORKER_MS = 4000; // how long it may lie in the queue before the page looks why
+const NO_WORKER_MS = 4000; // time in the queue after which the page looks for the reason
 
 /**
  * Show a message.
- * @param {object} first As GET /conversations/{id} gives it.
- * @param {{ended: () => void}} how Told when its run has ended: the answer can be read then.
+ * @param {object} first Message from GET /conversations/{id}.
+ * @param {{ended: () => void}} how `ended` is called when the run has ended and the answer is available.
  * @returns {{node: HTMLElement, update: (message: object) => void, tell: (text: string) => void,
- *            end: () => void, message: object}} `tell` shows what was just said to it, until the
+ *            end: () => void, message: object}} `tell` shows a steering message until the
  *   journal has it.
  */
 export function messageView(first, { ended }) {
@@ -48,7 +48,7 @@ export function messageView(first, { ended }) {
   function live(message) {
     if (!leave) showSteps(message.steps);
     if (message.waits_for_previous) {
-      fill(doing, icon("schedule"), "Comes after the answer before it.", may("runs:write") ? takeBack(message.run_id) : null).hidden = false;
+      fill(doing, icon("schedule"), "Waits for the previous answer.", may("runs:write") ? takeBack(message.run_id) : null).hidden = false;
     } else if (!leave) {
       say("Queued");
       leave = follow(message.run_id, { changed, ended, open: (open) => { doing.classList.toggle("away", !open); } });
@@ -156,7 +156,7 @@ function outcome({ status, answer, html, structured, error }) {
     case "cancelled":
       return [said, el("p.quiet.row", {}, icon("block"), "Stopped.")];
     case "quarantined":
-      return [said, el("p.problem", { role: "alert" }, "Its workers died again and again, so it was taken out. The run's page lets it go on.")];
+      return [said, el("p.problem", { role: "alert" }, "Its workers crashed repeatedly, so it was quarantined. Resume it on the run's page.")];
     default:
       return [said, el("p.problem", { role: "alert" }, error?.message ?? "It failed.")];
   }

@@ -1,18 +1,18 @@
-// Where things are: addresses of the chat, and of runs.
+// URLs of the chat and of runs.
 
 const { home, runs } = document.getElementById("chat").dataset;
 
-/** The address of the chat, of an agent's conversations, or of one. */
+/** Return the URL of the chat, of an agent's conversations, or of one conversation. */
 export function chatAddress(agent = "", conversation = "") {
   return `${home}${agent ? `${agent}/` : ""}${conversation ? `${conversation}/` : ""}`;
 }
 
-/** The page of a run. */
+/** Return the URL of a run's page. */
 export function runAddress(run) {
   return `${runs}${run}/`;
 }
 
-/** What the page's address names; `fresh` is a conversation that has not begun. */
+/** Parse the page's URL; `fresh` is a conversation that has not begun. */
 export function here() {
   const [agent = "", conversation = ""] = location.pathname.slice(home.length).split("/");
   return { agent, conversation, fresh: location.hash === "#new" };
@@ -32,7 +32,7 @@ export function onGo(show) {
 
 let shower = () => {};
 
-/** Go to an address of the chat. */
+/** Go to a URL of the chat. */
 export function go(address, { replace = false } = {}) {
   history[replace ? "replaceState" : "pushState"](null, "", address);
   shower();

@@ -1,14 +1,14 @@
-// What a run asks a person: the cards of its calls that wait, in the thread.
+// Cards in the thread for a run's calls that wait for a person.
 
 import { card, conclude } from "../approvals/card.js";
 import { listAsked } from "../approvals/decide.js";
 import { el, fill } from "../dom.js";
 
 /**
- * A place for the questions of a run's tree.
- * @param {string} root The run at its top.
+ * Return the container for the questions of a run's tree.
+ * @param {string} root Id of the root run.
  * @returns {{node: HTMLElement, update: (asked: Set<string>) => void}} `asked` are the names
- *   ("run/call") of calls that wait; a card stays as long as its call does.
+ *   ("run/call") of waiting calls; a card stays while its call waits.
  */
 export function questions(root) {
   const node = el("div.stack.questions", { hidden: true });
@@ -44,7 +44,7 @@ export function questions(root) {
     node.hidden = wanted.size + cards.size === 0;
   }
 
-  /** Take a card away whose call does not wait any more, unless there is something on it to be read. */
+  /** Remove a card whose call no longer waits, unless it has something to be read. */
   async function take(name, { element }) {
     const stays = await conclude(element);
     if (stays || (wanted.has(name) && cards.get(name)?.element === element)) return;

@@ -1,15 +1,15 @@
-// A list that stays at its newest line, unless its reader has gone up to read.
+// A list that stays at its newest line, unless the reader has scrolled up.
 
 import { el, icon } from "../dom.js";
 
 const NEAR = 48; // pixels from the end that count as the end
 
 /**
- * Keep an element at its end while what is in it grows.
- * @param {HTMLElement} scroller What scrolls.
- * @param {HTMLElement} content What grows in it.
+ * Keep an element scrolled to its end while its content grows.
+ * @param {HTMLElement} scroller Scrolling element.
+ * @param {HTMLElement} content Growing element in it.
  * @returns {{button: HTMLElement, toEnd: () => void, keepPlace: (change: () => void) => void}}
- *   A button that leads back to the end; `keepPlace` puts something in above, and nothing moves.
+ *   A button that jumps to the end; `keepPlace` keeps the position while content is added above.
  */
 export function stick(scroller, content) {
   let atEnd = true;

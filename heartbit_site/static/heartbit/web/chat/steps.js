@@ -1,4 +1,4 @@
-// The lines of a message: what was said, files, tool calls, sub-agents.
+// The parts of a message: texts, files, tool calls, sub-agents.
 
 import { el, fill, icon, pill } from "../dom.js";
 import { sources } from "../run/sources.js";
@@ -9,7 +9,7 @@ import { runAddress } from "./places.js";
 const CALL_ICONS = { delegate_task: "group", ok: "build", pending: "build" };
 const AT_WORK = new Set(["pending", "started", "running"]);
 
-/** What a person said, with its files folded. */
+/** Return a person's message, with its files folded. */
 export function bubble(message, { by = "", at = "", note = "" } = {}) {
   const { said, files } = split(message);
   return el("div.said", { title: at ? moment(at) : null },
@@ -27,19 +27,19 @@ function attachment({ name, text, bytes }) {
   return box;
 }
 
-/** Markdown that the server rendered and sanitised; plain text as long as it has not. */
+/** Return Markdown that the server rendered and sanitised, or plain text until it has. */
 export function prose(text, html) {
   if (!html) return el("div.text", { dir: "auto" }, text);
   const box = el("div.markdown", { dir: "auto" });
-  box.innerHTML = html; // of heartbit_site/base/markdown.py
+  box.innerHTML = html; // from heartbit_site/base/markdown.py
   for (const wide of box.querySelectorAll("pre, table")) wide.tabIndex = 0;
   return box;
 }
 
-/** A step's node, and how it takes on what is new. */
+/** Return a step's node and its update function. */
 export function stepView(step) {
   if (step.kind === "call") return callView();
-  if (step.kind === "steer") return still((one) => bubble(one.text, { by: one.by, at: one.at, note: "said while it worked" }));
+  if (step.kind === "steer") return still((one) => bubble(one.text, { by: one.by, at: one.at, note: "sent while it worked" }));
   return still((one) => prose(one.text, one.html));
 }
 

@@ -1,11 +1,11 @@
-// Above a conversation: with whom, what it is called, and what can be done with it.
+// Header of a conversation: agent, title and actions.
 
 import { api, may } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
 import { chatAddress, go } from "./places.js";
 
 /**
- * The head of a thread.
+ * Return the header of a thread.
  * @param {{changed: () => void, deleted: (conversation: string) => void}} how
  * @returns {{node: HTMLElement, show: (agent: object, conversation: object|null) => void}}
  */
@@ -30,7 +30,7 @@ export function threadHead({ changed, deleted }) {
   }
 
   function remove(agent, found) {
-    const text = el("p", {}, "The conversation is gone for everybody in the workspace. Its runs stay in the list of runs, with what they cost.");
+    const text = el("p", {}, "The conversation is deleted for everyone in the workspace. Its runs stay in the list of runs, with their cost.");
     ask("Delete the conversation?", text, "Delete", async () => {
       await api(`/conversations/${found.id}`, { method: "DELETE" });
       note("The conversation is deleted.", "success");

@@ -1,4 +1,4 @@
-// One conversation: its messages as they are said and answered, and where the next is written.
+// One conversation: its messages and answers, and the input for the next message.
 
 import { api, may, whoCan } from "../api.js";
 import { el, fill, icon } from "../dom.js";
@@ -10,12 +10,12 @@ import { threadHead } from "./thread-head.js";
 
 const LIVE = new Set(["queued", "running", "waiting"]);
 const PAGE = 30;
-const MOST = 100; // messages that the API gives at once
+const MOST = 100; // messages per page of the API
 
 /**
- * The thread.
- * @param {{moved: () => void, deleted: (conversation: string) => void}} how `moved`: something was
- *   said, renamed or answered, so lists may look again.
+ * Return the thread.
+ * @param {{moved: () => void, deleted: (conversation: string) => void}} how `moved`: a message, a
+ *   title or an answer has changed, so lists may refresh.
  * @returns {{node: HTMLElement, show: (agent: object, conversation: string) => void, refresh: () => Promise<void>}}
  */
 export function thread({ moved, deleted }) {
@@ -28,7 +28,7 @@ export function thread({ moved, deleted }) {
   const place = stick(scroller, content);
   const write = composer({ send, stop });
   const talks = may("runs:write");
-  const reads = el("p.composer.quiet.only-look", {}, icon("visibility"), `You can read this, not write. Who can: ${whoCan("runs:write")}.`);
+  const reads = el("p.composer.quiet.only-look", {}, icon("visibility"), `You can read this but not write. Who can: ${whoCan("runs:write")}.`);
   const node = el("section.thread", { "aria-label": "Conversation" }, head.node, el("div.middle", {}, scroller, place.button), talks ? write.node : reads);
   let agent = null;
   let conversation = "";
@@ -82,7 +82,7 @@ export function thread({ moved, deleted }) {
     }
   }
 
-  /** So many of the last messages that all that are not over are among them. */
+  /** Return the number of latest messages that includes all unfinished ones. */
   function reach() {
     const oldest = views.findIndex(({ message }) => LIVE.has(message.status));
     return oldest < 0 ? PAGE : Math.min(MOST, Math.max(PAGE, views.length - oldest));
@@ -99,7 +99,7 @@ export function thread({ moved, deleted }) {
     }
     earlier.hidden = before === null;
     empty.hidden = views.length > 0;
-    if (views.length === 0) fill(empty, icon("chat"), el("p", {}, "Nothing was said here yet.")).hidden = false;
+    if (views.length === 0) fill(empty, icon("chat"), el("p", {}, "There are no messages yet.")).hidden = false;
     state();
   }
 
@@ -138,7 +138,7 @@ export function thread({ moved, deleted }) {
   }
 
   function refusal() {
-    if (agent.missing) return `${agent.name} is gone: what was said stays here to read.`;
+    if (agent.missing) return `${agent.name} was deleted: its messages stay readable here.`;
     if (agent.state === "stopped") return `${agent.name} is stopped. ${may("agents:write") ? "Start it in the admin." : `Who can start it: ${whoCan("agents:write")}.`}`;
     return "";
   }

@@ -1,18 +1,18 @@
-// A dialog that says what will happen, and asks once more.
+// A confirmation dialog that describes the consequences.
 
 import { el } from "../dom.js";
 
 /**
  * Ask for confirmation.
  * @param {{title: string, text: string, button: string, danger?: boolean, reason?: boolean,
- *          word?: string, fields?: Element[]}} what `reason` offers a field for one; `word` has to be
+ *          word?: string, fields?: Element[]}} what `reason` adds a field for a reason; `word` must be
  *   typed first; `fields` are the caller's own.
  * @returns {Promise<string|null>} The reason, or "" without one; null: no.
  */
 export function ask({ title, text, button, danger = false, reason = false, word = "", fields = [] }) {
   return new Promise((answer) => {
     const why = reason
-      ? el("input", { name: "reason", maxlength: 200, autocomplete: "off", placeholder: "Seen by whoever wonders why nothing moves" })
+      ? el("input", { name: "reason", maxlength: 200, autocomplete: "off", placeholder: "Shown to people who see blocked runs" })
       : null;
     const typed = word ? el("input", { name: "word", autocomplete: "off", autocapitalize: "none", required: true, oninput: check }) : null;
     const yes = el(danger ? "button.button.danger" : "button.button.primary", { disabled: Boolean(word) }, button);

@@ -1,4 +1,4 @@
-// What waits: each queue with its runs and who serves it.
+// Queues, each with its runs and its workers.
 
 import { el, icon } from "../dom.js";
 import { ago, duration } from "../words.js";
@@ -22,25 +22,25 @@ export function queues(place, rows, act) {
   });
 }
 
-/** Paused queues in which something waits, each with the button that ends it; others need nobody. */
+/** Return the paused queues with waiting runs, each with a button that resumes it. */
 export function paused({ queues: rows, pauses }, act) {
   return rows.filter((row) => row.paused && row.blocked).map((row) => {
     const pause = pauses.find(({ kind, name }) => kind === "queue" && name === row.name);
     const who = pause ? ` by ${pause.by}, ${ago(pause.at)}${pause.reason ? ` (${pause.reason})` : ""}` : "";
     return el("div.problem.stopped", {}, icon("pause_circle"),
-      el("p", {}, el("b", {}, `The queue ${row.name} is paused`), `${who}: ${row.blocked === 1 ? "1 run is" : `${row.blocked} runs are`} held back in it.`),
-      resume(row, act, "Let it go on"));
+      el("p", {}, el("b", {}, `The queue ${row.name} is paused`), `${who}: ${row.blocked === 1 ? "1 run is" : `${row.blocked} runs are`} blocked in it.`),
+      resume(row, act, "Resume it"));
   });
 }
 
 function resume(row, act, label, name = null) {
-  const go = () => act(`/fleet/queues/${encodeURIComponent(row.name)}/resume`, undefined, `The queue ${row.name} goes on.`);
+  const go = () => act(`/fleet/queues/${encodeURIComponent(row.name)}/resume`, undefined, `The queue ${row.name} is resumed.`);
   return el("button.button", { type: "button", "aria-label": name, onclick: go }, icon("play_arrow"), label);
 }
 
 function state(row) {
   if (row.paused) return el("span.pill.warning", {}, "paused");
-  return row.has_workers ? el("span.pill.success", {}, "open") : el("span.pill.danger", {}, "nobody serves it");
+  return row.has_workers ? el("span.pill.success", {}, "open") : el("span.pill.danger", {}, "no worker serves it");
 }
 
 function button(row, act) {
@@ -52,7 +52,7 @@ function button(row, act) {
 async function pause(row, path, act) {
   const reason = await ask({
     title: `Pause the queue ${row.name}?`,
-    text: "No run starts from it until it is resumed. Those that are running continue for about a minute, to the end of a turn; then they wait in the queue, as new ones do.",
+    text: "No run starts from it until it is resumed. Running runs continue for about a minute, to the end of a turn; then they wait in the queue like new ones.",
     button: "Pause", reason: true,
   });
   if (reason !== null) await act(`${path}/pause`, { reason }, `The queue ${row.name} is paused.`);

@@ -1,4 +1,4 @@
-// Tables whose rows stay the same elements as long as what they show is the same.
+// Tables that keep the elements of unchanged rows.
 
 import { el, fill, icon } from "../dom.js";
 
@@ -7,7 +7,7 @@ import { el, fill, icon } from "../dom.js";
  * @param {Element} place
  * @param {{title: string, columns: string[], rows: any[], key: (row: any) => string,
  *          cells: (row: any) => Array, said: (row: any) => any, empty: [string, string]}} table
- *   `said` is what of a row makes it another one; times that only pass are not in it.
+ *   `said` is the part of a row whose change redraws the row; it has no elapsed times.
  */
 export function table(place, { title, columns, rows, key, cells, said, empty }) {
   if (!rows.length) {
@@ -40,7 +40,7 @@ export function table(place, { title, columns, rows, key, cells, said, empty }) 
   if (!same) place.body.replaceChildren(...shown);
 }
 
-/** Only what is a mere text passes; buttons and links stay. */
+/** Update cells that are plain text; keep buttons and links. */
 function refresh(line, made) {
   made.forEach((cell, index) => {
     if (!(cell instanceof Node) && !Array.isArray(cell)) line.children[index].textContent = cell ?? "";

@@ -1,13 +1,13 @@
-// The kill switch, and what is stopped now.
+// The kill switch, and the list of current stops.
 
 import { all, WORKSPACE } from "../api.js";
 import { el, icon, note } from "../dom.js";
 import { ago } from "../words.js";
 import { ask } from "./ask.js";
 
-const STOPPED = "No run starts, and what is at work is handed back at once; an effect under way comes to its end first. Nothing is lost: it all goes on where it was when the stop is ended.";
+const STOPPED = "No run starts, and running runs are requeued at once; an external effect in flight finishes first. Nothing is lost: when the stop is ended, all runs continue where they were.";
 
-/** Buttons that stop a tool, this workspace, or everything. */
+/** Return the buttons that stop a tool, this workspace, or everything. */
 export function stops(now, act) {
   const all = now.some((one) => one.kind === "all");
   const here = now.some((one) => one.kind === "workspace" && one.name === WORKSPACE && one.by_operator);
@@ -47,7 +47,7 @@ async function stopTool(act) {
     el("option", { value: WORKSPACE }, `The workspace ${WORKSPACE}`), el("option", { value: "" }, "Everywhere"));
   const reason = await ask({
     title: "Stop a tool?",
-    text: "No call of it is run, whoever approved it. Models are told so, and their runs go on without it.",
+    text: "None of its calls is run, not even approved ones. Models learn of the refusal, and their runs continue without it.",
     button: "Stop the tool", danger: true, reason: true,
     fields: [el("label", {}, "Tool", tool), el("label", {}, "Where", where)],
   });
@@ -59,19 +59,19 @@ function toolPath(name, workspace) {
   return `/fleet${workspace ? `/workspaces/${workspace}` : ""}/tools/${encodeURIComponent(name)}`;
 }
 
-/** What is stopped now, each with the button that ends it. */
+/** Return the current stops, each with the button that ends it. */
 export function pauses(now, act) {
   return now.filter((one) => one.kind !== "queue").map((one) => {
     const { path, what, end, verb = "resume" } = SAID[one.kind](one);
     return el("div.problem.stopped", { role: "alert" }, icon("stop_circle"),
       el("p", {}, el("b", {}, `${what} is stopped`), ` by ${one.by}${one.by_operator ? "" : ", who manages it"}, ${ago(one.at)}`, one.reason ? `: ${one.reason}` : ""),
-      el("button.button", { type: "button", onclick: () => act(`${path}/${verb}`, undefined, `${what} goes on.`) }, icon("play_arrow"), end));
+      el("button.button", { type: "button", onclick: () => act(`${path}/${verb}`, undefined, `${what} is no longer stopped.`) }, icon("play_arrow"), end));
   });
 }
 
 const SAID = {
-  all: () => ({ path: "/fleet", what: "Everything", end: "Let everything go on" }),
-  workspace: ({ name }) => ({ path: `/fleet/workspaces/${name}`, what: `The workspace ${name}`, end: "Let it go on" }),
+  all: () => ({ path: "/fleet", what: "Everything", end: "Resume everything" }),
+  workspace: ({ name }) => ({ path: `/fleet/workspaces/${name}`, what: `The workspace ${name}`, end: "Resume it" }),
   tool: ({ name, workspace }) => ({
     path: toolPath(name, workspace), what: `The tool ${name}${workspace ? ` in ${workspace}` : ""}`, end: "Start it again", verb: "enable",
   }),

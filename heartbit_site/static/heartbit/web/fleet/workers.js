@@ -1,4 +1,4 @@
-// Who works: each process with its slots, its heartbeat, and what it works on.
+// Workers: each process with its slots, its heartbeat, and its current runs.
 
 import { el, icon } from "../dom.js";
 import { duration } from "../words.js";
@@ -61,11 +61,11 @@ function buttons(row, act) {
 
 async function send(row, wanted, act) {
   const back = wanted === "restart"
-    ? "Then it starts itself anew, with the code that is installed by then."
-    : "Then it leaves. A supervisor such as systemd, or a container's restart policy, may start it again.";
+    ? "Then it restarts, with the code that is installed by then."
+    : "Then it exits. A supervisor such as systemd, or a container's restart policy, may start it again.";
   const sure = await ask({
     title: `${wanted === "stop" ? "Drain and stop" : "Restart"} ${row.name}?`,
-    text: `It takes no new runs and hands back those it holds; other workers take them up where they are. ${back}`,
+    text: `It takes no new runs and requeues those that it holds; other workers continue them where they are. ${back}`,
     button: wanted === "stop" ? "Drain and stop" : "Restart", danger: wanted === "stop",
   });
   if (sure !== null) await act(`/fleet/workers/${row.id}/${wanted}`, undefined, `${row.name} was asked to ${wanted}.`);

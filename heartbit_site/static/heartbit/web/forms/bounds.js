@@ -1,12 +1,12 @@
-// The bounds that a JSON Schema sets for one value, checked before anything is sent. Pure.
+// Bounds that a JSON Schema sets for one value, checked before a request. Pure.
 
 const LENGTHS = { string: "characters", array: "entries" };
 
 /**
- * Say which bound a value breaks, to follow its label: "is 4: at most 3". The server judges again.
+ * Return which bound a value breaks, to follow its label: "is 4: at most 3". The server checks again.
  * @param {object} schema
  * @param {any} value A string, number or array of the schema's type.
- * @returns {string|null} Null: it keeps them all.
+ * @returns {string|null} Null: the value is within all bounds.
  */
 export function brokenBound(schema, value) {
   if (typeof value === "number") return brokenNumber(schema, value);
@@ -15,7 +15,7 @@ export function brokenBound(schema, value) {
   return null;
 }
 
-/** The bounds in words, "From 1 to 10."; empty: there are none. */
+/** Return the bounds in words, "From 1 to 10."; empty without bounds. */
 export function boundsText(schema) {
   const unit = LENGTHS[schema.type];
   const [least, most] = unit
@@ -33,7 +33,7 @@ export function boundsText(schema) {
   return text ? `${text[0].toUpperCase()}${text.slice(1)}.` : "";
 }
 
-/** The tighter of an inclusive and an exclusive bound; open: the bound itself is refused. */
+/** Return the tighter of an inclusive and an exclusive bound; open: the bound itself is invalid. */
 function bound(closed, open, tighter) {
   if (typeof open !== "number") return { at: closed, isOpen: false };
   const isOpen = typeof closed !== "number" || tighter(closed, open) === open;
@@ -60,6 +60,6 @@ function brokenPattern({ pattern }, value) {
   try {
     return new RegExp(pattern, "u").test(value) ? null : `does not have the form ${pattern}`;
   } catch {
-    return null; // a pattern of another dialect, which the server reads
+    return null; // a pattern of another dialect: the server checks it
   }
 }

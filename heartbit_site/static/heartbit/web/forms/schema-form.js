@@ -1,22 +1,22 @@
-// A form built from a JSON Schema; what it cannot say in fields is a JSON text.
+// A form built from a JSON Schema; parts that do not fit fields are edited as JSON text.
 
 import { el, icon } from "../dom.js";
 import { boundsText, brokenBound } from "./bounds.js";
 
 const DEEPEST = 6;
-const LONG = 1000; // characters that a field may hold, for several lines to be expected
+const LONG = 1000; // a field with a higher limit of characters gets several lines
 let made = 0;
 
-/** Something in the form is no value of its kind. */
+/** A field of the form has an invalid value. */
 export class FormProblem extends Error {}
 
 /**
  * Build a form for an object.
  * @param {object|null} schema The tool's parameters; null: one JSON text.
- * @param {object} value What stands in it first; undefined: nothing.
- * @param {string} [label] What the whole is called.
+ * @param {object} value Initial value; undefined: empty.
+ * @param {string} [label] Label of the whole form.
  * @returns {{element: HTMLElement, read: () => object}} `read` throws a FormProblem, and moves the
- *   focus to the field it is about.
+ *   focus to the invalid field.
  */
 export function schemaForm(schema, value, label = "Arguments") {
   return field({ schema: schema ?? {}, root: schema ?? {}, value, label, required: true, depth: 0 });
@@ -35,7 +35,7 @@ function field(given) {
   return jsonField(it);
 }
 
-/** The schema behind a local reference, and without its null. */
+/** Resolve a local reference, and remove null from the schema's types. */
 function meant(schema, root, hops = 0) {
   if (typeof schema?.$ref === "string" && schema.$ref.startsWith("#/") && hops < DEEPEST) {
     const found = schema.$ref.slice(2).split("/").reduce((part, name) => part?.[name], root);
@@ -52,7 +52,7 @@ function meant(schema, root, hops = 0) {
   return { schema: isSchema(schema) ? schema : {}, nullable: false };
 }
 
-/** What an empty field means: what was there, if that was nothing; else null, or left out. */
+/** Return the value of an empty field: the old one if it was empty, else null or undefined. */
 function blankOf({ value, required }, nullable) {
   if (value === undefined || value === null) return value;
   if (nullable) return null;
@@ -83,7 +83,7 @@ function objectFields({ schema, root, value, label, required, depth }) {
   return {
     element,
     read() {
-      // An object that may be left out, and in which nothing was written, is left out.
+      // An optional object without any input is omitted.
       const isUntouched = [...element.querySelectorAll("input, select, textarea")].every((one) => one.value === "");
       if (!required && value === undefined && isUntouched) return undefined;
       const read = fields.map(([name, one]) => [name, one.read()]).filter(([, one]) => one !== undefined);
@@ -166,14 +166,14 @@ function jsonField({ schema, value, label, required, blank, nullable }) {
     try {
       read = JSON.parse(input.value);
     } catch (error) {
-      return refuse(input, `${label} is no JSON: ${error.message}.`);
+      return refuse(input, `${label} is not JSON: ${error.message}.`);
     }
     const lacking = isSchema(read) && Array.isArray(schema.required) ? schema.required.filter((name) => !Object.hasOwn(read, name)) : [];
     return lacking.length ? refuse(input, `${label} (JSON) lacks ${lacking.join(", ")}.`) : read;
   });
 }
 
-/** The value, if it keeps the bounds of its schema. */
+/** Return the value if it is within the bounds of its schema. */
 function checked(input, schema, label, value) {
   const broken = brokenBound(schema, value);
   return broken ? refuse(input, `${label} ${broken}.`) : value;

@@ -1,4 +1,4 @@
-// What somebody may do with a run, as its status and their role allow.
+// Actions on a run that its status and the person's role allow.
 
 import { api, may } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
@@ -10,14 +10,14 @@ const LIVE = new Set(["queued", "running", "waiting"]);
 
 /** The buttons of a run. */
 export class Actions {
-  /** @param {{again: () => void}} how Called when a run that had ended goes on. */
+  /** @param {{again: () => void}} how `again` is called when an ended run continues. */
   constructor({ again }) {
     this.again = again;
     this.shown = "";
     this.element = el("div.actions");
   }
 
-  /** Show what is possible with a run now. */
+  /** Show the actions that are possible now. */
   draw(run) {
     const now = `${run.id} ${run.kind} ${run.status} ${run.turns.size}`;
     if (now === this.shown) return;
@@ -25,9 +25,9 @@ export class Actions {
     const isLive = LIVE.has(run.status);
     const isHeld = run.status === "quarantined";
     fill(this.element, may("runs:write") ? [
-      isLive && run.kind === "agent" ? button("chat", "Tell it something", () => steer(run)) : null,
-      isHeld ? button("play_circle", "Let it go on", () => this.resume(run)) : null,
-      isHeld ? button("delete", "Give it up", () => discard(run)) : null,
+      isLive && run.kind === "agent" ? button("chat", "Send it a message", () => steer(run)) : null,
+      isHeld ? button("play_circle", "Resume it", () => this.resume(run)) : null,
+      isHeld ? button("delete", "Discard it", () => discard(run)) : null,
       isLive ? null : button("replay", "Retry", () => retry(run)),
       run.events.length ? button("fork_right", "Fork", () => fork(run)) : null,
       isLive ? button("stop_circle", "Cancel", () => cancel(run), "danger") : null,
@@ -36,8 +36,8 @@ export class Actions {
 
   async resume(run) {
     ask({
-      title: "Let it go on?", label: "Let it go on",
-      body: el("p", {}, "Its workers died again and again. It goes on where it was, alone in a process."),
+      title: "Resume it?", label: "Resume it",
+      body: el("p", {}, "Its workers crashed repeatedly. It continues where it was, in a process of its own."),
       send: async () => {
         await api(`/runs/${run.id}/unquarantine`, { method: "POST" });
         this.again();
@@ -53,14 +53,14 @@ function button(sign, label, act, tone) {
 function cancel(run) {
   ask({
     title: "Cancel this run?", label: "Cancel the run", danger: true,
-    body: el("p", {}, "It stops with its sub-agents. What they have produced stays here."),
+    body: el("p", {}, "It stops with its sub-agents. Their output so far stays here."),
     send: () => api(`/runs/${run.id}/cancel`, { method: "POST" }),
   });
 }
 
 function steer(run) {
   ask({
-    title: "Tell it something", label: "Send",
+    title: "Send it a message", label: "Send",
     body: el("label", {}, "Its next model call sees this", el("textarea", { name: "text", required: true, maxlength: 20000, autofocus: true })),
     send: async (data) => {
       await api(`/runs/${run.id}/steer`, { method: "POST", body: { text: data.get("text") } });
@@ -73,14 +73,14 @@ function retry(run) {
   ask({
     title: "Do the task again?", label: "Retry",
     body: el("p", {}, "A new run of the same task, on the same version of the agent, from the beginning.",
-      run.status === "quarantined" ? " This one is given up." : ""),
+      run.status === "quarantined" ? " This run is discarded." : ""),
     send: async () => visit(await api(`/runs/${run.id}/retry`, { method: "POST" })),
   });
 }
 
 function discard(run) {
   ask({
-    title: "Give it up?", label: "Give it up", danger: true,
+    title: "Discard it?", label: "Discard it", danger: true,
     body: el("p", {}, "It counts as cancelled. Its journal stays."),
     send: () => api(`/runs/${run.id}/discard`, { method: "POST" }),
   });

@@ -1,4 +1,4 @@
-// What a run gave, or what it is doing about it.
+// The answer of a run, or its progress.
 
 import { el, fill, icon } from "../dom.js";
 import { code } from "./json.js";
@@ -49,8 +49,8 @@ function ended({ id, ending }) {
   if (rich) rich.innerHTML = html; // sanitised by the server
   return [
     why ? el("p.problem.text", {}, limit ? el("b", {}, `Limit of ${LIMITS[limit] ?? limit}. `) : null, why) : null,
-    limit && limit !== "budget" ? el("p.hint", {}, "An editor of the agent can raise it, in the admin under Limits: a fork with the new version goes on from here.") : null,
-    finish === "length" ? el("p.hint", {}, "The model was cut at max_tokens: the answer may miss its end.") : null,
+    limit && limit !== "budget" ? el("p.hint", {}, "An editor of the agent can raise it, in the admin under Limits: a fork with the new version continues from here.") : null,
+    finish === "length" ? el("p.hint", {}, "The model was cut off at max_tokens: the end of the answer may be missing.") : null,
     structured !== null && structured !== undefined ? code(JSON.stringify(structured, null, 2), "The answer as JSON")
       : rich ?? (text ? el("p.text", {}, text) : why ? null : el("p.quiet", {}, "The answer is empty.")),
     unseen ? el("p.hint", {}, `Its last ${unseen.toLocaleString("en")} characters are left out here: heartbit result ${id} prints all of it.`) : null,

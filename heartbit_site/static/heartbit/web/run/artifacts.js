@@ -1,4 +1,4 @@
-// What a run and its sub-agents produced, each to be saved as a file.
+// Artifacts of a run and its sub-agents, each with a download link.
 
 import { WORKSPACE, all } from "../api.js";
 import { el, fill, icon } from "../dom.js";
@@ -7,9 +7,9 @@ import { Look } from "./look.js";
 
 const ICONS = { code: "code", file: "draft", data: "data_object", log: "receipt_long" };
 
-/** The card of artifacts; it is there when there are any. */
+/** Card of artifacts; hidden while there are none. */
 export class Artifacts {
-  /** @param {(id: string) => string} address Where a run of the tree is shown. */
+  /** @param {(id: string) => string} address Returns the URL of a run of the tree. */
   constructor(address) {
     this.address = address;
     this.id = "";
@@ -20,7 +20,7 @@ export class Artifacts {
     this.look = new Look({ read: () => all(`/runs/${this.id}/artifacts`, "artifacts"), show: (rows) => this.show(rows) });
   }
 
-  /** Look again when another run is shown, or one at or below it has ended. */
+  /** Refresh when another run is shown, or when that run or one below it has ended. */
   draw(store, run) {
     if (this.id !== run.id) {
       this.id = run.id;
@@ -41,7 +41,7 @@ export class Artifacts {
   }
 }
 
-/** A link can send no header, so it names the workspace itself. */
+/** Return the URL with the workspace in its query, because a link cannot send a header. */
 function addressOf({ run_id: run, name }) {
   return `/api/v1/runs/${run}/artifacts/${encodeURIComponent(name)}?${new URLSearchParams({ workspace: WORKSPACE })}`;
 }

@@ -1,4 +1,4 @@
-// A dialog that asks before something is done, and stays open when the server refuses.
+// A confirmation dialog that stays open when the server refuses.
 
 import { Refusal } from "../api.js";
 import { el, fill } from "../dom.js";
@@ -6,9 +6,9 @@ import { el, fill } from "../dom.js";
 let number = 0;
 
 /**
- * Ask somebody.
+ * Ask for confirmation.
  * @param {{title: string, label: string, danger?: boolean, body: any, send: (data: FormData) => Promise<any>}} how
- *   `label` is the button's, `send` does it.
+ *   `label` is the button's text, `send` performs the action.
  */
 export function ask({ title, label, danger = false, body, send }) {
   number += 1;

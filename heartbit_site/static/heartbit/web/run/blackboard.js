@@ -1,4 +1,4 @@
-// What the runs of the tree share, folded.
+// The blackboard of the run tree, folded.
 
 import { all, api, Refusal } from "../api.js";
 import { el, fill } from "../dom.js";
@@ -6,12 +6,12 @@ import { ago, moment } from "../words.js";
 import { code } from "./json.js";
 import { Look } from "./look.js";
 
-/** The card of the blackboard; it is there when something is on it. */
+/** Card of the blackboard; hidden while it is empty. */
 export class Blackboard {
-  /** @param {string} root The run at the top of the tree. */
+  /** @param {string} root Id of the root run. */
   constructor(root) {
     this.root = root;
-    this.whole = new Map(); // entries of which somebody wanted all, by key
+    this.whole = new Map(); // entries shown in full, by key
     this.count = el("span.quiet.number");
     this.list = el("ul.shared");
     this.element = el("section.card", { "aria-label": "Blackboard", hidden: true },
@@ -19,7 +19,7 @@ export class Blackboard {
     this.look = new Look({ read: () => all(`/runs/${root}/blackboard`, "entries"), show: (rows) => this.show(rows) });
   }
 
-  /** Look again when a run has written on it, or has ended: then its result is there. */
+  /** Refresh when a run has written an entry, or has ended, which adds its result. */
   draw(store, root) {
     const told = store.rows(root).map(({ run }) => (run.ending ? 1 : 0) + [...run.calls.values()].filter(hasWritten).length);
     this.look.at(`${root} ${told.length} ${told.reduce((sum, one) => sum + one, 0)}`);
@@ -57,7 +57,7 @@ export class Blackboard {
   }
 }
 
-/** Whether a value is only its beginning; the server counts characters, not halves of them. */
+/** Return true if a value was cut; the server counts characters, not UTF-16 units. */
 function isCut({ value, value_characters: whole }) {
   return typeof value === "string" && [...value].length < whole;
 }

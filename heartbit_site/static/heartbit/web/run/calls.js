@@ -1,4 +1,4 @@
-// One tool call: in a line what it is, and unfolded what went in and came out.
+// One tool call: a summary line that unfolds to its arguments and result.
 
 import { api, Refusal } from "../api.js";
 import { seen } from "../approvals/pieces.js";
@@ -7,16 +7,16 @@ import { duration, moment } from "../words.js";
 import { pretty, values } from "./json.js";
 import { sources } from "./sources.js";
 
-/** The view of a call; `update` shows it as it is now. */
+/** View of a call; `update` shows its current state. */
 export class CallView {
-  /** @param {(id: string) => {address: string, agent: string}} place Where a run of the tree is shown. */
+  /** @param {(id: string) => {address: string, agent: string}} place Returns the URL and agent of a run. */
   constructor(place) {
     this.place = place;
     this.line = el("summary");
     this.inside = el("div.call-inside");
     this.element = el("details.call", { onToggle: () => this.unfold() }, this.line, this.inside);
     this.shown = "";
-    this.decisions = []; // as the API has them: all, where they were taken, and by which right
+    this.decisions = []; // from the API: all decisions, with their origin and right
     this.known = null;
   }
 
@@ -44,7 +44,7 @@ export class CallView {
       el("h3", {}, "Arguments"), values(call.arguments, `Arguments of ${call.tool}`),
       call.effect ? el("p.quiet", {}, `Effect class: ${call.effect.replaceAll("_", " ")}. Call ${call.id}.`) : null,
       this.asked(), this.decided(),
-      call.grant ? el("p.quiet", {}, `A standing permission (${call.grant}) let it run without asking.`) : null,
+      call.grant ? el("p.quiet", {}, `A standing permission (${call.grant}) let it run without an approval.`) : null,
       call.children.length ? el("p", {}, "Sub-agents: ", call.children.map((id, index) => {
         const { address, agent } = this.place(id);
         return [index ? ", " : "", el("a", { href: address }, agent || id)];
@@ -56,11 +56,11 @@ export class CallView {
 
   asked() {
     const { asked, doubt, reason } = this.call;
-    if (doubt) return el("p.hint", {}, "Its worker died while it ran: a person says, above, what became of it.");
+    if (doubt) return el("p.hint", {}, "Its worker crashed while it ran: a person can resolve it above.");
     return asked ? el("p.hint", {}, `Waits for a person. ${reason}`) : null;
   }
 
-  /** Ask for what the journal does not say of decisions, once for each. */
+  /** Request details of decisions that the journal lacks, once per decision. */
   async learn() {
     const { decision, id } = this.call;
     if (!decision || this.known === decision.at) return;
@@ -69,7 +69,7 @@ export class CallView {
       this.decisions = (await api(`/runs/${this.run.id}/calls/${id}`)).decisions;
       this.unfold();
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error; // what the journal says is shown
+      if (!(error instanceof Refusal)) throw error; // the journal's data stays
     }
   }
 

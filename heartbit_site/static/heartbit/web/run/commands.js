@@ -1,9 +1,9 @@
-// The same on a command line, to be copied.
+// The equivalent commands, to be copied.
 
 import { may } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
 
-/** The card of commands. */
+/** Card of commands. */
 export class Commands {
   constructor() {
     this.list = el("div.stack.commands");
@@ -11,7 +11,7 @@ export class Commands {
     this.shown = "";
   }
 
-  /** Show those of a run. */
+  /** Show the commands of a run. */
   draw(run) {
     if (this.shown === run.id) return;
     this.shown = run.id;

@@ -1,4 +1,4 @@
-// Where a run's result goes, and how far it has got.
+// Deliveries of a run's result, with their status.
 
 import { all, api, may, Refusal } from "../api.js";
 import { el, fill, icon, note, pill } from "../dom.js";
@@ -6,9 +6,9 @@ import { moment } from "../words.js";
 import { Look } from "./look.js";
 
 const ICONS = { email: "mail", webhook: "webhook", artifact: "draft" };
-const AGAIN_MS = 3000; // how often those on their way are looked for
+const AGAIN_MS = 3000; // interval for refreshing pending deliveries
 
-/** The card of deliveries; it is there when there are any. */
+/** Card of deliveries; hidden while there are none. */
 export class Deliveries {
   constructor() {
     this.run = null;
@@ -20,7 +20,7 @@ export class Deliveries {
     this.look = new Look({ read: () => all("/deliveries", "deliveries", { run: this.run.id }), show: (rows) => this.show(rows) });
   }
 
-  /** Look again when another run is shown, it has ended, or a result is on its way. */
+  /** Refresh when another run is shown, the run has ended, or a delivery is pending. */
   draw(run) {
     if (this.run?.id !== run.id) this.element.hidden = true;
     this.run = run;

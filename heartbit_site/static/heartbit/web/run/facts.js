@@ -1,10 +1,10 @@
-// The figures of a run, and of all below it.
+// Figures of a run, and of all runs below it.
 
 import { WORKSPACE } from "../api.js";
 import { el, fill } from "../dom.js";
 import { ago, cost, duration, moment, person, tokens } from "../words.js";
 
-/** The card of facts. */
+/** Card of facts. */
 export class Facts {
   constructor() {
     this.list = el("dl.facts");
@@ -14,18 +14,18 @@ export class Facts {
 
   /**
    * Show a run.
-   * @param {object} run Of the store.
-   * @param {object} row What the API says of it; null until it has.
-   * @param {object} total Of the run and all below it.
+   * @param {object} run Run of the store.
+   * @param {object} row Row of the API; null until it has arrived.
+   * @param {object} total Totals of the run and all runs below it.
    */
   draw(run, row, total, now) {
     const lasted = run.began === null ? "" : duration((run.ended ?? now) - run.began);
     const facts = [
       ["Agent", row ? `${run.agent}, version ${row.version}` : run.agent],
-      ["Model", run.kind !== "agent" ? "none" : run.model || row?.model || "settled at the first start"],
+      ["Model", run.kind !== "agent" ? "none" : run.model || row?.model || "chosen at the first start"],
       ["Duration", lasted],
       ["Tokens", tokens(run.input, run.output)],
-      run.cached ? ["Of them cached", run.cached.toLocaleString("en")] : null,
+      run.cached ? ["Cached of these", run.cached.toLocaleString("en")] : null,
       ["Cost", run.priced || !Number(run.cost) ? cost(run.priced ? run.cost : null) : `${cost(run.cost)} and calls without a price`],
       total.runs > 1 ? ["Tokens with sub-agents", tokens(total.input, total.output)] : null,
       total.runs > 1 ? ["Cost with sub-agents", cost(total.cost)] : null,
@@ -37,7 +37,7 @@ export class Facts {
       row?.started_by ? ["Started by", person(row.started_by)] : null,
       row ? ["Executed by", row.placement] : null,
       run.worker ? ["Worker", run.sandbox ? `${run.worker}, code in ${run.sandbox}` : run.worker] : null,
-      row?.attempts ? ["Workers that died", String(row.attempts)] : null,
+      row?.attempts ? ["Worker crashes", String(row.attempts)] : null,
       row ? ["Queue", `${row.queue}${row.priority ? `, priority ${row.priority}` : ""}`] : null,
       row?.require_approval ? ["Approval", "every tool call waits for a person"] : null,
       row?.conversation_id ? ["Conversation", el("a", { href: `/w/${WORKSPACE}/chat/${encodeURIComponent(row.agent)}/${row.conversation_id}/` }, row.conversation_id.slice(0, 13))] : null,

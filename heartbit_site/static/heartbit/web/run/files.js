@@ -1,13 +1,13 @@
-// The folder that the runs of a tree work in: its files, each to be saved.
+// Files of the folder that a run tree works in, each with a download link.
 
 import { WORKSPACE, all } from "../api.js";
 import { el, fill, icon } from "../dom.js";
 import { ago, moment, size } from "../words.js";
 import { Look } from "./look.js";
 
-/** The card of files; it is there when the folder has some. */
+/** Card of files; hidden while the folder is empty. */
 export class Files {
-  /** @param {string} root The run at the top of the tree. */
+  /** @param {string} root Id of the root run. */
   constructor(root) {
     this.root = root;
     this.list = el("ul.produced.files", { tabindex: 0, "aria-label": "Files" });
@@ -17,7 +17,7 @@ export class Files {
     this.look = new Look({ read: () => all(`/runs/${root}/files`, "files"), show: (rows) => this.show(rows) });
   }
 
-  /** Look again when a call has ended: it may have written some. */
+  /** Refresh when a call has ended: it may have written files. */
   draw(store, root) {
     const calls = store.rows(root).flatMap(({ run }) => [...run.calls.values()]);
     this.look.at(`${root} ${calls.filter((call) => call.result != null).length}`);
@@ -33,7 +33,7 @@ export class Files {
         icon("download"), "Download"))));
   }
 
-  /** A link can send no header, so it names the workspace itself. */
+  /** Return the URL with the workspace in its query, because a link cannot send a header. */
   address(path) {
     return `/api/v1/runs/${this.root}/files/content?${new URLSearchParams({ path, workspace: WORKSPACE })}`;
   }

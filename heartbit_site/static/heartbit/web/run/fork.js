@@ -1,4 +1,4 @@
-// A new run that begins with another's journal up to a turn, with something different.
+// Fork: a new run that begins with another run's journal up to a turn, with changes.
 
 import { Refusal, all, api } from "../api.js";
 import { seen } from "../approvals/pieces.js";
@@ -8,9 +8,9 @@ import { pretty } from "./json.js";
 import { visit } from "./visit.js";
 
 /**
- * Ask what is different, and go to the new run.
- * @param {object} run Of the store.
- * @param {number} [at] The last turn that is kept; without one, the last that was answered.
+ * Ask for the changes, and go to the new run.
+ * @param {object} run Run of the store.
+ * @param {number} [at] Last turn to keep; by default the last answered turn.
  */
 export async function fork(run, at) {
   const turns = [...run.turns.values()].filter((turn) => turn.answered && turn.number).reverse();
@@ -28,11 +28,11 @@ export async function fork(run, at) {
   ask({
     title: "Fork this run", label: "Fork",
     body: [
-      el("p", {}, "A new run that begins with this one's journal. Nothing that is kept is done again."),
+      el("p", {}, "A new run that begins with this one's journal. Kept turns are not repeated."),
       el("label", {}, "Where it begins", select),
       el("label", {}, el("span", {}, `Version of ${run.agent}`, el("span.quiet", {}, ": its prompt, model, tools and limits")), version),
       isAgent ? el("label", {}, "Task", task) : null,
-      isAgent ? el("label", {}, el("span", {}, "Tell it something before it goes on", el("span.quiet", {}, " optional")), el("textarea", { name: "message", maxlength: 20000 })) : null,
+      isAgent ? el("label", {}, el("span", {}, "Send it a message before it continues", el("span.quiet", {}, " optional")), el("textarea", { name: "message", maxlength: 20000 })) : null,
       replacement.element,
     ],
     send: async (data) => {
@@ -46,7 +46,7 @@ export async function fork(run, at) {
   version.append(...await versionsOf(run.agent));
 }
 
-/** Other arguments, or another result, of one call of the chosen turn. */
+/** Fields for other arguments, or another result, of one call of the selected turn. */
 class Replacement {
   constructor(run) {
     this.run = run;
@@ -77,7 +77,7 @@ class Replacement {
     this.text.value = isRun ? pretty(chosen.arguments) : chosen.result ?? "";
     const effects = this.calls.filter(({ effect }) => effect !== "pure").map(({ id, tool }) => `${id} ${tool}`);
     this.again.hidden = !isRun || !effects.length;
-    fill(this.again, "These calls run again, and what they do outside happens again: ", seen(effects.join(", ")), ".");
+    fill(this.again, "These calls run again, with their external effects: ", seen(effects.join(", ")), ".");
   }
 
   chosen() {
@@ -85,8 +85,8 @@ class Replacement {
   }
 
   /**
-   * What the request says of it.
-   * @throws {Refusal} The arguments are no JSON object.
+   * Return the replacement for the request.
+   * @throws {Refusal} The arguments are not a JSON object.
    */
   edits() {
     const call = this.chosen()?.id;
@@ -112,7 +112,7 @@ function exactly(_, value) {
   return value;
 }
 
-/** Those of an agent that people edit, to choose from; none of one that came with a program. */
+/** Load the versions to choose from; none for an agent that a program defines. */
 async function versionsOf(agent) {
   try {
     const versions = await all(`/agents/${encodeURIComponent(agent)}/versions`, "versions");

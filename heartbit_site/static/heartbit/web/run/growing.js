@@ -1,6 +1,6 @@
-// Text that grows as a model writes it, without being drawn anew.
+// Text that grows as a model writes it, without a redraw.
 
-/** Let a text node say a text; what it begins with already stays untouched. */
+/** Set the text of a text node; a common beginning stays untouched. */
 export function grow(node, text) {
   if (node.data === text) return;
   if (text.startsWith(node.data)) node.appendData(text.slice(node.data.length));

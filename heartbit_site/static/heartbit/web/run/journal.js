@@ -1,4 +1,4 @@
-// The journal of a run: every event in words, the chosen one with all that it holds.
+// The journal of a run: every event in words, the selected one in full.
 
 import { seen } from "../approvals/pieces.js";
 import { el, fill, icon } from "../dom.js";
@@ -8,7 +8,7 @@ import { Windowed } from "./windowed.js";
 
 const ROW = 30;
 
-/** The journal of the chosen run. */
+/** Journal of the selected run. */
 export class Journal {
   constructor() {
     this.words = el("input", { type: "search", placeholder: "Filter by words", "aria-label": "Filter events", onInput: () => this.filter() });

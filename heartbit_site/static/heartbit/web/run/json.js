@@ -1,11 +1,11 @@
-// Values and texts as a person reads them.
+// Values and texts in readable form.
 
 import { seen } from "../approvals/pieces.js";
 import { el } from "../dom.js";
 
 const LONGEST = 100000;
 
-/** JSON text, indented; what is no JSON stays as it is. */
+/** Return JSON text indented, and other text unchanged. */
 export function pretty(text) {
   try {
     const value = JSON.parse(text);
@@ -15,13 +15,13 @@ export function pretty(text) {
   }
 }
 
-/** A block of code with hidden characters marked; of a very long text the beginning, and what it is cut by. */
+/** Return a block of code with hidden characters marked; a very long text is cut, with a note. */
 export function code(text, label) {
   const shown = text.length > LONGEST ? `${text.slice(0, LONGEST)}\n… ${(text.length - LONGEST).toLocaleString("en")} characters more` : text;
   return el("pre.code", { tabindex: "0", "aria-label": label }, seen(shown));
 }
 
-/** What a JSON object holds: its texts of several lines as they are, each below its name, the rest as JSON. */
+/** Return a JSON object's values: multi-line texts as they are, each below its name, the rest as JSON. */
 export function values(text, label) {
   const value = objectIn(text);
   const texts = Object.entries(value).filter(([, one]) => typeof one === "string" && one.trim().includes("\n"));
@@ -36,6 +36,6 @@ function objectIn(text) {
     const value = JSON.parse(text);
     return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
   } catch {
-    return {}; // a text of its own, or JSON that a model got wrong
+    return {}; // plain text, or malformed JSON of a model
   }
 }

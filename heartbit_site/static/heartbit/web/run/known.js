@@ -1,6 +1,6 @@
-// The values that a run's view consists of, and how the parts of a line (agents/live/view.py) become them.
+// Values of a run's view, updated from the parts of a line (agents/live/view.py).
 
-/** A run that nothing is known of yet. */
+/** Return a run without any data yet. */
 export function unknown(id) {
   return {
     id, parent: null, agent: "", task: "", seq: 0, last: null, events: [], kind: "agent", status: "queued", doing: "Queued", worker: "", model: "",
@@ -35,13 +35,13 @@ const PARTS = {
   },
 };
 
-/** Take in the parts that an event changed. */
+/** Apply the parts that an event changed. */
 export function put(run, line) {
   for (const [name, part] of Object.entries(line.view ?? {})) PARTS[name.split(" ")[0]](run, part, line, name);
   run.entries.sort((one, other) => one.seq - other.seq);
 }
 
-/** Take in a piece of the text of a model call under way. */
+/** Append a piece of text of the model call in flight. */
 export function write(run, { turn: number, view: { kind, at, text, fresh, gap, doing } }) {
   const turn = turnOf(run, number);
   if (turn.answered) return;

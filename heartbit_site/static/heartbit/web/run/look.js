@@ -1,17 +1,17 @@
-// Rows that no event tells: asked for anew when something says that there may be others.
+// Rows without events of their own: requested again when a key changes.
 
 import { Refusal } from "../api.js";
 
 const AGAIN_MS = 5000;
 
-/** Asks, one request at a time; what changes meanwhile is asked for afterwards. */
+/** Refreshes rows, one request at a time; a change meanwhile causes another request. */
 export class Look {
   /** @param {{read: () => Promise<any[]>, show: (rows: any[]) => void}} how */
   constructor({ read, show }) {
     Object.assign(this, { read, show, wanted: "", isBusy: false });
   }
 
-  /** Ask, if `now` is another word than before. */
+  /** Refresh if the key `now` has changed. */
   async at(now) {
     if (now === this.wanted) return;
     this.wanted = now;
@@ -34,7 +34,7 @@ export class Look {
   }
 }
 
-/** Whether the same may be answered later: the server is away, or was asked too often. */
+/** Return true if a retry may succeed: the server is unavailable, or limits the rate. */
 function willPass({ status }) {
   return status === 0 || status === 429 || status >= 500;
 }

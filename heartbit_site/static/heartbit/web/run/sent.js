@@ -1,4 +1,4 @@
-// What the model was sent at a turn, asked for when somebody wants to see it.
+// The model request of a turn, loaded on demand.
 
 import { Refusal, api } from "../api.js";
 import { seen } from "../approvals/pieces.js";
@@ -7,9 +7,9 @@ import { code, pretty } from "./json.js";
 
 const ROLES = { user: () => "User", assistant: () => "Model", tool: ({ name, is_error: failed }) => [`Result of `, seen(name), failed ? ", an error" : ""] };
 
-/** A button and the box that it opens. */
+/** Button with the box that it opens. */
 export class Sent {
-  /** @param {{id: string}} run @param {number} number Of the turn. */
+  /** @param {{id: string}} run @param {number} number Number of the turn. */
   constructor(run, number) {
     Object.assign(this, { run, number, isKnown: false });
     this.box = el("div.sent.stack", { hidden: true });
@@ -23,7 +23,7 @@ export class Sent {
   }
 
   async load() {
-    this.isKnown = true; // what was sent does not change
+    this.isKnown = true; // a sent request never changes
     fill(this.box, el("p.quiet", { role: "status" }, "Loading …"));
     try {
       fill(this.box, shown(await api(`/runs/${this.run.id}/turns/${this.number}`)));
@@ -53,7 +53,7 @@ function shown({ agent, version, answer, request }) {
     el("div.offered", {}, el("h4", {}, tools.length ? "Tools offered" : "No tools were offered"),
       tools.map((tool) => el("details", {}, el("summary", {}, el("code", {}, tool.name)),
         el("p.text.quiet", {}, seen(tool.description)), code(JSON.stringify(tool.parameters, null, 2), `Parameters of ${tool.name}`)))),
-    request.changed_tools.length ? el("p.hint", {}, `Defined otherwise or gone since: ${request.changed_tools.join(", ")}.`) : null,
+    request.changed_tools.length ? el("p.hint", {}, `Changed or removed since: ${request.changed_tools.join(", ")}.`) : null,
   ];
 }
 

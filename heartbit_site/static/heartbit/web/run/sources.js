@@ -1,13 +1,13 @@
-// The passages that a search of knowledge bases found, each a link to the page that shows it.
+// Passages found by a search of knowledge bases, each linked to its page.
 
 import { seen } from "../approvals/pieces.js";
 import { el } from "../dom.js";
 
 const TOOL = "search_knowledge";
-// Only ever a passage of this workspace: a result is a text that anything may have written.
+// Links lead only to passages of this workspace, because a result may contain any text.
 const LINK = /\/passages\/(\d+)\/$/;
 
-/** A list of sources below a call of the tool; null: it has none. */
+/** Return the list of sources below a call of the tool; null without sources. */
 export function sources(call) {
   const found = call.tool === TOOL && call.status === "ok" ? passagesIn(call.result) : [];
   if (!found.length) return null;
@@ -22,6 +22,6 @@ function passagesIn(result) {
     return passages.map(({ citation, link }) => ({ citation: String(citation), number: LINK.exec(link)?.[1] }))
       .filter(({ number }) => number);
   } catch {
-    return []; // cut, because it was too long, or no result of the tool
+    return []; // cut because of its length, or not a result of the tool
   }
 }

@@ -1,12 +1,12 @@
-// How a run spent its time: pieces {kind, from, to, turn, call}; `to` null: it goes on.
+// Time of a run as spans {kind, from, to, turn, call}; `to` null: the span is still open.
 
-/** The kinds, in the order of the legend. */
+/** Kinds of spans, in the order of the legend. */
 export const KINDS = {
   queue: "in the queue", model: "model", tool: "tools", person: "waits for a person",
   agents: "waits for sub-agents", pause: "waits for the provider",
 };
 
-/** The pieces with those of one kind that overlap made one: what a run waits for at the same time. */
+/** Merge overlapping spans of the same kind, such as concurrent waits. */
 export function merged(spans) {
   const last = new Map();
   const found = [];
@@ -23,9 +23,9 @@ export function merged(spans) {
 }
 
 /**
- * The pieces of a run, the present one included.
- * @param {object} run Of the store.
- * @param {number} now Milliseconds; where open pieces end.
+ * Return the spans of a run, including the current one.
+ * @param {object} run Run of the store.
+ * @param {number} now Milliseconds; end of open spans.
  */
 export function spansUntil(run, now) {
   const spans = [...run.spans.values()].map((span) => ({ ...span, to: span.to ?? Math.max(span.from, now) }));

@@ -1,24 +1,24 @@
-// What is known of a tree of runs, from the lines of its socket. It touches no page.
+// State of a run tree, from the lines of its socket. Independent of the page.
 
 import { put, unknown, write } from "./known.js";
 
 const MOST_NAMED = 1000;
 
-/** The runs of a tree by id, in the order in which they were first heard of. */
+/** Runs of a tree by id, in the order of their first lines. */
 export class Store {
   constructor() {
     this.runs = new Map();
   }
 
-  /** What the page has, for a socket that opens: the last event of each run. */
+  /** Return the last known event of each run, sent when a socket opens. */
   after() {
-    // A frame has its limit; what is left out is sent again, and then known already.
+    // A frame is limited; events of omitted runs are sent again and ignored.
     const longest = [...this.runs.values()].sort((one, other) => other.seq - one.seq).slice(0, MOST_NAMED);
     return Object.fromEntries(longest.map((run) => [run.id, run.seq]));
   }
 
   /**
-   * Take lines in, in their order; one that is known already changes nothing.
+   * Apply lines in order; known lines change nothing.
    * @returns {Set<string>} The runs that changed.
    */
   take(lines) {
@@ -38,18 +38,18 @@ export class Store {
     return changed;
   }
 
-  /** The run, made if it is new. */
+  /** Return the run; create it if it is new. */
   run(id) {
     if (!this.runs.has(id)) this.runs.set(id, unknown(id));
     return this.runs.get(id);
   }
 
-  /** The children of a run, oldest first. */
+  /** Return the children of a run, oldest first. */
   children(id) {
     return [...this.runs.values()].filter((run) => run.parent === id);
   }
 
-  /** The tree from its top, each run with its depth; parents before children. */
+  /** Return the tree from its root, each run with its depth; parents before children. */
   rows(root) {
     const below = new Map();
     for (const run of this.runs.values()) {
@@ -66,7 +66,7 @@ export class Store {
     return rows;
   }
 
-  /** Tokens and cost of a run and all below it; `cost` null: a price is unknown. */
+  /** Return tokens and cost of a run and all runs below it; `cost` null: a price is unknown. */
   total(id) {
     const all = this.rows(id).map(({ run }) => run);
     return {

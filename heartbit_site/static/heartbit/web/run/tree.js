@@ -1,4 +1,4 @@
-// The runs of the tree, each with its time; below the chosen one its steps.
+// The runs of the tree, each with its time; the steps of the selected run below it.
 
 import { el, fill, icon } from "../dom.js";
 import { cost, duration, shortTokens, tokens } from "../words.js";
@@ -14,13 +14,13 @@ const ICONS = {
   failed: "error", cancelled: "cancel", quarantined: "dangerous",
 };
 
-/** The card. */
+/** Card of the tree. */
 export class Tree {
   /** @param {{address: (id: string) => string, turn: (number: number) => void}} how */
   constructor({ address, turn }) {
     this.address = address;
     this.turn = turn;
-    this.steps = null; // until somebody says: for a run that is alone
+    this.steps = null; // until chosen: steps are shown for a run without others
     this.revealed = "";
     this.list = new Windowed({ height: ROW, label: "Runs and steps", make: (item) => this.view(item) });
     this.switch = el("button.button.small", { type: "button", onClick: () => this.flip() }, "Steps");
@@ -34,14 +34,14 @@ export class Tree {
     NARROW.addEventListener("change", () => this.fit());
   }
 
-  /** Let the rows be of one line or of two, as there is room. */
+  /** Choose rows of one line or of two, depending on the width. */
   fit() {
     this.list.height = NARROW.matches ? ROW_OF_TWO_LINES : ROW;
     this.element.toggleAttribute("data-narrow", NARROW.matches);
     this.redraw();
   }
 
-  /** Show the tree as it is now. */
+  /** Show the current tree. */
   draw(store, root, chosen, now) {
     this.last = [store, root, chosen, now];
     const rows = store.rows(root);
@@ -78,7 +78,7 @@ export class Tree {
     this.redraw();
   }
 
-  /** Show the same again, if anything was shown yet. */
+  /** Show the tree again, if it was shown before. */
   redraw() {
     if (this.last) this.draw(...this.last);
   }
@@ -138,7 +138,7 @@ export class Tree {
   }
 }
 
-/** How far a row's names stand to the right: by its depth, and some pixels more. */
+/** Return the indentation of a row by its depth, plus some pixels. */
 function indent(row, depth, more) {
   row.style.setProperty("--in", `${Math.min(depth, 8) * 16 + more}px`);
 }

@@ -1,4 +1,4 @@
-// What a run did, turn by turn, with what happened to it in between.
+// The turns of a run, with the other events between them.
 
 import { may } from "../api.js";
 import { el, fill, icon, pill } from "../dom.js";
@@ -8,23 +8,23 @@ import { fork } from "./fork.js";
 import { grow } from "./growing.js";
 import { Sent } from "./sent.js";
 
-const MOST = 50; // entries that are drawn at once; so many more each time somebody asks
+const MOST = 50; // entries drawn at once, and added with each request for earlier ones
 
-/** The list of turns of one run. */
+/** List of turns of one run. */
 export class Turns {
-  /** @param {(id: string) => {address: string, agent: string}} place Where a run of the tree is shown. */
+  /** @param {(id: string) => {address: string, agent: string}} place Returns the URL and agent of a run. */
   constructor(place) {
     this.place = place;
     this.views = new Map();
     this.run = null;
-    this.from = null; // the first entry that is drawn, once somebody asked for earlier ones
+    this.from = null; // first drawn entry, once earlier ones were requested
     this.more = el("button.button.small", { type: "button", onClick: () => this.showEarlier() });
     this.earlier = el("p.earlier", { hidden: true }, this.more);
     this.list = el("div.entries");
     this.element = el("div.turns", {}, this.earlier, this.list);
   }
 
-  /** Show a run, of a long one its last entries; of the one that is shown already, what changed. */
+  /** Show a run, or its last entries if it is long; for the shown run, only the changes. */
   draw(run) {
     if (this.run !== run) {
       this.views.clear();
@@ -57,7 +57,7 @@ export class Turns {
     run.changed.clear();
   }
 
-  /** The first entry that is drawn. */
+  /** First drawn entry. */
   first() {
     return this.from ?? Math.max(0, this.run.entries.length - MOST);
   }
@@ -68,7 +68,7 @@ export class Turns {
     if (this.earlier.hidden) this.list.querySelector("article.turn")?.focus({ preventScroll: true });
   }
 
-  /** Remove what is not drawn any more. */
+  /** Remove entries that are no longer drawn. */
   leave(kept) {
     for (const [key, view] of this.views) {
       if (kept.has(key)) continue;
@@ -77,7 +77,7 @@ export class Turns {
     }
   }
 
-  /** Bring a turn into sight. */
+  /** Scroll a turn into view. */
   reveal(number) {
     const place = this.run.entries.findIndex(({ key }) => key === `turn ${number}`);
     if (place >= 0 && place < this.first()) {
@@ -130,13 +130,13 @@ class TurnView {
       if (!this.calls.has(call.id)) {
         const view = new CallView(this.place);
         this.calls.set(call.id, view);
-        this.list.insertBefore(view.element, this.list.children[index] ?? null); // a script's calls follow it
+        this.list.insertBefore(view.element, this.list.children[index] ?? null); // calls of a script follow the script
       }
       this.calls.get(call.id).update(call, run);
     });
   }
 
-  /** Offer what can be done with an answered turn. */
+  /** Add the actions of an answered turn. */
   lookBack({ number }, run) {
     const sent = new Sent(run, number);
     fill(this.past, el("div.actions", {}, sent.button,
@@ -146,7 +146,7 @@ class TurnView {
 
   figures(turn, run) {
     if (!turn.answered) return [run.ending ? pill("cut off") : el("span.pill.info", {}, icon("edit"), "writing"), turn.gap ? el("span.quiet", {}, "a piece is missing until the answer is whole") : null];
-    if (!turn.number) return [el("span.quiet", {}, "No model is asked.")];
+    if (!turn.number) return [el("span.quiet", {}, "No model is called.")];
     return [
       turn.finish === "length" ? el("span.pill.warning", { title: "The model was cut at max_tokens." }, "cut") : null,
       el("span.quiet.clip", {}, turn.model), el("span.quiet.number", {}, tokens(turn.input, turn.output)),

@@ -1,12 +1,12 @@
-// The calls of the tree that wait for a person, to be decided here.
+// Cards for the tree's calls that wait for a person.
 
 import { card, conclude, isBeingEdited } from "../approvals/card.js";
 import { listAsked } from "../approvals/decide.js";
 import { el } from "../dom.js";
 
-/** The section of waiting calls. */
+/** Section of waiting calls. */
 export class Waiting {
-  /** @param {(id: string) => string} address Where a run of the tree is shown. */
+  /** @param {(id: string) => string} address Returns the URL of a run of the tree. */
   constructor(address) {
     this.address = address;
     this.element = el("section.stack", { "aria-label": "Waits for a person", hidden: true });
@@ -15,7 +15,7 @@ export class Waiting {
     this.looks = 0;
   }
 
-  /** Look again if the tree waits for other calls than before. */
+  /** Refresh if the tree waits for other calls than before. */
   draw(store, root) {
     const keys = [...store.runs.values()].flatMap((run) => run.waits
       .filter(({ kind }) => kind === "person").map(({ key, escalated }) => `${run.id} ${key} ${escalated ?? ""}`)).join(",");
@@ -32,7 +32,7 @@ export class Waiting {
     for (const [key, one] of here) this.keepEdit(key, callOf(one));
     const gone = [...this.cards].filter(([key]) => !here.has(key));
     await Promise.all(gone.map(([key, shown]) => this.take(key, shown)));
-    if (mine !== this.looks) return; // a later look knows more
+    if (mine !== this.looks) return; // a later request has newer data
     for (const [key, one] of here) {
       if (this.cards.has(key)) continue;
       const made = card(one, { onDecided: () => this.look(root, true), onAway: () => this.leave(key), link: this.link(one) });
@@ -42,7 +42,7 @@ export class Waiting {
     this.element.hidden = this.cards.size === 0;
   }
 
-  /** Leave a card as it is while somebody writes in it, though others may decide its call by now too. */
+  /** Keep a card while a person writes in it, even if more people may now decide its call. */
   keepEdit(key, call) {
     if (this.cards.has(key)) return;
     const before = [...this.cards].find(([old, shown]) => old.startsWith(call) && isBeingEdited(shown));
@@ -51,14 +51,14 @@ export class Waiting {
     this.cards.set(key, before[1]);
   }
 
-  /** Take a card away whose call does not wait any more, unless there is something on it to be read. */
+  /** Remove a card whose call no longer waits, unless it has something to be read. */
   async take(key, shown) {
     if (await conclude(shown)) return;
     shown.remove();
     this.leave(key);
   }
 
-  /** Where a sub-agent's run is shown; this page is that of the run at the top. */
+  /** Return a link to a sub-agent's run; null for the root run, whose page this is. */
   link({ run_id: run, root_id: root }) {
     return run === root ? null : el("a", { href: this.address(run) }, "Open the sub-agent");
   }

@@ -1,4 +1,4 @@
-// Where time went, as coloured bars on one scale.
+// Time of runs as coloured bars on one scale.
 
 import { el, fill } from "../dom.js";
 import { duration } from "../words.js";
@@ -7,7 +7,7 @@ import { KINDS } from "./spans.js";
 const TICKS = 4;
 
 /**
- * Draw pieces of time into a track.
+ * Draw spans into a track.
  * @param {HTMLElement} track
  * @param {Array<{kind: string, from: number, to: number}>} spans
  * @param {{begin: number, whole: number}} scale Milliseconds.
@@ -21,7 +21,7 @@ export function bars(track, spans, { begin, whole }) {
   }));
 }
 
-/** The scale above the bars. */
+/** Return the scale above the bars. */
 export function axis({ whole }) {
   const ticks = Array.from({ length: TICKS }, (_, index) => {
     const tick = el("span.tick", {}, index ? duration((whole * index) / TICKS) : "0");
@@ -32,8 +32,8 @@ export function axis({ whole }) {
 }
 
 /**
- * What the colours mean, and how long each took in the chosen run.
- * @param {Set<string>} kinds Those to be seen.
+ * Return the legend of the colours, with the time of each in the selected run.
+ * @param {Set<string>} kinds Kinds to show.
  * @param {Map<string, number>} sums Milliseconds.
  */
 export function legend(kinds, sums) {
@@ -42,7 +42,7 @@ export function legend(kinds, sums) {
       sums.has(kind) ? el("span.number.quiet", {}, duration(sums.get(kind))) : null)));
 }
 
-/** How long each kind took in one run. */
+/** Return the time of each kind in one run. */
 export function sumsOf(spans) {
   const sums = new Map();
   for (const { kind, from, to } of spans) sums.set(kind, (sums.get(kind) ?? 0) + to - from);

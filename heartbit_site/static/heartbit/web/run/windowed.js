@@ -1,4 +1,4 @@
-// A long list of rows of one height, of which only those in sight exist.
+// A long list of rows of equal height; only visible rows have elements.
 
 import { el } from "../dom.js";
 
@@ -8,7 +8,7 @@ const BEYOND = 8;
 export class Windowed {
   /**
    * @param {{height: number, label: string, make: (item: any) => {element: HTMLElement, update: (item: any) => void}}} how
-   *   `height` in pixels; `make` builds the view of an item, which is told of later changes.
+   *   `height` in pixels; `make` builds the view of an item, whose `update` gets later changes.
    */
   constructor({ height, label, make }) {
     Object.assign(this, { height, make, items: [], views: new Map() });
@@ -25,14 +25,14 @@ export class Windowed {
     this.draw();
   }
 
-  /** Bring an item into sight. */
+  /** Scroll an item into view. */
   reveal(index) {
     const top = index * this.height;
     const { scrollTop, clientHeight } = this.element;
     if (top < scrollTop || top + this.height > scrollTop + clientHeight) this.element.scrollTop = Math.max(0, top - clientHeight / 2);
   }
 
-  /** Make what is in sight and remove what is not. */
+  /** Create visible rows and remove the others. */
   draw() {
     const { scrollTop, clientHeight } = this.element;
     const first = Math.max(0, Math.floor(scrollTop / this.height) - BEYOND);

@@ -1,4 +1,4 @@
-// What the list shows; it stays in the address, so that a reload or a link shows the same.
+// Filters of the list, kept in the URL, so that a reload or a link shows the same.
 
 import { all } from "../api.js";
 import { el } from "../dom.js";
@@ -6,9 +6,9 @@ import { el } from "../dom.js";
 const STATUSES = ["queued", "running", "waiting", "succeeded", "failed", "cancelled", "quarantined"];
 const PAUSE_MS = 250;
 
-/** The form of filters. */
+/** Form of the filters. */
 export class Filters {
-  /** @param {() => void} changed Called after one is another. */
+  /** @param {() => void} changed Called after a change. */
   constructor(changed) {
     this.changed = changed;
     this.text = el("input", { type: "search", placeholder: "Words of the task, or an id", maxlength: 200, onInput: () => this.later() });
@@ -27,17 +27,17 @@ export class Filters {
     });
   }
 
-  /** As the API wants it. */
+  /** Query parameters for the API. */
   query() {
     return { text: this.text.value.trim(), status: this.status.value, agent: this.agent.value, mine: this.mine.checked || null, children: this.children.checked || null };
   }
 
-  /** Whether anything is left out. */
+  /** True if a filter is set. */
   isSet() {
     return Boolean(this.text.value.trim() || this.status.value || this.agent.value || this.mine.checked);
   }
 
-  /** Show everything. */
+  /** Clear all filters. */
   clear() {
     for (const one of [this.text, this.status, this.agent]) one.value = "";
     this.mine.checked = false;
@@ -54,7 +54,7 @@ export class Filters {
     this.children.checked = given.get("children") === "true";
   }
 
-  /** An agent that is gone still has runs, so its name in the address is a choice too. */
+  /** Add the agent in the URL to the choices: a deleted agent still has runs. */
   mention(name) {
     if (name && ![...this.agent.options].some((option) => option.value === name)) this.agent.append(el("option", { value: name }, name));
   }

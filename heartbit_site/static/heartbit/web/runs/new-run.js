@@ -1,4 +1,4 @@
-// Give an agent a task, and go and watch it.
+// Form that gives an agent a task and opens the run.
 
 import { all, api, whoCan } from "../api.js";
 import { el, fill } from "../dom.js";
@@ -40,7 +40,7 @@ export async function newRun() {
 
 function noAgent() {
   const { admin } = document.body.dataset;
-  return admin ? el("a", { href: `${admin}agents/agent/add_from_template/` }, "Make an agent from a template") : `Who can make one: ${whoCan("agents:write")}.`;
+  return admin ? el("a", { href: `${admin}agents/agent/add_from_template/` }, "Create an agent from a template") : `Who can create one: ${whoCan("agents:write")}.`;
 }
 
 function listed(name, words) {

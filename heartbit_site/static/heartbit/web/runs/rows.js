@@ -1,4 +1,4 @@
-// The rows of the list; one that did not change stays as it is, so nothing jumps.
+// Rows of the list; unchanged rows keep their elements, so nothing jumps.
 
 import { may } from "../api.js";
 import { el, fill, pill } from "../dom.js";
@@ -6,9 +6,9 @@ import { ago, cost, duration, moment, person, tokens } from "../words.js";
 
 const LIVE = new Set(["queued", "running", "waiting"]);
 
-/** The table. */
+/** Table of runs. */
 export class Rows {
-  /** @param {(ids: string[]) => void} chosen Told which rows are ticked. */
+  /** @param {(ids: string[]) => void} chosen Called with the ids of the ticked rows. */
   constructor(chosen) {
     this.tell = chosen;
     this.views = new Map();
@@ -24,15 +24,15 @@ export class Rows {
     return this.views.size;
   }
 
-  /** Whether a run is like that. */
+  /** Return true if a shown run fits a condition. */
   some(fits) {
     return [...this.views.values()].some(({ run }) => fits(run));
   }
 
   /**
    * Show runs.
-   * @param {object[]} runs As the API has them.
-   * @param {{further: boolean, quietly: boolean}} how After those that are shown; or those again.
+   * @param {object[]} runs Runs of the API.
+   * @param {{further: boolean, quietly: boolean}} how Add to the shown runs, or refresh them.
    */
   show(runs, { further, quietly }) {
     const now = new Set(runs.map(({ id }) => id));
@@ -55,13 +55,13 @@ export class Rows {
     this.count();
   }
 
-  /** Tick all that can be, or none. */
+  /** Tick all rows that can be ticked, or none. */
   choose(wanted) {
     for (const { tick } of this.views.values()) if (tick) tick.checked = wanted && !tick.disabled;
     this.count();
   }
 
-  /** The ids that are ticked. */
+  /** Ids of the ticked rows. */
   chosen() {
     return [...this.views].filter(([, { tick }]) => tick?.checked).map(([id]) => id);
   }

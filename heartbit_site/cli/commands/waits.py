@@ -1,0 +1,178 @@
+"""`heartbit approve`, `resolve` and `answer`: what waits for a person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
+from heartbit_site.cli.approvals.decisions import (
+    Answer,
+    Approve,
+    Choice,
+    Deny,
+    Edit,
+    Outcome,
+    Scope,
+    Settle,
+)
+from heartbit_site.cli.approvals.kinds import APPROVAL, OUTCOME
+from heartbit_site.cli.backend.chosen import backend, print_all
+from heartbit_site.cli.backend.protocol import checked
+from heartbit_site.cli.following.pending_calls import list_or_decide
+from heartbit_site.cli.options import common
+from heartbit_site.cli.options.shared import with_groups
+from heartbit_site.cli.terminal.errors import CommandError, UsageError
+from heartbit_site.cli.terminal.output import one_line
+from heartbit_site.cli.terminal.table import Table, print_done
+from heartbit_site.cli.terminal.times import until
+from heartbit_site.contract.waits import ANSWER_WAIT, LIST_WAITS, AnswerIn, WaitOut
+
+CALL = common.argument("CALL", "Decide this call, e.g. 1.0; none: all.", None)
+DIGEST = common.option("", "Only the call that --json showed with it.")
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionOptions:
+    """Options that say how a call is decided."""
+
+    yes: bool = common.flag("--yes -y", "Let it run as it was shown.")
+    edit: str | None = common.option("JSON", "Let it run with these arguments.", None)
+    answer: str | None = common.option(
+        "TEXT", "Answer it, if it is a question: text, or JSON.", None
+    )
+    deny: str | None = common.option("REASON", "Do not; the model reads why.", None)
+    always: Scope | None = common.option(
+        "", "With --yes: such calls in this run, or of this agent, from now on.", None
+    )
+    until: str | None = common.option(
+        "WHEN", "With --always: 2h, 3d, 2026-12-31; else for good.", None
+    )
+
+    def choice(self) -> Choice | None:
+        """Return the choice that the options make; None: the person is asked.
+
+        Raises:
+            CommandError: The options contradict each other, or `until` is no moment to come.
+        """
+        texts = (self.edit, self.answer, self.deny)
+        if self.yes + sum(text is not None for text in texts) > 1:
+            raise UsageError("Say one of --yes, --edit, --answer and --deny.")
+        if self.always is None and self.until is not None:
+            raise UsageError("--until goes with --always run or --always agent.")
+        if self.always is not None and not self.yes:
+            raise UsageError("--always goes with --yes.")
+        if self.edit is not None:
+            return Edit(self.edit)
+        if self.answer is not None:
+            return Answer(self.answer)
+        if self.deny is not None:
+            return Deny(self.deny)
+        if not self.yes:
+            return None
+        end = None if self.until is None else until(self.until, datetime.now().astimezone())
+        return Approve(self.always, end)
+
+
+@with_groups
+def approve(
+    run: str | None = common.ANY_RUN,
+    call: str | None = CALL,
+    *,
+    verdict: DecisionOptions,
+    digest: str = DIGEST,
+) -> int:
+    """Decide tool calls that wait for a person.
+
+    Without a run it lists what waits. On a terminal it then asks, one call after the other.
+    What an agent asks with ask_human is answered here as well.
+    """
+    return list_or_decide(APPROVAL, run, call, verdict.choice(), digest=digest)
+
+
+UNCERTAIN_CALL = common.argument("CALL", "Resolve this call of the run, e.g. 1.0.", None)
+
+
+@dataclass(frozen=True, slots=True)
+class ResolutionOptions:
+    """Options that say what became of a call."""
+
+    retry: bool = common.flag("--retry", "Make the call again: its effect may happen twice.")
+    confirm: bool = common.flag("--confirm", "Record that the call took effect.")
+    result: str | None = common.option("TEXT", "With --confirm: result that the model reads.", None)
+    skip: bool = common.flag(
+        "--skip", "Leave the call; the model reads that its outcome is unknown."
+    )
+
+    def choice(self) -> Settle | None:
+        """Return the choice that the options make; None: the person is asked.
+
+        Raises:
+            CommandError: The options contradict each other.
+        """
+        said: dict[Outcome, bool] = {
+            "retry": self.retry,
+            "confirm": self.confirm,
+            "skip": self.skip,
+        }
+        chosen = [outcome for outcome, is_said in said.items() if is_said]
+        if len(chosen) > 1:
+            raise UsageError("Say one of --retry, --confirm and --skip.")
+        if self.result is not None and not self.confirm:
+            raise UsageError("--result goes with --confirm.")
+        return Settle(chosen[0], self.result or "") if chosen else None
+
+
+@with_groups
+def resolve(
+    run: str | None = common.ANY_RUN,
+    call: str | None = UNCERTAIN_CALL,
+    *,
+    resolution: ResolutionOptions,
+) -> int:
+    """Resolve uncertain tool calls, whose worker crashed while they ran.
+
+    Without a run it lists them. On a terminal it then asks, one call after the other.
+    """
+    return list_or_decide(OUTCOME, run, call, resolution.choice())
+
+
+WAITING_RUN = common.argument("RUN", "The run's id, or how it begins; none: list all.", None)
+ANSWER = common.argument(
+    "ANSWER", "The answer as JSON, null to decline; none: list the run's.", None
+)
+WAIT = common.option("KEY", "Answer this one of several waits of the run.")
+
+
+def answer(run: str | None = WAITING_RUN, text: str | None = ANSWER, *, wait: str = WAIT) -> int:
+    """List and answer other waits of runs.
+
+    That is what waits for a person and is no tool call to approve or resolve. Without an answer it
+    is listed.
+    """
+    if run is None or text is None:
+        return print_all(LIST_WAITS, WAITS, run=run)
+    try:
+        body = checked(AnswerIn, {"answer": parse_untrusted_json(text)})
+    except UntrustedJSONError as error:
+        raise UsageError(f"The answer is no JSON: {error}") from error
+    server = backend()
+    open_waits = server.every(LIST_WAITS, run=run).waits
+    named = [one for one in open_waits if wait in ("", one.key)]
+    if not named:
+        raise CommandError(f"Nothing waits for an answer in run {one_line(run)[:36]}.")
+    if len(named) > 1:
+        names = ", ".join(one_line(f"{one.key} of run {one.run_id}") for one in named)
+        raise UsageError(f"Several waits are open: name one with --wait: {names}.")
+    [chosen] = named
+    answered = server.call(ANSWER_WAIT, body, run_id=chosen.run_id, key=chosen.key)
+    sentence = f"Answered: {one_line(chosen.label)} of {one_line(chosen.agent)}."
+    return print_done(answered, sentence)
+
+
+WAITS: Final = Table.of(
+    WaitOut,
+    "RUN=run_id:.18 WAIT=key FOR=label AGENT TOOL QUESTION=question:300",
+    none="Nothing waits for an answer.",
+)
