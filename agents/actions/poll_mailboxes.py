@@ -14,9 +14,9 @@ from agents.inbound.channels import due_for_polling
 from agents.models import Channel
 from heartbit_site.base import secrets
 from heartbit_site.base.errors import HeartbitError
-from tools.mail.errors import MailboxError, UnreadableMailError
 from tools.mail.imap import MOST_BYTES, MailAccount, Mailbox, open_mailbox
-from tools.mail.server import Security
+from tools.mail.parts import UnreadableMailError
+from tools.mail.server import MailboxError, Security
 
 logger = logging.getLogger(__name__)
 

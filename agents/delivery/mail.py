@@ -25,7 +25,7 @@ from django.core.mail.backends.base import BaseEmailBackend
 from django.utils.encoding import punycode
 
 from agents.delivery.report import File, Report, html_of, one_line
-from tools.mail.errors import MailServerError
+from tools.mail.server import MailServerError
 
 if TYPE_CHECKING:
     from agents.delivery.targets import EmailTarget

@@ -14,11 +14,10 @@ from heartbit_site.base.amounts import counted
 from heartbit_site.base.credentials import ImapCredential
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
-from tools.mail.errors import UnreadableMailError
 from tools.mail.headers import one_line
 from tools.mail.imap import MOST_BYTES, Head, MailAccount, Mailbox, open_mailbox
 from tools.mail.mime import Mail, read_mail
-from tools.mail.parts import MOST_ATTACHMENTS, Attachment
+from tools.mail.parts import MOST_ATTACHMENTS, Attachment, UnreadableMailError
 
 _TIMEOUT_SECONDS = 65.0  # the visit to the server has 60
 _LABELS = (Label.UNTRUSTED, Label.PRIVATE)

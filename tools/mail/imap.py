@@ -21,8 +21,8 @@ from itertools import pairwise
 
 from tools.mail import server as servers
 from tools.mail.connection import Connection
-from tools.mail.errors import MailboxError
 from tools.mail.headers import one_line
+from tools.mail.server import MailboxError
 from tools.mail.stream import VISIT_SECONDS
 
 MOST_BYTES = 10 * 1024 * 1024

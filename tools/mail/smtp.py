@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from django.core.mail.utils import DNS_NAME
 
 from tools.mail import server as servers
-from tools.mail.errors import MailServerError
+from tools.mail.server import MailServerError
 from tools.mail.stream import VISIT_SECONDS, MailStream
 
 _LEAVE_SECONDS = 2.0
