@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 def uninstall(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Take a tool from the installation, as when processes start without its code."""
-    monkeypatch.delitem(registry._specs, name)
+    monkeypatch.delitem(registry, name)
     record_installed()
 
 
 def without_tools(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave this process without any tool, as one that has none of their code."""
-    monkeypatch.setattr(registry, "_specs", {})
+    for name in list(registry):
+        monkeypatch.delitem(registry, name)

@@ -9,7 +9,7 @@ Usage::
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from django.core.exceptions import FieldDoesNotExist
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -18,8 +18,7 @@ from django.db import models
 from heartbit_site.base.errors import ConfigurationError
 from tools.texts.near_names import hint
 
-if TYPE_CHECKING:
-    ModelField: TypeAlias = "models.Field[Any, Any]"
+ModelField: TypeAlias = "models.Field[Any, Any]"
 
 # The first one that fits: a DateTimeField is a DateField too.
 _TYPES: Final[tuple[tuple[type[models.Field[Any, Any]], dict[str, Any]], ...]] = (

@@ -19,9 +19,9 @@ from heartbit_site.base.audit import Actor, changes, record_on
 from heartbit_site.base.errors import ConfigurationError, HeartbitError, about
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.rights import require
-from tools.mail.errors import MailboxError, UnreadableMailError
 from tools.mail.imap import MOST_BYTES, MailAccount, Mailbox, open_mailbox
-from tools.mail.server import Security
+from tools.mail.parts import UnreadableMailError
+from tools.mail.server import MailboxError, Security
 
 logger = logging.getLogger(__name__)
 

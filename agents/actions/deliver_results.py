@@ -46,7 +46,7 @@ from agents.runtime.rights.data_flow import ENDINGS
 from agents.runtime.rights.mixed_data import reason_to_hold
 from tools.definitions.catalogue import catalogue
 from tools.definitions.registry import resolve
-from tools.mail.errors import MailServerError
+from tools.mail.server import MailServerError
 
 logger = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ from django.utils.encoding import punycode
 
 from agents.delivery.report import File, Report, html_of, one_line
 from agents.delivery.targets import EmailTarget
-from tools.mail.errors import MailServerError
+from tools.mail.server import MailServerError
 
 _MOST_SAID = 300
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from heartbit_site.base.schema_references import referenced
+from heartbit_site.base.schema_references import target_of
 from heartbit_site.base.untrusted import JSONValue, UntrustedJSONError, parse_untrusted_json
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,18})(?:\.\d{1,32})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
@@ -41,7 +41,7 @@ class _Coercion:
     def at(self, schema: object, value: JSONValue) -> JSONValue:
         """Return the value converted for this part of the schema."""
         self._visits += 1
-        schema = self._target(schema)
+        schema = target_of(schema, self._root)
         if not isinstance(schema, dict) or self._visits > _MAX_VISITS:
             return value
         if isinstance(value, str) and "type" in schema:
@@ -57,7 +57,7 @@ class _Coercion:
 
     def _by_alternative(self, schemas: list[object], value: JSONValue) -> JSONValue:
         """Return the value converted for one alternative, unchanged if one accepts it."""
-        targets = [self._target(schema) for schema in schemas]
+        targets = [target_of(schema, self._root) for schema in schemas]
         found = [self.at(target, value) for target in targets]
         if any(
             result == value and _may_take(target, value)
@@ -85,7 +85,7 @@ class _Coercion:
     def _takes_null(self, schema: object) -> bool:
         """Return True if a schema accepts null."""
         self._visits += 1
-        target = self._target(schema)
+        target = target_of(schema, self._root)
         if not isinstance(target, dict) or self._visits > _MAX_VISITS:
             return target is not False
         alternatives = [target[name] for name in _ALTERNATIVES if name in target]
@@ -103,15 +103,6 @@ class _Coercion:
             self.at(places[index] if index < len(places) else items, item)
             for index, item in enumerate(value)
         ]
-
-    def _target(self, schema: object) -> object:
-        """Return the schema, or the schema in this document that it refers to."""
-        for _ in range(8):
-            reference = schema.get("$ref") if isinstance(schema, dict) else None
-            if not isinstance(reference, str) or not reference.startswith("#"):
-                break
-            schema = referenced(reference, self._root)
-        return schema
 
 
 def _types(schema: dict[str, Any]) -> tuple[str, ...]:

@@ -13,23 +13,15 @@ from collections.abc import Iterable
 from itertools import groupby
 from textwrap import indent
 
-from docstring_parser import (
-    Docstring,
-    DocstringMeta,
-    DocstringParam,
-    DocstringRaises,
-    DocstringReturns,
-    ParseError,
-    parse,
-)
+import docstring_parser
 
 
 def read(docstring: str) -> tuple[str, dict[str, str]]:
     """Return the docstring without its parameters, and the description of each parameter."""
     text = inspect.cleandoc(docstring)
     try:
-        found = parse(text)
-    except ParseError:  # not sections, although it looks like them
+        found = docstring_parser.parse(text)
+    except docstring_parser.ParseError:  # not sections, although it looks like them
         return text, {}
     if not found.params:
         return text, {}
@@ -37,21 +29,22 @@ def read(docstring: str) -> tuple[str, dict[str, str]]:
     return _without_parameters(found), said
 
 
-def _without_parameters(found: Docstring) -> str:
-    others = [one for one in found.meta if not isinstance(one, DocstringParam)]
+def _without_parameters(found: docstring_parser.Docstring) -> str:
+    others = [one for one in found.meta if not isinstance(one, docstring_parser.DocstringParam)]
     sections = [_section(heading, entries) for heading, entries in groupby(others, _heading)]
     return "\n\n".join(filter(None, [(found.description or "").strip(), *sections]))
 
 
-def _section(heading: str, entries: Iterable[DocstringMeta]) -> str:
+def _section(heading: str, entries: Iterable[docstring_parser.DocstringMeta]) -> str:
     lines = "\n".join(map(_entry, entries))
     return f"{heading}:\n{indent(lines, '    ')}"
 
 
-def _heading(one: DocstringMeta) -> str:
+def _heading(one: docstring_parser.DocstringMeta) -> str:
     return one.args[0].capitalize()
 
 
-def _entry(one: DocstringMeta) -> str:
-    kind = one.type_name if isinstance(one, DocstringReturns | DocstringRaises) else None
+def _entry(one: docstring_parser.DocstringMeta) -> str:
+    # The others are a text alone.
+    kind = getattr(one, "type_name", None)
     return ": ".join(filter(None, [kind, one.description]))

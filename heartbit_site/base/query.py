@@ -9,13 +9,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.models import Model
 
-if TYPE_CHECKING:
-    Values = Sequence[Any] | Mapping[str, Any] | None
+Values = Sequence[Any] | Mapping[str, Any] | None
 
 
 def execute(query: str, values: Values = None) -> int:

@@ -18,7 +18,7 @@ import resource
 import runpy
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -35,10 +35,10 @@ _FILE_RIGHTS: Final = {1: (1 << 13) - 1, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
 _TCP_RIGHTS, _TCP_VERSION = 0b11, 4
 _SCOPES, _SCOPE_VERSION = 0b11, 6  # abstract sockets, signals
 
-_X86_64: Final = "x86_64"
+X86_64: Final = "x86_64"
 _AUDIT_ARCH: Final = 0xC000003E
 _X32_BIT: Final = 0x40000000
-_FIRST_UNKNOWN: Final = 463
+_FIRST_UNKNOWN: Final = 463  # calls of newer kernels: as if this one had none of them
 #: Denied system calls of x86_64, by what they would do.
 _DENIED: Final = (
     *(41, 53),  # socket, socketpair
@@ -56,13 +56,15 @@ _DENIED: Final = (
     *(155, 161, 165, 166, 272, 308, 428, 429, 430, 431, 432, 433, 442),  # mounts and namespaces
     *(303, 304, 298, 321, 323, 425, 426, 427),  # file handles, perf, bpf, userfaultfd, io_uring
 )
-_OPEN, _OPENAT, _CLONE, _CLONE3 = 2, 257, 56, 435
+_OPEN, _OPENAT = 2, 257
+# The flags of clone3 lie in memory: it is not there, and the C library falls back to clone.
+CLONE, CLONE3 = 56, 435
 _WRITES: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _THREAD: Final = 0x10000  # CLONE_THREAD
-_LOAD, _EQUAL, _AT_LEAST, _HAS_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
-_ALLOW, _KILL = 0x7FFF0000, 0x80000000
-_EPERM, _ENOSYS = 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
+LOAD, EQUAL, _AT_LEAST, HAS_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_NUMBER, _ARCH, ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
+ALLOW, _KILL = 0x7FFF0000, 0x80000000
+EPERM, ENOSYS = 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -138,7 +140,7 @@ def _readable(script: Path) -> Iterator[tuple[str | Path, int]]:
 
 
 def _filter_calls() -> None:
-    if platform.machine() != _X86_64:
+    if platform.machine() != X86_64:
         return
     steps = _filter()
     code = ctypes.create_string_buffer(steps)
@@ -147,36 +149,50 @@ def _filter_calls() -> None:
 
 
 def _filter() -> bytes:
-    steps: list[bytes] = []
-
-    def add(code: int, value: int, if_true: int = 0, if_false: int = 0) -> None:
-        steps.append(struct.pack("<HBBI", code, if_true, if_false, value))
-
-    add(_LOAD, _ARCH)
-    add(_EQUAL, _AUDIT_ARCH, 1)
-    add(_RETURN, _KILL)
-    add(_LOAD, _NUMBER)
-    add(_AT_LEAST, _X32_BIT, 0, 1)
-    add(_RETURN, _KILL)
-    add(_AT_LEAST, _FIRST_UNKNOWN, 0, 1)
-    add(_RETURN, _ENOSYS)
-    for number in _DENIED:
-        add(_EQUAL, number, 0, 1)
-        add(_RETURN, _EPERM)
-    add(_EQUAL, _CLONE3, 0, 1)  # its flags lie in memory: the C library falls back to clone
-    add(_RETURN, _ENOSYS)
+    steps = [*first_steps(_DENIED), *answered(CLONE3, ENOSYS)]
     for number, argument in ((_OPEN, 1), (_OPENAT, 2)):
-        add(_EQUAL, number, 0, 4)
-        add(_LOAD, _ARGUMENTS + 8 * argument)
-        add(_HAS_BIT, _WRITES, 0, 1)
-        add(_RETURN, _EPERM)
-        add(_RETURN, _ALLOW)
-    add(_EQUAL, _CLONE, 0, 3)
-    add(_LOAD, _ARGUMENTS)
-    add(_HAS_BIT, _THREAD, 1)
-    add(_RETURN, _EPERM)
-    add(_RETURN, _ALLOW)
+        steps += (
+            step(EQUAL, number, 0, 4),
+            step(LOAD, ARGUMENTS + 8 * argument),
+            step(HAS_BIT, _WRITES, 0, 1),
+            step(RETURN, EPERM),
+            step(RETURN, ALLOW),
+        )
+    steps += (
+        step(EQUAL, CLONE, 0, 3),
+        step(LOAD, ARGUMENTS),
+        step(HAS_BIT, _THREAD, 1),
+        step(RETURN, EPERM),
+        step(RETURN, ALLOW),
+    )
     return b"".join(steps)
+
+
+def step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    """Return one ``struct sock_filter``; the last two say how many steps are left out then."""
+    return struct.pack("<HBBI", code, if_true, if_false, value)
+
+
+def answered(number: int, answer: int) -> tuple[bytes, bytes]:
+    """Return the steps that answer a system call, whatever its arguments are."""
+    return step(EQUAL, number, 0, 1), step(RETURN, answer)
+
+
+def first_steps(denied: Iterable[int]) -> Iterator[bytes]:
+    """Yield the steps that refuse other machines, calls of newer kernels, and some calls at all.
+
+    After them the number of the call is loaded.
+    """
+    yield step(LOAD, _ARCH)
+    yield step(EQUAL, _AUDIT_ARCH, 1)
+    yield step(RETURN, _KILL)
+    yield step(LOAD, _NUMBER)
+    yield step(_AT_LEAST, _X32_BIT, 0, 1)
+    yield step(RETURN, _KILL)
+    yield step(_AT_LEAST, _FIRST_UNKNOWN, 0, 1)
+    yield step(RETURN, ENOSYS)
+    for number in denied:
+        yield from answered(number, EPERM)
 
 
 def _check(result: int) -> int:

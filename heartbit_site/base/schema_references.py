@@ -23,6 +23,7 @@ BY_NAME = ("dependencies", "dependentSchemas", "patternProperties", "properties"
 
 #: All keywords with schemas.
 SCHEMAS = frozenset({*SAME_VALUE, *EVERY_BELOW, *ONE_BELOW, *BY_NAME, "contentSchema"})
+_MOST_HOPS: Final = 8  # references that lead to references; bounds a cycle of them
 
 
 def parts_of(schema: Mapping[str, Any], keyword: str) -> list[Any]:
@@ -62,7 +63,14 @@ def referenced(reference: str, root: Any) -> Any:
     return part
 
 
-_MOST_HOPS: Final = 8  # references that lead to references; bounds a cycle of them
+def target_of(schema: Any, root: Any) -> Any:
+    """Return the schema, or the one in this document that it refers to; None if missing."""
+    for _ in range(_MOST_HOPS):
+        reference = schema.get("$ref") if isinstance(schema, dict) else None
+        if not isinstance(reference, str) or not reference.startswith("#"):
+            break
+        schema = referenced(reference, root)
+    return schema
 
 
 def in_schema_order(
@@ -100,14 +108,9 @@ def _ordered(value: Any, schema: Any, root: Mapping[str, Any]) -> Any:
 def _resolved(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the schema behind local references and beside null, as the pages' forms read it."""
     for _ in range(_MOST_HOPS):
-        if not isinstance(schema, Mapping):
-            break
-        reference = schema.get("$ref")
-        kinds = schema.get("anyOf")
-        if isinstance(reference, str) and reference.startswith("#/"):
-            schema = referenced(reference, root)
-        elif isinstance(kinds, list) and len(kinds) == 2 and {"type": "null"} in kinds:
-            schema = kinds[1] if kinds[0] == {"type": "null"} else kinds[0]
-        else:
-            return schema
+        schema = target_of(schema, root)
+        kinds = schema.get("anyOf") if isinstance(schema, Mapping) else None
+        if not isinstance(kinds, list) or len(kinds) != 2 or {"type": "null"} not in kinds:
+            return schema if isinstance(schema, Mapping) else {}
+        schema = kinds[1] if kinds[0] == {"type": "null"} else kinds[0]
     return {}

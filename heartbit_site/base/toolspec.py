@@ -286,12 +286,8 @@ def spec_of(
     description: str | None = None,
     docstring: str | None = None,
     effect: Effect | str = Effect.AT_MOST_ONCE,
-    timeout_seconds: float = 60.0,
-    tags: tuple[str, ...] = (),
     labels: tuple[Label, ...] | None = None,
-    requires: str = "",
-    resume: Resume | None = None,
-    connect: Connect | None = None,
+    **fields: Any,
 ) -> ToolSpec:
     """Build the ``ToolSpec`` of a typed function (see ``tool``).
 
@@ -301,12 +297,8 @@ def spec_of(
         description: The docstring's text if None.
         docstring: Read before the function's own.
         effect: The class, or its value.
-        timeout_seconds: Limit on one execution.
-        tags: Words for lists.
         labels: See ``Label``; None: ``UNDECLARED``; an empty tuple: none of them.
-        requires: See ``ToolSpec``.
-        resume: See ``ToolSpec``.
-        connect: See ``ToolSpec``.
+        fields: Other fields of ``ToolSpec``.
     """
     tool_name = name or function.__name__
     text, told = docstrings.read(docstring or "")
@@ -333,17 +325,13 @@ def spec_of(
         parameters=schema,
         function=function,
         effect=_effect(effect, tool_name),
-        timeout_seconds=timeout_seconds,
-        resume=resume,
-        connect=connect,
         context_parameter=parameters.given.get(ToolContext),
         answer_parameter=parameters.given.get(Answer),
-        tags=tags,
         bind=bind,
         credentials=tuple(parameters.credentials),
         labels=UNDECLARED if labels is None else frozenset(labels),
-        requires=requires,
         source=str(getattr(function, "__module__", "")),
+        **fields,
     )
 
 

@@ -21,7 +21,7 @@ from heartbit_site.web.page import page, show
 from tools.actions.credentials import remove_credential
 from tools.actions.sign_in import CALLBACK, DOCUMENT, finish_sign_in, start_sign_in, take_sign_in
 from tools.models import McpServer
-from tools.sign_in.client_metadata import client_metadata
+from tools.sign_in.plan import client_metadata
 from tools.sign_in.storage import find_sign_in
 
 _MANAGE = "workspace:manage"

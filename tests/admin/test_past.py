@@ -34,7 +34,7 @@ def test_a_tool_that_has_changed_since_is_shown_as_it_was_and_named(
     _, child = rows.tree(workspace)
     was = registry["http_get"]
     changed = replace(was, description="Something else.", parameters={"type": "object"})
-    monkeypatch.setitem(registry._specs, "http_get", changed)
+    monkeypatch.setitem(registry, "http_get", changed)
     request = describe_turn(child, 1).model_dump()["request"]
     [shown] = [tool for tool in request["tools"] if tool["name"] == "http_get"]
     assert shown == {

@@ -197,7 +197,7 @@ def test_a_tool_says_what_it_needs_and_where_it_is_from(
 
     spec = spec_of(find_order, effect="pure", tags=("shop", "read"))
     spec = dataclasses.replace(spec, source="shop-tools 1.2")
-    monkeypatch.setitem(registry._specs, "find_order", spec)
+    monkeypatch.setitem(registry, "find_order", spec)
     tools.show("find_order")
     shown = capsys.readouterr().out
     assert "  needs     bearer|basic, imap?\n" in shown

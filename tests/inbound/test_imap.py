@@ -23,8 +23,8 @@ from tests.inbound.imap_server import (
 )
 from tests.pace import in_time
 from tools.mail import connection, stream
-from tools.mail.errors import MailboxError
 from tools.mail.imap import MailAccount, folder_name, open_mailbox
+from tools.mail.server import MailboxError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from agents.delivery.targets import EmailTarget
 from tests.sizes import sized
-from tools.mail.errors import UnreadableMailError
 from tools.mail.html_text import text_of_html
 from tools.mail.mime import MOST_CHARACTERS, Mail, read_mail
+from tools.mail.parts import UnreadableMailError
 
 GMAIL = b"""\
 Delivered-To: support@example.org\r

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from tests.fleet import wait_until
 from tests.interop import installed
 from tests.mcp.servers import connected, listens, pinned
-from tools.mcp import prompts
 from tools.mcp.errors import McpToolError
+from tools.mcp.own_tools import GET_PROMPT, LIST_PROMPTS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -99,11 +99,11 @@ async def everything(drive: Drive) -> None:
     assert await drive.call("get-annotated-message", messageType="error", includeImage=True)
     await drive.call("trigger-long-running-operation", duration=1, steps=2)
     await drive.refused("get-sum", a="five", b=7)
-    assert "simple-prompt" in await drive.call(prompts.LIST)
-    assert await drive.call(prompts.GET, name="simple-prompt")
+    assert "simple-prompt" in await drive.call(LIST_PROMPTS)
+    assert await drive.call(GET_PROMPT, name="simple-prompt")
     weather = {"city": "Bergen"}
-    assert "Bergen" in await drive.call(prompts.GET, name="args-prompt", arguments=weather)
-    await drive.refused(prompts.GET, name="no-such-prompt")
+    assert "Bergen" in await drive.call(GET_PROMPT, name="args-prompt", arguments=weather)
+    await drive.refused(GET_PROMPT, name="no-such-prompt")
 
 
 async def driven(

@@ -29,7 +29,7 @@ def own_tools() -> Iterator[None]:
     before = set(registry)
     yield
     for name in set(registry) - before:
-        del registry._specs[name]
+        del registry[name]
 
 
 @pytest.fixture

@@ -418,7 +418,7 @@ def test_an_edited_tool_is_published_anew(heartbit: Heartbit) -> None:
     task = '[[calls: edited_tool {"city": "Bonn"}]] [[text: Done.]]'
     results = []
     for text in ("The first text.", "The second text."):
-        registry._specs.pop("edited_tool", None)  # as in a new process
+        registry.pop("edited_tool", None)  # as in a new process
         results.append(heartbit.agent("solo", "Work.", tools=[describe(text)]).run(task))  # type: ignore[list-item]
     contents = [
         [event.data.content for event in result.events if event.type == "tool.finished"]

@@ -56,7 +56,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
         return f"Sent {text}"
 
     spec = spec_of(notify, effect=Effect.AT_MOST_ONCE)
-    monkeypatch.setitem(registry._specs, "notify", spec)
+    monkeypatch.setitem(registry, "notify", spec)
     return found
 
 

@@ -50,7 +50,7 @@ async def test_the_least_limit_holds(
     agents: int,
 ) -> None:
     spec = spec_of(dawdle, effect=effect, timeout_seconds=own)
-    monkeypatch.setitem(registry._specs, "dawdle", spec)
+    monkeypatch.setitem(registry, "dawdle", spec)
 
     def bound() -> None:
         row = agent(tools=("dawdle",), tool_timeout_seconds=agents)

@@ -44,7 +44,7 @@ def stored() -> Iterator[list[str]]:
     spec = spec_of(keep, effect=Effect.AT_MOST_ONCE)
     registry.register(spec)
     yield done
-    del registry._specs[spec.name]
+    del registry[spec.name]
 
 
 async def calls(run: Run) -> list[tuple[str, str, str]]:
@@ -236,7 +236,7 @@ async def test_a_long_catalogue_is_searched(studio: Studio, agent: Create) -> No
         assert (status, result.startswith("async def calculate(")) == ("ok", True)
     finally:
         for name in names:
-            del registry._specs[name]
+            del registry[name]
 
 
 async def test_a_fork_keeps_the_calls_of_a_script_with_their_turn(

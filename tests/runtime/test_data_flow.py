@@ -63,7 +63,7 @@ def installed() -> Iterator[None]:
         registry.register(spec)
     yield
     for spec in specs:
-        registry._specs.pop(spec.name, None)
+        registry.pop(spec.name, None)
 
 
 @pytest.fixture(autouse=True)
@@ -97,10 +97,10 @@ async def started(studio: Studio, task: str, **how: Any) -> UUID:
 
 class TestEveryWayHasALabel:
     def test_each_tool_of_heartbit_declares_its_labels(self) -> None:
-        tools = [spec for spec in registry._specs.values() if spec.origin is Origin.CODE]
+        tools = [spec for spec in registry.values() if spec.origin is Origin.CODE]
         assert len(tools) > 40
         assert [spec.name for spec in tools if spec.labels is UNDECLARED] == []
-        assert set(registry._specs) >= FOLDER_READERS
+        assert set(registry) >= FOLDER_READERS
 
     def test_tools_that_are_made_for_a_run_declare_them_too(self) -> None:
         def add(a: int) -> int:

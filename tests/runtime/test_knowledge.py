@@ -102,7 +102,7 @@ async def test_what_was_found_counts_as_private_and_as_text_by_outsiders(
         )
     finally:
         for spec in specs:
-            registry._specs.pop(spec.name, None)
+            registry.pop(spec.name, None)
 
 
 def test_a_worker_that_is_killed_while_it_reads_loses_no_passage_and_stores_none_twice(

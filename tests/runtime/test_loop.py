@@ -86,7 +86,7 @@ async def test_a_tool_shows_its_progress_while_it_runs(
         context.emit("Too soon after the first.")
         return "Dug."
 
-    monkeypatch.setitem(registry._specs, "dig", spec_of(dig, effect=Effect.PURE))
+    monkeypatch.setitem(registry, "dig", spec_of(dig, effect=Effect.PURE))
     await orm.run_in_thread(lambda: agent(tools=("dig",)))
     run_id = await studio.start("[[calls: dig {}]] [[text: Done.]]")
     updates = [update async for update in follow(run_id, studio.host.window)]

@@ -20,7 +20,7 @@ from tests.runtime import stuck
 from tests.runtime.stuck import agent_tools
 from tests.sizes import sized
 from tests.starts import start_run
-from tools.definitions.registry import registry
+from tools.definitions.registry import marked, registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,8 +37,8 @@ INNOCENT = "[[latency: 600000]] [[text: Done.]]"
 @pytest.fixture
 def queue(workspace: Workspace, wire_server: WireServer, monkeypatch: pytest.MonkeyPatch) -> str:
     """A queue of its own, with an agent that has the tools."""
-    monkeypatch.setattr(registry, "_specs", dict(registry._specs))
-    registry.discover([agent_tools])
+    for spec in marked(vars(agent_tools).values()):
+        monkeypatch.setitem(registry, spec.name, spec)
     name = f"stuck-{secrets.token_hex(4)}"
     agent = Agent.objects.create(
         workspace=workspace, name="stuck", system_prompt="You hold up.", queue=name

@@ -45,7 +45,7 @@ def installed() -> Iterator[None]:
         registry.register(spec)
     yield
     for spec in specs:
-        registry._specs.pop(spec.name, None)
+        registry.pop(spec.name, None)
 
 
 def source_of(run: Run) -> Source:

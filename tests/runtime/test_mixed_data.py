@@ -67,7 +67,7 @@ def installed() -> Iterator[None]:
         registry.register(spec)
     yield
     for spec in specs:
-        registry._specs.pop(spec.name, None)
+        registry.pop(spec.name, None)
 
 
 async def created(agent: Create, name: str = "solo", **fields: Any) -> Agent:

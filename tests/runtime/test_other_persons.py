@@ -99,7 +99,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
         return f"Sent {text}"
 
     spec = spec_of(notify, effect=Effect.AT_MOST_ONCE, labels=())
-    monkeypatch.setitem(registry._specs, "notify", spec)
+    monkeypatch.setitem(registry, "notify", spec)
     return found
 
 

@@ -178,7 +178,7 @@ async def test_a_call_that_suspended_is_not_in_doubt_when_it_resumes(
         return Suspension((ChildTask("helper", "[[text: Dug.]]"),), timeout_seconds=60)
 
     spec = spec_of(hire, effect=Effect.AT_MOST_ONCE, resume=lambda found: found[0].value["output"])
-    monkeypatch.setitem(registry._specs, "hire", spec)
+    monkeypatch.setitem(registry, "hire", spec)
     await orm.run_in_thread(lambda: [agent("helper"), agent(tools=("hire",))])
     run = await studio.run("[[calls: hire {}]] [[text: Done.]]")
     assert await ended(studio, run.pk) == [("ok", "Dug.")]

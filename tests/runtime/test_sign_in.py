@@ -25,9 +25,8 @@ from tools.actions.refresh_mcp_server import refresh_mcp_server
 from tools.credentials.oauth import TokenAnswer
 from tools.credentials.values import reveal
 from tools.models import Credential, McpServer
-from tools.sign_in.access import access_token
 from tools.sign_in.errors import SignInLapsedError
-from tools.sign_in.storage import find_sign_in, renewed, store
+from tools.sign_in.storage import access_token, find_sign_in, renewed, store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

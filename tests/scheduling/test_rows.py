@@ -87,7 +87,7 @@ def test_an_argument_that_its_tool_calls_token_is_kept_and_another_secret_refuse
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, agent: Callable[..., Agent]
 ) -> None:
     [spec] = marked([look_up])
-    monkeypatch.setitem(registry._specs, spec.name, spec)
+    monkeypatch.setitem(registry, spec.name, spec)
     searcher = agent("searcher", tools=(spec.name,))
     row = Schedule(
         workspace=workspace, agent=searcher, name="Words", kind=Kind.CRON, cron="0 9 * * *",
@@ -110,7 +110,7 @@ def test_arguments_that_do_not_fit_the_tool_are_refused_when_they_are_saved(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, agent: Callable[..., Agent]
 ) -> None:
     [spec] = marked([look_up])
-    monkeypatch.setitem(registry._specs, spec.name, spec)
+    monkeypatch.setitem(registry, spec.name, spec)
     searcher = agent("searcher", tools=(spec.name,))
     row = Schedule(
         workspace=workspace, agent=searcher, name="Words", kind=Kind.CRON, cron="0 9 * * *",

@@ -45,7 +45,7 @@ def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> ToolSpec:
     """A tool of the installation."""
-    monkeypatch.setattr(registry, "_specs", {**dict(registry), "act": ACT})
+    monkeypatch.setitem(registry, "act", ACT)
     record_installed()
     return ACT
 
@@ -110,7 +110,7 @@ def test_a_tool_that_a_new_release_changed_is_recorded_as_it_is_now(
     installed: ToolSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     newer = replace(installed, description="Do something else.")
-    monkeypatch.setattr(registry, "_specs", {**dict(registry), "act": newer})
+    monkeypatch.setitem(registry, "act", newer)
     record_installed()
     row = CatalogueTool.objects.get(workspace=None, name="act")
     assert row.definition_id == definition_hash(newer) != definition_hash(installed)
@@ -155,7 +155,7 @@ def test_a_pinned_definition_is_found_beside_the_one_of_today(
 ) -> None:
     pinned = definition_hash(installed)
     changed = replace(installed, description="Something else.")
-    monkeypatch.setitem(registry._specs, "act", changed)
+    monkeypatch.setitem(registry, "act", changed)
     record_installed()
     found = definitions.find("act", pinned)
     assert found is not None
@@ -178,7 +178,7 @@ def test_the_catalogue_says_where_a_tool_comes_from_and_what_it_needs(
     with django_assert_num_queries(1):
         record_installed()
     upgraded = replace(installed, source="acme 1.1", origin=Origin.PACKAGE)
-    monkeypatch.setitem(registry._specs, "act", upgraded)
+    monkeypatch.setitem(registry, "act", upgraded)
     record_installed()
     assert rows.values_list(*columns).get() == ("package", "acme 1.1", NEEDS, True, digest)
 
@@ -203,7 +203,7 @@ def test_a_process_without_tools_changes_nothing(
 
 def test_a_programs_own_tool_is_in_its_process_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     own = replace(ACT, origin=Origin.PROGRAM)
-    monkeypatch.setitem(registry._specs, "act", own)
+    monkeypatch.setitem(registry, "act", own)
     record_installed()
     assert catalogue(None)["act"] is own
     assert not CatalogueTool.objects.filter(name="act").exists()

@@ -68,7 +68,7 @@ def test_a_recorded_setting_gives_the_recorded_snapshot(
     workspace: Workspace, case: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("golden_echo", CODE_TOOL):  # the definitions of neither ever change
-        monkeypatch.setitem(registry._specs, name, replace(spec_of(golden_echo), name=name))
+        monkeypatch.setitem(registry, name, replace(spec_of(golden_echo), name=name))
     version = published(workspace, case).current_version
     assert version is not None
     assert version.snapshot == case["snapshot"]

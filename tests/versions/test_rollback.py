@@ -129,7 +129,7 @@ def test_a_tool_that_is_another_one_now_is_refused_unless_todays_will_do(
     keeper: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     changed = replace(registry["calculate"], description="Something else.")
-    monkeypatch.setitem(registry._specs, "calculate", changed)
+    monkeypatch.setitem(registry, "calculate", changed)
     before = Agent.objects.filter(pk=keeper.pk).values().get()
     with pytest.raises(RollbackRefusedError, match="calculate is described differently now"):
         rollback_agent(keeper, 1, by=ANNA)

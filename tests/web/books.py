@@ -96,7 +96,7 @@ def shop(database: None) -> Iterator[None]:
     spec = spec_of(bookkeeping, effect=Effect.TRANSACTIONAL, timeout_seconds=SECONDS)
     registry.register(spec)
     yield
-    del registry._specs[spec.name]
+    del registry[spec.name]
     run(f"DROP TABLE book_customer, {ORDERS}, book_log")
 
 

@@ -65,7 +65,7 @@ def signalman(workspace: Workspace, worker: Worker) -> Iterator[None]:
     publish_agent(row)
     yield
     for name in tools:
-        del registry._specs[name]
+        del registry[name]
 
 
 def waiting(caller: Caller, more: str = "") -> dict[str, Any]:

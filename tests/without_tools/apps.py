@@ -14,4 +14,4 @@ class WithoutToolsConfig(AppConfig):
         """Empty the registry."""
         from tools.definitions.registry import registry
 
-        registry._specs.clear()
+        registry.clear()

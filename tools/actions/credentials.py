@@ -21,7 +21,7 @@ from heartbit_site.base.rights import require
 from tools.connectors.credential_checks import check_credential as ask
 from tools.credentials.values import reveal, split, type_of
 from tools.models import Credential
-from tools.sign_in.revocation import revoke_tokens
+from tools.sign_in.requests import revoke_tokens
 
 #: Fields that decide where the secrets are sent.
 _ADDRESS = ("url", "token_url", "issuer", "host", "port", "security")

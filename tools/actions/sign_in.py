@@ -6,8 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Mapping
 from datetime import timedelta
-from importlib import import_module
-from typing import Any, Final
+from typing import Final
 
 import httpx
 from django.conf import settings
@@ -22,8 +21,8 @@ from tools.credentials.oauth import TokenAnswer
 from tools.credentials.values import reveal
 from tools.models import Credential, McpServer, PendingSignIn
 from tools.sign_in.errors import SignInError
-from tools.sign_in.http import sign_in_client
 from tools.sign_in.plan import SignInPlan
+from tools.sign_in.requests import sign_in_client
 from tools.sign_in.storage import find_sign_in, renewed, sign_in_name, store
 
 #: Time that a person has at the authorization server.
@@ -54,8 +53,9 @@ def start_sign_in(server: McpServer, *, user_id: int, session: str, is_shared: b
         raise ConfigurationError(f"Nobody signs in to the MCP server {server.name}.")
     owner = None if is_shared else user_id
     known = find_sign_in(server, owner)
-    flow: Any = import_module("tools.sign_in.flow")  # with the SDK, which takes a second
-    plan: SignInPlan = aio.run(_begin(flow, server, _app(server), _wanted(known)))
+    from tools.sign_in.flow import authorization_link  # noqa: PLC0415  the SDK takes a second
+
+    plan = aio.run(_begin(server, _app(server), _wanted(known)))
     with transaction.atomic():
         now = timezone.now()
         PendingSignIn.objects.filter(expires_at__lt=now).delete()
@@ -71,8 +71,7 @@ def start_sign_in(server: McpServer, *, user_id: int, session: str, is_shared: b
         )
         row.plan = secrets.seal(row, "plan", plan.model_dump_json())
         row.save(update_fields=["plan"])
-    link: str = flow.authorization_link(plan)
-    return link
+    return authorization_link(plan)
 
 
 def hashed(text: str) -> str:
@@ -80,13 +79,13 @@ def hashed(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-async def _begin(
-    flow: Any, server: McpServer, app: OAuthAppCredential | None, scope: str
-) -> SignInPlan:
+async def _begin(server: McpServer, app: OAuthAppCredential | None, scope: str) -> SignInPlan:
+    from tools.sign_in.flow import begin  # noqa: PLC0415  as above
+
     root = settings.HEARTBIT_PUBLIC_URL
     try:
         async with asyncio.timeout(SECONDS), sign_in_client() as http:
-            plan: SignInPlan = await flow.begin(
+            return await begin(
                 server.url,
                 http,
                 app=app,
@@ -102,7 +101,6 @@ async def _begin(
     except httpx.HTTPError as error:
         words = str(error).rstrip(".") or type(error).__name__
         raise SignInError(f"A server cannot be reached: {words}.") from None
-    return plan
 
 
 def _app(server: McpServer) -> OAuthAppCredential | None:
@@ -177,8 +175,7 @@ def finish_sign_in(
         OAuthError: The server returns no token.
         ConflictError: The server was changed during the sign-in, or the name is taken.
     """
-    flow: Any = import_module("tools.sign_in.flow")
-    tokens: TokenAnswer = aio.run(_exchange(flow, plan, answer))
+    tokens = aio.run(_exchange(plan, answer))
     with transaction.atomic():
         server = McpServer.objects.select_for_update().filter(pk=row.server_id).first()
         if server is None or not server.sign_in or server.url != row.server.url:
@@ -186,14 +183,15 @@ def finish_sign_in(
         _keep(server, None if row.is_shared else row.started_by_id, plan, tokens, by=by)
 
 
-async def _exchange(flow: Any, plan: SignInPlan, answer: Mapping[str, str]) -> TokenAnswer:
+async def _exchange(plan: SignInPlan, answer: Mapping[str, str]) -> TokenAnswer:
+    from tools.sign_in.flow import finish  # noqa: PLC0415  as above
+
     try:
         async with sign_in_client() as http:
-            tokens: TokenAnswer = await flow.finish(plan, answer, http)
+            return await finish(plan, answer, http)
     except httpx.HTTPError as error:
         words = str(error).rstrip(".") or type(error).__name__
         raise SignInError(f"{plan.issuer} cannot be reached: {words}.") from None
-    return tokens
 
 
 def _keep(
@@ -208,16 +206,9 @@ def _keep(
     row = row or Credential(workspace_id=server.workspace_id, user_id=owner, name=name, kind=kind)
     row.enabled = True
     value = SignInCredential.model_validate(
-        {
+        plan.model_dump(include=set(SignInCredential.model_fields))
+        | {
             "url": server.url.partition("?")[0],
-            "issuer": plan.issuer,
-            "token_url": plan.token_url,
-            "revocation_url": plan.revocation_url,
-            "resource": plan.resource,
-            "client_id": plan.client_id,
-            "client_secret": plan.client_secret,
-            "method": plan.method,
-            "scope": plan.scope,
             "access_token": tokens.access_token,
             "expires_at": 0.0,
         }

@@ -192,14 +192,7 @@ async def connect(
         return prepared
     began = time.monotonic()
     opening = asyncio.ensure_future(_connected(prepared))
-    ends: set[asyncio.Future[Any]] = {opening} if stop is None else {opening, stop}
-    try:
-        await asyncio.wait(
-            ends, timeout=prepared.timeout_seconds, return_when=asyncio.FIRST_COMPLETED
-        )
-    except asyncio.CancelledError:
-        await _stop(opening)
-        raise
+    await _ended(opening, stop, prepared.timeout_seconds)
     if not opening.done():
         await _stop(opening)
         if stop is not None and stop.done():
@@ -361,14 +354,7 @@ async def _limited(
     stop: asyncio.Future[str] | None = None,
 ) -> ToolResult | SuspendedCall:
     """Await a running call within its time limit, or until its tool is disabled."""
-    ends: set[asyncio.Future[Any]] = {running} if stop is None else {running, stop}
-    try:
-        await asyncio.wait(
-            ends, timeout=prepared.timeout_seconds, return_when=asyncio.FIRST_COMPLETED
-        )
-    except asyncio.CancelledError:
-        await _stop(running)
-        raise
+    await _ended(running, stop, prepared.timeout_seconds)
     if not running.done() and stop is not None and stop.done():
         await _stop(running)
         return _cut_short(prepared, f"{stop.result()} The call was ended half-way.", "error")
@@ -383,6 +369,18 @@ async def _limited(
     if _is_cancelled(running):
         return _SELF_CANCELLED
     return running.result()
+
+
+async def _ended(
+    running: asyncio.Future[Any], stop: asyncio.Future[str] | None, seconds: float
+) -> None:
+    """Wait for a call, its time limit or its tool's end; cancelled, cancel the call."""
+    ends: set[asyncio.Future[Any]] = {running} if stop is None else {running, stop}
+    try:
+        await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    except asyncio.CancelledError:
+        await _stop(running)
+        raise
 
 
 def _is_cancelled(ended: asyncio.Future[Any]) -> bool:

@@ -7,28 +7,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 
-from heartbit_site.base.credentials import (
-    ApiKeyCredential,
-    BasicCredential,
-    BearerCredential,
-    CalDavCredential,
-    CredentialType,
-    ImapCredential,
-    OAuthClientCredential,
-    S3Credential,
-    SigningCredential,
-    SmtpCredential,
-)
+from heartbit_site.base import credentials
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.webhook_signature import signature_headers
-from tools.connectors.calendars.caldav import check_caldav
-from tools.connectors.calendars.google import GoogleCalendarCredential, check_google
-from tools.connectors.drive.bucket import check_s3
+from tools.connectors.calendars.caldav import CalDavCalendar
+from tools.connectors.calendars.google import GoogleCalendar, GoogleCalendarCredential
+from tools.connectors.drive.bucket import BucketDrive
 from tools.connectors.letter import read_sender
 from tools.connectors.mailbox import account_of
 from tools.connectors.send_email import ResendCredential, server_of
@@ -47,7 +37,7 @@ class CheckError(HeartbitError):
     """A credential does not work, or there is no check of its type."""
 
 
-async def check_credential(value: CredentialType, http: httpx.AsyncClient) -> None:
+async def check_credential(value: credentials.CredentialType, http: httpx.AsyncClient) -> None:
     """Return if the service accepts a credential.
 
     Args:
@@ -71,22 +61,19 @@ async def check_credential(value: CredentialType, http: httpx.AsyncClient) -> No
         raise CheckError(f"The service cannot be reached: {words}.") from None
 
 
-async def _check_smtp(value: SmtpCredential, http: httpx.AsyncClient) -> None:
+async def _check_smtp(value: credentials.SmtpCredential, http: httpx.AsyncClient) -> None:
     read_sender(value.sender)
 
-    def log_in() -> None:
-        with open_outbox(server_of(value), seconds=CHECK_SECONDS):
-            pass
-
-    await asyncio.to_thread(log_in)
+    await asyncio.to_thread(_visit, open_outbox(server_of(value), seconds=CHECK_SECONDS))
 
 
-async def _check_imap(value: ImapCredential, http: httpx.AsyncClient) -> None:
-    def log_in() -> None:
-        with open_mailbox(account_of(value), seconds=CHECK_SECONDS):
-            pass
+async def _check_imap(value: credentials.ImapCredential, http: httpx.AsyncClient) -> None:
+    await asyncio.to_thread(_visit, open_mailbox(account_of(value), seconds=CHECK_SECONDS))
 
-    await asyncio.to_thread(log_in)
+
+def _visit(server: AbstractContextManager[object]) -> None:
+    with server:
+        pass
 
 
 async def _check_http(value: HttpCredential, http: httpx.AsyncClient) -> None:
@@ -98,12 +85,12 @@ async def _check_http(value: HttpCredential, http: httpx.AsyncClient) -> None:
         )
 
 
-async def _check_oauth(value: OAuthClientCredential, http: httpx.AsyncClient) -> None:
+async def _check_oauth(value: credentials.OAuthClientCredential, http: httpx.AsyncClient) -> None:
     forget_token(value)
     await access_token(value, http)
 
 
-async def _check_signing(value: SigningCredential, http: httpx.AsyncClient) -> None:
+async def _check_signing(value: credentials.SigningCredential, http: httpx.AsyncClient) -> None:
     signature_headers([value.secret.get_secret_value()], "msg_check", datetime.now(UTC), b"")
 
 
@@ -122,18 +109,19 @@ async def _check_search(
     await search_web(value, http, "heartbit", count=1)
 
 
-_CHECKS: dict[type[CredentialType], Callable[[Any, httpx.AsyncClient], Awaitable[None]]] = {
-    SmtpCredential: _check_smtp,
-    ImapCredential: _check_imap,
-    BearerCredential: _check_http,
-    ApiKeyCredential: _check_http,
-    BasicCredential: _check_http,
-    OAuthClientCredential: _check_oauth,
-    SigningCredential: _check_signing,
+_Check = Callable[[Any, httpx.AsyncClient], Awaitable[object]]
+_CHECKS: dict[type[credentials.CredentialType], _Check] = {
+    credentials.SmtpCredential: _check_smtp,
+    credentials.ImapCredential: _check_imap,
+    credentials.BearerCredential: _check_http,
+    credentials.ApiKeyCredential: _check_http,
+    credentials.BasicCredential: _check_http,
+    credentials.OAuthClientCredential: _check_oauth,
+    credentials.SigningCredential: _check_signing,
     ResendCredential: _check_resend,
     BraveCredential: _check_search,
     SearxngCredential: _check_search,
-    CalDavCredential: check_caldav,
-    GoogleCalendarCredential: check_google,
-    S3Credential: check_s3,
+    credentials.CalDavCredential: lambda value, http: CalDavCalendar(http, value).collections(),
+    GoogleCalendarCredential: lambda value, http: GoogleCalendar(http, value).check(),
+    credentials.S3Credential: lambda value, http: BucketDrive(http, value).check(),
 }

@@ -14,11 +14,10 @@ from heartbit_site.base.amounts import counted
 from heartbit_site.base.credentials import ImapCredential
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
-from tools.mail.errors import UnreadableMailError
 from tools.mail.headers import one_line
 from tools.mail.imap import MOST_BYTES, Head, MailAccount, Mailbox, open_mailbox
 from tools.mail.mime import Mail, read_mail
-from tools.mail.parts import MOST_ATTACHMENTS, Attachment
+from tools.mail.parts import MOST_ATTACHMENTS, Attachment, UnreadableMailError
 
 _TIMEOUT_SECONDS = 65.0  # the visit to the server has 60
 _LABELS = (Label.UNTRUSTED, Label.PRIVATE)
@@ -28,6 +27,9 @@ _ID = re.compile(r"(\d{1,10})-(\d{1,10})")
 # The months of IMAP are English, whatever the locale is.
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()  # noqa: SIM905
 
+_reading = tool(
+    effect=Effect.PURE, timeout_seconds=_TIMEOUT_SECONDS, tags=("connector", "mail"), labels=_LABELS
+)
 Folder = Annotated[str, Field(min_length=1, max_length=200, description="Name of the folder.")]
 
 
@@ -35,9 +37,7 @@ class MailNotFoundError(HeartbitError):
     """The folder has no mail with this id."""
 
 
-@tool(
-    effect=Effect.PURE, timeout_seconds=_TIMEOUT_SECONDS, tags=("connector", "mail"), labels=_LABELS
-)
+@_reading
 def search_email(
     mailbox: ImapCredential,
     *,
@@ -70,9 +70,7 @@ def search_email(
         return [_listed(opened, uid, heads[uid]) for uid in uids if uid in heads]
 
 
-@tool(
-    effect=Effect.PURE, timeout_seconds=_TIMEOUT_SECONDS, tags=("connector", "mail"), labels=_LABELS
-)
+@_reading
 def read_email(
     mailbox: ImapCredential,
     *,
@@ -94,9 +92,7 @@ def read_email(
     return text
 
 
-@tool(
-    effect=Effect.PURE, timeout_seconds=_TIMEOUT_SECONDS, tags=("connector", "mail"), labels=_LABELS
-)
+@_reading
 def fetch_attachment(
     context: ToolContext,
     mailbox: ImapCredential,

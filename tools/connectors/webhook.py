@@ -17,15 +17,7 @@ from heartbit_site.base.webhook_signature import signature_headers
 from tools.credentials.hiding import hide_secrets
 from tools.credentials.http_auth import auth_headers
 from tools.credentials.oauth import forget_token
-from tools.texts.http_messages import (
-    Headers,
-    JsonBody,
-    TextBody,
-    Url,
-    describe,
-    read_body,
-    read_headers,
-)
+from tools.texts import http_messages as messages
 
 
 @tool(
@@ -40,10 +32,10 @@ async def webhook(
     target: BearerCredential | ApiKeyCredential | BasicCredential | OAuthClientCredential | None,
     signing: SigningCredential | None,
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"],
-    url: Url,
-    json: JsonBody = None,
-    body: TextBody = None,
-    headers: Headers = None,
+    url: messages.Url,
+    json: messages.JsonBody = None,
+    body: messages.TextBody = None,
+    headers: messages.Headers = None,
 ) -> str:
     """Call a service's API or webhook with the account that is stored for it.
 
@@ -51,8 +43,8 @@ async def webhook(
     added to the request and must not be given. Redirects are not followed: the answer shows where
     one leads to.
     """
-    sent = read_headers(headers) | {"idempotency-key": context.idempotency_key}
-    content = read_body(json, body, sent)
+    sent = messages.read_headers(headers) | {"idempotency-key": context.idempotency_key}
+    content = messages.read_body(json, body, sent)
     if signing is not None:
         secrets = [signing.secret.get_secret_value()]
         message_id = f"msg_{context.run_id.hex}_{context.call_id}".replace(".", "_")
@@ -64,4 +56,4 @@ async def webhook(
     if response.status_code == 401 and isinstance(target, OAuthClientCredential):
         forget_token(target)
     token = authorization.get("authorization", "").partition(" ")[2]
-    return hide_secrets(describe(response), target, signing, also=(token,))
+    return hide_secrets(messages.describe(response), target, signing, also=(token,))

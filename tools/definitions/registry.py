@@ -31,22 +31,13 @@ _LONGEST_WRITTEN = 200  # a name with its namespace
 _NAMESPACE = re.compile(r"[.:/]")
 
 
-class Registry(Mapping[str, ToolSpec]):
+class Registry(dict[str, ToolSpec]):
     """Tools by name, in the order of registration; each can be offered to a model."""
 
     def __init__(self, specs: Iterable[ToolSpec] = ()) -> None:
-        self._specs: dict[str, ToolSpec] = {}
+        super().__init__()
         for spec in specs:
             self.register(spec)
-
-    def __getitem__(self, name: str) -> ToolSpec:
-        return self._specs[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._specs)
-
-    def __len__(self) -> int:
-        return len(self._specs)
 
     def register(self, spec: ToolSpec) -> None:
         """Add a tool; adding an equal tool again changes nothing.
@@ -55,7 +46,7 @@ class Registry(Mapping[str, ToolSpec]):
             ConfigurationError: The name is taken or malformed, the schema cannot be used, or the
                 effect class does not fit the function.
         """
-        known = self._specs.get(spec.name)
+        known = self.get(spec.name)
         if known is not None:
             if known is spec or replace(known, source=spec.source, origin=spec.origin) == spec:
                 return
@@ -64,7 +55,7 @@ class Registry(Mapping[str, ToolSpec]):
                 "rename one of them."
             )
         _check(spec)
-        self._specs[spec.name] = spec
+        self[spec.name] = spec
 
     def discover(self, modules: Iterable[ModuleType]) -> None:
         """Register the tools marked with ``@tool`` in modules, including imported ones.

@@ -7,13 +7,10 @@ documents for overriding; it still parses the answers.
 from __future__ import annotations
 
 from imaplib import IMAP4
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from tools.mail.errors import MailboxError
+from tools.mail.server import MailboxError, MailRoute
 from tools.mail.stream import MailStream
-
-if TYPE_CHECKING:
-    from tools.mail.server import MailRoute
 
 _LEAVE_SECONDS = 2.0
 MOST_LITERAL = 12 * 1024 * 1024

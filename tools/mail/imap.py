@@ -19,17 +19,10 @@ from dataclasses import dataclass
 from imaplib import IMAP4
 from itertools import pairwise
 
+from tools.mail import server as servers
 from tools.mail.connection import Connection
-from tools.mail.errors import MailboxError
 from tools.mail.headers import one_line
-from tools.mail.server import (
-    IMAP_PORTS,
-    MailServer,
-    check_lines,
-    find_server,
-    sentences,
-    server_words,
-)
+from tools.mail.server import MailboxError
 from tools.mail.stream import VISIT_SECONDS
 
 MOST_BYTES = 10 * 1024 * 1024
@@ -52,7 +45,7 @@ _NONSENSE = (IMAP4.error, ValueError, TypeError, LookupError, AttributeError, EO
 
 
 @dataclass(frozen=True, slots=True)
-class MailAccount(MailServer):
+class MailAccount(servers.MailServer):
     """A mailbox, and the login there.
 
     Attributes:
@@ -259,9 +252,9 @@ def open_mailbox(
     Raises:
         MailboxError: The folder cannot be opened. No message or cause contains the password.
     """
-    check_lines(account, MailboxError, "mailbox")
+    servers.check_lines(account, MailboxError, "mailbox")
     with _sentences(account):
-        route = find_server(account, IMAP_PORTS)
+        route = servers.find_server(account, servers.IMAP_PORTS)
         tls = account.security == "tls"
         connection = Connection(route, tls=tls, visit_seconds=seconds)
     try:
@@ -307,21 +300,21 @@ def _log_in(connection: Connection, account: MailAccount) -> None:
 def _sentences(account: MailAccount) -> Iterator[None]:
     """Convert every failure to one sentence, as ``server.sentences`` does."""
     where = f"The mail server {account.host}"
-    with sentences(account, MailboxError):
+    with servers.sentences(account, MailboxError):
         try:
             yield
         except OSError:  # some are errors of values, too
             raise
         except IMAP4.abort as error:
-            words = server_words(str(error), account)
+            words = servers.server_words(str(error), account)
             raise MailboxError(f"{where} broke off: {words}") from None
         except _NONSENSE as error:
-            words = server_words(str(error) or type(error).__name__, account)
+            words = servers.server_words(str(error) or type(error).__name__, account)
             raise MailboxError(f"{where} answers what no mail server says: {words}") from None
 
 
 def _said(connection: Connection, account: MailAccount) -> str:
-    return f": {server_words(connection.said, account)}" if connection.said else "."
+    return f": {servers.server_words(connection.said, account)}" if connection.said else "."
 
 
 def _is(uid: int, said: bytes) -> bool:

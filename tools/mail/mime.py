@@ -16,9 +16,8 @@ from email.utils import parsedate_to_datetime
 
 from heartbit_site.base.untrusted import clean_text
 from tools.mail.addresses import people
-from tools.mail.errors import UnreadableMailError
 from tools.mail.headers import Headers, content_of, decode_words, one_line, split_header
-from tools.mail.parts import Attachment, Body, read_body
+from tools.mail.parts import Attachment, Body, UnreadableMailError, read_body
 
 _MOST_SAID = 60
 _LISTS = ("List-Id", "List-Post", "List-Unsubscribe")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from heartbit_site.base.charsets import decode_text, html_charset
-from tools.mail.errors import UnreadableMailError
+from heartbit_site.base.errors import HeartbitError
 from tools.mail.headers import Content, Headers, content_of, decode_transfer, one_line, split_header
 from tools.mail.html_text import text_of_html
 
@@ -17,6 +17,10 @@ MOST_DEPTH = 10
 MOST_PARTS = 1_000
 _MOST_OF_TEXT = 1_000_000  # bytes of one part
 _MOST_OF_TEXTS = 2_000_000  # of all: a text, and its other form
+
+
+class UnreadableMailError(HeartbitError):
+    """The bytes are not a mail, or have more parts than a mail may have."""
 
 
 @dataclass(frozen=True, slots=True)

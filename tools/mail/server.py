@@ -23,14 +23,22 @@ from typing import Literal
 
 from django.conf import settings
 
+from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.allow import AddressPolicy, effective, parse_allow
 from heartbit_site.base.http.errors import BlockedAddressError
 from heartbit_site.base.visible_text import visible
-from tools.mail.errors import MailServerError
 from tools.mail.headers import one_line
 
 IMAP_PORTS = frozenset({143, 993})
 SMTP_PORTS = frozenset({25, 465, 587, 2525})
+
+
+class MailServerError(HeartbitError):
+    """The mail server cannot be used now; the mail itself may be valid."""
+
+
+class MailboxError(MailServerError):
+    """A mailbox cannot be read now, or its settings are wrong."""
 
 
 @dataclass(frozen=True, slots=True)

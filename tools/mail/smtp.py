@@ -19,15 +19,8 @@ from dataclasses import dataclass
 
 from django.core.mail.utils import DNS_NAME
 
-from tools.mail.errors import MailServerError
-from tools.mail.server import (
-    SMTP_PORTS,
-    MailServer,
-    check_lines,
-    find_server,
-    sentences,
-    server_words,
-)
+from tools.mail import server as servers
+from tools.mail.server import MailServerError
 from tools.mail.stream import VISIT_SECONDS, MailStream
 
 _LEAVE_SECONDS = 2.0
@@ -49,7 +42,7 @@ class _Reply:
 class Outbox:
     """A session with a server that takes mails."""
 
-    def __init__(self, stream: MailStream, server: MailServer) -> None:
+    def __init__(self, stream: MailStream, server: servers.MailServer) -> None:
         self._stream = stream
         self._server = server
         self._expect(self._reply(), "does not take mails now")
@@ -99,7 +92,7 @@ class Outbox:
             MailServerError: The server refuses the sender, a recipient or the mail; or the
                 connection is lost, after which the mail may have been sent.
         """
-        with sentences(self._server, MailServerError):
+        with servers.sentences(self._server, MailServerError):
             self._expect(self._command(f"MAIL FROM:<{sender}>"), f"refuses the sender {sender}")
             for address in recipients:
                 reply = self._command(f"RCPT TO:<{address}>")
@@ -112,7 +105,7 @@ class Outbox:
             stuffed = (b"." + line if line.startswith(b".") else line for line in lines)
             self._stream.send(b"\r\n".join(stuffed))
         try:
-            with sentences(self._server, MailServerError):
+            with servers.sentences(self._server, MailServerError):
                 self._stream.send(b"\r\n.\r\n")
                 reply = self._reply()
         except MailServerError as error:
@@ -153,7 +146,7 @@ class Outbox:
     def _expect(self, reply: _Reply, refusal: str) -> None:
         if not reply.is_good:
             said = f"{reply.code} {' '.join(reply.lines)}"
-            words = server_words(said, self._server)
+            words = servers.server_words(said, self._server)
             raise MailServerError(f"The mail server {self._server.host} {refusal}: {words}")
 
     def _nonsense(self) -> MailServerError:
@@ -163,7 +156,7 @@ class Outbox:
 
 
 @contextmanager
-def open_outbox(server: MailServer, *, seconds: float = VISIT_SECONDS) -> Iterator[Outbox]:
+def open_outbox(server: servers.MailServer, *, seconds: float = VISIT_SECONDS) -> Iterator[Outbox]:
     """Log in to a server that takes mails, for the duration of the block.
 
     Args:
@@ -173,12 +166,12 @@ def open_outbox(server: MailServer, *, seconds: float = VISIT_SECONDS) -> Iterat
     Raises:
         MailServerError: The server cannot be used. No message or cause contains the password.
     """
-    check_lines(server, MailServerError, "mail server")
-    with sentences(server, MailServerError):
-        route = find_server(server, SMTP_PORTS)
+    servers.check_lines(server, MailServerError, "mail server")
+    with servers.sentences(server, MailServerError):
+        route = servers.find_server(server, servers.SMTP_PORTS)
         stream = MailStream(route, tls=server.security == "tls", visit_seconds=seconds)
     try:
-        with sentences(server, MailServerError):
+        with servers.sentences(server, MailServerError):
             outbox = Outbox(stream, server)
             if server.security == "starttls":
                 outbox.start_tls()

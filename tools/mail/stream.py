@@ -8,12 +8,8 @@ from __future__ import annotations
 import socket
 import ssl
 import time
-from typing import TYPE_CHECKING
 
-from tools.mail.errors import MailServerError
-
-if TYPE_CHECKING:
-    from tools.mail.server import MailRoute
+from tools.mail.server import MailRoute, MailServerError
 
 READ_SECONDS = 20.0
 VISIT_SECONDS = 60.0

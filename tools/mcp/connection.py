@@ -22,23 +22,12 @@ from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.jsonschema import check_schema, validate
 from heartbit_site.base.suspensions import Question, QuestionReply
 from tools.definitions.registry import definition_hash
-from tools.mcp import prompts, questions, resources
+from tools.mcp import errors, questions
 from tools.mcp.endpoints import McpEndpoint, PinnedTool
-from tools.mcp.errors import (
-    DifferentOfferError,
-    McpConnectionError,
-    McpError,
-    McpListingError,
-    McpToolError,
-    SessionEndedError,
-    TokenNotAcceptedError,
-    changed_error,
-)
 from tools.mcp.guarded_transport import REFUSED, GuardedMcpTransport, sdk_client
 from tools.mcp.listing import Offer, definition, read_offer
-from tools.mcp.prompts import prompt_tools
+from tools.mcp.own_tools import NAMES, own_tools, use_own_tool
 from tools.mcp.rendering import as_text
-from tools.mcp.resources import resource_tools
 from tools.mcp.stdio import stdio
 from tools.mcp.tool_screen import ToolScreen
 
@@ -47,11 +36,6 @@ _INFO = mcp_types.Implementation(name="heartbit", version="1")
 _ROUNDS = 3  # of input that a server may ask for in one call
 _Result = mcp_types.CallToolResult | mcp_types.InputRequiredResult
 _RESULT: TypeAdapter[_Result] = TypeAdapter(_Result)
-#: Tools of ours for what a server has beside tools.
-_OURS: Final = {
-    **dict.fromkeys((resources.LIST, resources.READ), resources.use_resources),
-    **dict.fromkeys((prompts.LIST, prompts.GET), prompts.use_prompts),
-}
 #: The SDK's error for 404 to a session that the server does not know any more.
 _TERMINATED = "Session terminated"
 _SCOPE = re.compile(r'(?:^|[\s,])scope="([^"]{1,1000})"')
@@ -183,9 +167,8 @@ class McpConnection:
         async with self._translating(tool, seconds):
             await self._relist()
             self._check(tool)
-            use = _OURS.get(tool.remote_name)
-            if use is not None:
-                return await use(self._opened.result(), tool.remote_name, arguments)
+            if tool.remote_name in NAMES:
+                return await use_own_tool(self._opened.result(), tool.remote_name, arguments)
             with self._noting_declined() as declined:
                 result = await self._request(tool.remote_name, arguments, key, reply)
         if isinstance(result, Question):
@@ -193,7 +176,7 @@ class McpConnection:
         self._check_result(tool.remote_name, result)
         text = questions.with_declined(as_text(result), declined)
         if result.is_error:
-            raise McpToolError(text)
+            raise errors.McpToolError(text)
         return text
 
     # ---------------------------------------------------------------------------------- the owner
@@ -218,8 +201,9 @@ class McpConnection:
                         with contextlib.suppress(TimeoutError):
                             async with asyncio.timeout(_LISTEN_SECONDS):
                                 await heard.wait()
-                        own = resource_tools(client) | prompt_tools(client)
-                        self.offer = await read_offer(client, own, self._screen, self._say)
+                        self.offer = await read_offer(
+                            client, own_tools(client), self._screen, self._say
+                        )
                         self._opened.set_result(client)
                         await self._end.wait()
                     finally:
@@ -263,7 +247,9 @@ class McpConnection:
             declined.add(params.message)
             if declined.count > questions.MOST_DECLINED:
                 most = questions.MOST_DECLINED
-                self._failure = McpConnectionError(f"it asked more than {most} times in one call")
+                self._failure = errors.McpConnectionError(
+                    f"it asked more than {most} times in one call"
+                )
                 self._end.set()
         return questions.DECLINED
 
@@ -289,8 +275,7 @@ class McpConnection:
             if self._is_stale:
                 self._is_stale = False
                 client = self._opened.result()
-                own = resource_tools(client) | prompt_tools(client)
-                self.offer = await read_offer(client, own, self._screen)
+                self.offer = await read_offer(client, own_tools(client), self._screen)
                 self._hashes.clear()
 
     def _check(self, tool: PinnedTool) -> None:
@@ -298,13 +283,15 @@ class McpConnection:
         offered = self.offer.tools.get(tool.remote_name)
         if offered is None:
             why = self.offer.left_out.get(tool.remote_name, "the server does not have it any more")
-            raise DifferentOfferError(self._sentence(f"{tool.remote_name} cannot be used: {why}"))
+            raise errors.DifferentOfferError(
+                self._sentence(f"{tool.remote_name} cannot be used: {why}")
+            )
         known = self._hashes.get(tool.name)
         if known is None:
             known = definition_hash(definition(offered, name=tool.name, effect=tool.effect))
             self._hashes[tool.name] = known
         if known != tool.hash:
-            raise changed_error(self._endpoint.name, tool.name)
+            raise errors.changed_error(self._endpoint.name, tool.name)
 
     async def _request(
         self, name: str, arguments: dict[str, Any], key: str, reply: QuestionReply | None
@@ -364,11 +351,11 @@ class McpConnection:
         except ValidationError as error:
             raise self._cannot("its response violates the protocol") from error
 
-    async def _translated(self, error: MCPError) -> McpError:
+    async def _translated(self, error: MCPError) -> errors.McpError:
         """Return an error of the SDK as one of ours; one that ends the connection ends it."""
         if error.message == _TERMINATED:
             self._end.set()
-            return SessionEndedError(f"The MCP server {self._endpoint.name} was restarted.")
+            return errors.SessionEndedError(f"The MCP server {self._endpoint.name} was restarted.")
         if error.code == REFUSED:
             self._end.set()
             return self._unauthorized(error)
@@ -377,16 +364,18 @@ class McpConnection:
             if self._owner is not None:
                 await asyncio.wait({self._owner}, timeout=1.0)
             return self._why()
-        return McpToolError(f"{self._endpoint.name}: {error.message[:2_000]}")
+        return errors.McpToolError(f"{self._endpoint.name}: {error.message[:2_000]}")
 
-    def _why(self) -> McpError:
+    def _why(self) -> errors.McpError:
         cause = _first(self._failure)
         if isinstance(cause, MCPError) and cause.code == REFUSED:
             return self._unauthorized(cause)
-        if isinstance(cause, McpListingError):
-            return McpListingError(f"The MCP server {self._endpoint.name} is refused: {cause}.")
+        if isinstance(cause, errors.McpListingError):
+            return errors.McpListingError(
+                f"The MCP server {self._endpoint.name} is refused: {cause}."
+            )
         if isinstance(cause, httpx2.ConnectError) and self._opened.done():
-            return SessionEndedError(self._sentence(str(cause)))
+            return errors.SessionEndedError(self._sentence(str(cause)))
         return self._cannot(self._reason(cause))
 
     def _reason(self, cause: Exception | None) -> str:
@@ -404,10 +393,10 @@ class McpConnection:
                 return str(cause)
         return type(cause).__name__
 
-    def _unauthorized(self, error: MCPError) -> TokenNotAcceptedError:
+    def _unauthorized(self, error: MCPError) -> errors.TokenNotAcceptedError:
         challenge = error.data if isinstance(error.data, str) else ""
         scope = _SCOPE.search(challenge) if "insufficient_scope" in challenge else None
-        return TokenNotAcceptedError(
+        return errors.TokenNotAcceptedError(
             self._sentence(
                 f"it answered with the status {error.message[:3]} (it requires another "
                 f"credential; if people sign in to it in the browser, set sign_in)"
@@ -415,11 +404,11 @@ class McpConnection:
             scope.group(1) if scope else "",
         )
 
-    def _cannot(self, why: str) -> McpConnectionError:
-        return McpConnectionError(self._sentence(why))
+    def _cannot(self, why: str) -> errors.McpConnectionError:
+        return errors.McpConnectionError(self._sentence(why))
 
-    def _refused(self, why: str) -> McpError:
-        return McpError(self._sentence(why))
+    def _refused(self, why: str) -> errors.McpError:
+        return errors.McpError(self._sentence(why))
 
     def _sentence(self, why: str) -> str:
         return f"The MCP server {self._endpoint.name} failed: {why.removesuffix('.')}."

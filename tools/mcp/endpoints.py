@@ -18,9 +18,8 @@ from tools.credentials.hiding import HIDDEN
 from tools.credentials.http_auth import HttpCredential, auth_headers, bearer
 from tools.mcp.errors import McpError, TokenNotAcceptedError
 from tools.models import Credential, McpServer
-from tools.sign_in.access import access_token
 from tools.sign_in.errors import SignInLapsedError
-from tools.sign_in.storage import sign_in_name
+from tools.sign_in.storage import access_token, sign_in_name
 
 if TYPE_CHECKING:
     from heartbit_site.base.toolspec import Effect

@@ -38,10 +38,6 @@ MAX_LISTING_CHARACTERS: Final = 1_000_000
 _MAX_NAME = 64
 
 
-def _nothing(_sentence: str) -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Offer:
     """Tools that a server offers.
@@ -57,9 +53,9 @@ class Offer:
 
 async def read_offer(
     client: Client,
-    own: Mapping[str, mcp_types.Tool],
+    own: dict[str, mcp_types.Tool],
     screen: ToolScreen,
-    say: Callable[[str], None] = _nothing,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Offer:
     """Return the tools that a server offers.
 
@@ -73,9 +69,9 @@ async def read_offer(
         McpListingError: It offers more than a workspace takes.
         MCPError: The server answered with an error.
     """
+    offer, size, cursor = Offer(own, {}), 0, None
     if client.server_capabilities.tools is None:
-        return Offer(dict(own), {})
-    offer, size, cursor = Offer(dict(own), {}), 0, None
+        return offer
     for number in range(1, MAX_PAGES + 1):
         page = await client.list_tools(cursor=cursor)
         offer.left_out.update(screen.take_malformed())

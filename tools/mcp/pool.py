@@ -18,13 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from heartbit_site.base import orm
 from heartbit_site.base.http.allow import AllowRule
 from heartbit_site.base.suspensions import Question, QuestionReply
+from tools.mcp import errors
 from tools.mcp.endpoints import McpEndpoint, PinnedTool
-from tools.mcp.errors import (
-    DifferentOfferError,
-    McpConnectionError,
-    McpError,
-    SessionEndedError,
-)
 from tools.mcp.guarded_client import guarded_mcp_client
 from tools.models import McpServer
 
@@ -52,7 +47,7 @@ class ServerBreaker:
         """
         left = self._until.get(server_id, 0.0) - self._clock()
         if left > 0:
-            raise McpError(
+            raise errors.McpError(
                 f"The MCP server {name} failed {FAILURES} times in a row: its next call is "
                 f"allowed in {left:.0f} s."
             )
@@ -130,10 +125,10 @@ class McpPool:
                     tool, arguments, key=key, seconds=until - time.monotonic(), reply=reply
                 ),
             )
-        except McpConnectionError:
+        except errors.McpConnectionError:
             self._breaker.failed(endpoint.id)
             raise
-        except McpError:
+        except errors.McpError:
             self._breaker.succeeded(endpoint.id)  # it answers, if only with an error
             raise
         self._breaker.succeeded(endpoint.id)
@@ -152,7 +147,7 @@ class McpPool:
                 endpoint,
                 lambda connection: connection.check(tool, seconds=until - time.monotonic()),
             )
-        except McpConnectionError:
+        except errors.McpConnectionError:
             self._breaker.failed(endpoint.id)
             raise
 
@@ -191,9 +186,9 @@ class McpPool:
         try:
             async with self._lent(endpoint) as connection:
                 return await use(connection)
-        except SessionEndedError:
+        except errors.SessionEndedError:
             pass
-        except DifferentOfferError:
+        except errors.DifferentOfferError:
             if kept is None:
                 await orm.run_in_thread(partial(_mark, endpoint.id))
                 raise
@@ -201,7 +196,7 @@ class McpPool:
         try:
             async with self._lent(endpoint) as connection:
                 return await use(connection)
-        except DifferentOfferError:
+        except errors.DifferentOfferError:
             await orm.run_in_thread(partial(_mark, endpoint.id))
             raise
 

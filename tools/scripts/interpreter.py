@@ -21,26 +21,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
+import pydantic_monty as monty
 from pydantic_core import to_jsonable_python
-from pydantic_monty import (
-    AsyncFunctionSnapshot,
-    AsyncFutureSnapshot,
-    AsyncMonty,
-    AsyncMontySession,
-    AsyncNameLookupSnapshot,
-    AsyncSnapshot,
-    CollectString,
-    ExcType,
-    ExternalSettledResult,
-    MontyComplete,
-    MontyError,
-    MontyRuntimeError,
-    MontySyntaxError,
-    MontyTypingError,
-    OSPolicy,
-    ResourceLimits,
-    __version__,
-)
 
 from tools.scripts.steps import CallResult, EndedScript, PausedScript, Round, ScriptCall
 
@@ -57,14 +39,14 @@ MAX_PRINTED: Final = 1024 * 1024  # bytes, between two pauses
 MAX_SNAPSHOT: Final = 128 * 1024  # characters; of a script that holds more, none is kept
 MAX_SNAPSHOTS: Final = 32 * MAX_SNAPSHOT  # of all snapshots of a script; none is kept of the rest
 
-_LIMITS: Final[ResourceLimits] = {
+_LIMITS: Final[monty.ResourceLimits] = {
     "max_turn_duration_secs": MAX_SECONDS,
     "max_memory": MAX_MEMORY,
     "max_recursion_depth": MAX_DEPTH,
     "max_suspensions": 10 * MAX_CALLS,  # names that are looked up count, too
 }
 # The same script makes the same calls, whenever and wherever it runs.
-_POLICY: Final[OSPolicy] = {
+_POLICY: Final[monty.OSPolicy] = {
     "datetime": "call_host",
     "sleep": "call_host",
     "random_start": {"seed": 0},
@@ -76,7 +58,7 @@ _CHANGED: Final = (
     "calls. Its earlier calls took effect: check before you repeat one."
 )
 _HEADER: Final = "from typing import Any, Literal\n"
-_VERSION: Final = f"monty-{__version__}"
+_VERSION: Final = f"monty-{monty.__version__}"
 _WORD: Final = re.compile(r"\w+")
 _FILE: Final = re.compile(r'"<python-input-\d+>"')
 _TIMES: Final = ("time.", "datetime.", "date.", "asyncio.sleep")
@@ -93,7 +75,7 @@ _CERTAIN_RULES: Final = frozenset(
 )
 _WAIT_SECONDS: Final = 30.0
 _GRACE_SECONDS: Final = 10.0  # of a process that does not even say that its time is over
-_EXCEPTIONS: Final[Mapping[str, ExcType]] = {
+_EXCEPTIONS: Final[Mapping[str, monty.ExcType]] = {
     "refused": "PermissionError",
     "timeout": "TimeoutError",
     "invalid": "ValueError",
@@ -112,7 +94,7 @@ class ScriptInterpreter:
     """ScriptInterpreter of one process; its own processes start with the first script."""
 
     def __init__(self) -> None:
-        self._pool: AsyncMonty | None = None
+        self._pool: monty.AsyncMonty | None = None
         self._opening = asyncio.Lock()
 
     async def aclose(self) -> None:
@@ -137,11 +119,11 @@ class ScriptInterpreter:
             found = await self._advance(script, step)
         except InvalidScriptError as error:
             found = EndedScript("invalid", str(error))
-        except (MontySyntaxError, MontyTypingError) as error:
+        except (monty.MontySyntaxError, monty.MontyTypingError) as error:
             found = EndedScript("invalid", _readable(error))
         except ChangedScriptError:
             found = EndedScript("error", _CHANGED)
-        except MontyError as error:
+        except monty.MontyError as error:
             found = EndedScript("error", _readable(error))
         except TimeoutError:
             found = EndedScript("error", _NO_INTERPRETER)
@@ -160,10 +142,10 @@ class ScriptInterpreter:
         ) as session:
             return await step.take(session, script)
 
-    async def _opened(self) -> AsyncMonty:
+    async def _opened(self) -> monty.AsyncMonty:
         async with self._opening:
             if self._pool is None:
-                pool = AsyncMonty(
+                pool = monty.AsyncMonty(
                     checkout_timeout=_WAIT_SECONDS, request_timeout=MAX_SECONDS + _GRACE_SECONDS
                 )
                 self._pool = await pool.__aenter__()
@@ -176,7 +158,7 @@ class _Step:
     def __init__(self, functions: Mapping[str, ScriptFunction], rounds: Sequence[Round]) -> None:
         self.functions = functions
         self.rounds = rounds
-        self._output = CollectString(max_bytes=MAX_PRINTED)
+        self._output = monty.CollectString(max_bytes=MAX_PRINTED)
         self._printed_before = 0
         self._calls: dict[int, ScriptCall] = {}
 
@@ -185,41 +167,43 @@ class _Step:
         """Text printed in this step."""
         return self._output.output[self._printed_before :]
 
-    async def take(self, session: AsyncMontySession, script: str) -> PausedScript | EndedScript:
+    async def take(
+        self, session: monty.AsyncMontySession, script: str
+    ) -> PausedScript | EndedScript:
         """Continue from the last snapshot, or from the beginning with the results there are."""
         state = _unpacked(self.rounds[-1].snapshot) if self.rounds else None
-        at: AsyncSnapshot
+        at: monty.AsyncSnapshot
         if state is None:
             at = await self._run(await self._begin(session, script))
         else:
             at = await session.load_snapshot(state, print_callback=self._output)
         for one in self.rounds if state is None else self.rounds[-1:]:
             is_same = state is not None or self._made() == one.calls
-            if not isinstance(at, AsyncFutureSnapshot) or not is_same:
+            if not isinstance(at, monty.AsyncFutureSnapshot) or not is_same:
                 raise ChangedScriptError
             self._printed_before = len(self._output.output)
             self._calls = {}
             ids = sorted(at.pending_call_ids)
             answers = (self._answer(*each) for each in zip(one.calls, one.results, strict=True))
             at = await self._run(await at.resume(dict(zip(ids, answers, strict=True))))
-        if isinstance(at, AsyncFutureSnapshot):
+        if isinstance(at, monty.AsyncFutureSnapshot):
             room = MAX_SNAPSHOTS - sum(len(one.snapshot) for one in self.rounds)
             return PausedScript(self._made(), _packed(at.dump(), room))
-        if not isinstance(at, MontyComplete):
+        if not isinstance(at, monty.MontyComplete):
             raise TypeError("a script ends, or waits for calls")
         if self._calls:
             names = ", ".join(dict.fromkeys(call.tool for call in self._made()))
             return EndedScript("error", f"Not awaited, so not called: {names}. Write await before.")
         return EndedScript("ok", _as_text(at.output))
 
-    async def _begin(self, session: AsyncMontySession, script: str) -> AsyncSnapshot:
+    async def _begin(self, session: monty.AsyncMontySession, script: str) -> monty.AsyncSnapshot:
         """Start a script.
 
         Its types are checked first, so that an invalid call is found before any effect.
         """
         try:
             return await session.feed_start(script, print_callback=self._output)
-        except MontyTypingError as error:
+        except monty.MontyTypingError as error:
             if faults := _faults(error, script):
                 raise InvalidScriptError("\n".join(faults)) from error
             return await session.feed_start(
@@ -229,7 +213,7 @@ class _Step:
     def _made(self) -> tuple[ScriptCall, ...]:
         return tuple(call for _, call in sorted(self._calls.items()))
 
-    def _answer(self, call: ScriptCall, result: CallResult) -> ExternalSettledResult:
+    def _answer(self, call: ScriptCall, result: CallResult) -> monty.ExternalSettledResult:
         if result.status == "ok":
             known = (one for one in self.functions.values() if one.tool == call.tool)
             function = next(known, None)  # a tool that was withdrawn meanwhile has answered, too
@@ -237,20 +221,22 @@ class _Step:
         kind = _EXCEPTIONS.get(result.status, "RuntimeError")
         return {"exc_type": kind, "message": result.content}
 
-    async def _run(self, at: AsyncSnapshot) -> AsyncFutureSnapshot | MontyComplete:
+    async def _run(
+        self, at: monty.AsyncSnapshot
+    ) -> monty.AsyncFutureSnapshot | monty.MontyComplete:
         """Run until nothing is left to do without the calls' results."""
         while True:
             match at:
-                case AsyncFutureSnapshot() | MontyComplete():
+                case monty.AsyncFutureSnapshot() | monty.MontyComplete():
                     return at
-                case AsyncNameLookupSnapshot():
+                case monty.AsyncNameLookupSnapshot():
                     name = at.variable_name
                     known = at.object_id is None and name in self.functions
                     at = await (at.resume(value=_placeholder(name)) if known else at.resume())
-                case AsyncFunctionSnapshot():
+                case monty.AsyncFunctionSnapshot():
                     at = await self._called(at)
 
-    async def _called(self, at: AsyncFunctionSnapshot) -> AsyncSnapshot:
+    async def _called(self, at: monty.AsyncFunctionSnapshot) -> monty.AsyncSnapshot:
         if at.is_os_function:
             if at.function_name.startswith(_TIMES):
                 return await at.resume({"exc_type": "RuntimeError", "message": _NO_CLOCK})
@@ -278,7 +264,7 @@ class _Step:
         return await at.resume({"future": ...})
 
 
-def _faults(error: MontyTypingError, script: str) -> list[str]:
+def _faults(error: monty.MontyTypingError, script: str) -> list[str]:
     """Return the type checker's certain errors about calls.
 
     The checker knows less of Python's library than the interpreter does, takes each value of a
@@ -320,11 +306,11 @@ def _stubs(script: str, functions: Mapping[str, ScriptFunction]) -> str:
     return "\n".join([_HEADER, *stubs, ""])
 
 
-def _readable(error: MontyError) -> str:
+def _readable(error: monty.MontyError) -> str:
     """Return an error with its line, as the model reads it."""
-    if isinstance(error, MontyTypingError):
+    if isinstance(error, monty.MontyTypingError):
         return error.display().strip()
-    if isinstance(error, (MontyRuntimeError, MontySyntaxError)):
+    if isinstance(error, (monty.MontyRuntimeError, monty.MontySyntaxError)):
         return _FILE.sub('"script.py"', error.display()).strip()
     return f"The interpreter ended: {error}"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from heartbit_site.base.schema_references import target_of
+
 _PLAIN: Final = {
     "string": "str",
     "integer": "int",
@@ -24,7 +26,7 @@ def python_type(schema: Any, root: Mapping[str, Any], depth: int = 0) -> str:
         root: The schema it stands in, where its references point to.
         depth: Number of schemas around it.
     """
-    schema = _resolved(schema, root)
+    schema = target_of(schema, root)
     if not isinstance(schema, dict) or depth > _DEPTH:
         return "Any"
     if choices := _choices(schema):
@@ -45,7 +47,7 @@ def python_type(schema: Any, root: Mapping[str, Any], depth: int = 0) -> str:
 
 def shape(schema: Any, root: Mapping[str, Any], depth: int = 0) -> str:
     """Return what a value's annotation omits: the keys of its objects, or an empty string."""
-    schema = _resolved(schema, root)
+    schema = target_of(schema, root)
     if not isinstance(schema, dict) or depth > _DEPTH:
         return ""
     if isinstance(schema.get("properties"), dict) and schema["properties"]:
@@ -62,14 +64,6 @@ def shape(schema: Any, root: Mapping[str, Any], depth: int = 0) -> str:
     several = schema.get("anyOf") or schema.get("oneOf") or ()
     shapes = (shape(one, root, depth + 1) for one in several)
     return " | ".join(dict.fromkeys(one for one in shapes if one))
-
-
-def _resolved(schema: Any, root: Mapping[str, Any]) -> Any:
-    reference = schema.get("$ref") if isinstance(schema, dict) else None
-    if not isinstance(reference, str):
-        return schema
-    prefix, _, name = reference.rpartition("/")
-    return root.get(prefix.removeprefix("#/"), {}).get(name)
 
 
 def _choices(schema: Mapping[str, Any]) -> list[Any]:

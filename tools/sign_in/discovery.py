@@ -43,24 +43,16 @@ class AuthorizationServer:
     """The authorization server of an MCP server.
 
     Attributes:
+        issuer: Its name, as it writes it.
         resource: Identifier of the MCP server that tokens are asked for (RFC 8707).
         scope: Scopes to ask for; empty: the server's usual ones.
-        registration_url: Address for dynamic registration; empty: there is none.
-        token_methods: Ways in which a client may authenticate; empty: the server does not say.
-        takes_documents: True if a client's id may be the address of its metadata document.
-        names_itself: True if each authorization response has to name the issuer (RFC 9207).
+        metadata: Its addresses, and what it offers.
     """
 
     issuer: str
-    authorization_url: str
-    token_url: str
     resource: str
     scope: str
-    registration_url: str = ""
-    token_methods: tuple[str, ...] = ()
-    takes_documents: bool = False
-    names_itself: bool = False
-    revocation_url: str = ""
+    metadata: OAuthMetadata
 
 
 async def discover(url: str, http: httpx.AsyncClient) -> AuthorizationServer:
@@ -90,18 +82,7 @@ async def discover(url: str, http: httpx.AsyncClient) -> AuthorizationServer:
     scope = utils.get_client_metadata_scopes(
         utils.extract_field_from_www_auth(challenge, "scope"), protected, metadata, _GRANTS
     )
-    return AuthorizationServer(
-        issuer,
-        str(metadata.authorization_endpoint),
-        str(metadata.token_endpoint),
-        resource,
-        scope or "",
-        str(metadata.registration_endpoint or ""),
-        tuple(metadata.token_endpoint_auth_methods_supported or ()),
-        bool(metadata.client_id_metadata_document_supported),
-        bool(metadata.authorization_response_iss_parameter_supported),
-        str(metadata.revocation_endpoint or ""),
-    )
+    return AuthorizationServer(issuer, resource, scope or "", metadata)
 
 
 async def _challenge(url: str, http: httpx.AsyncClient) -> Any:

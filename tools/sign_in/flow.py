@@ -5,23 +5,103 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from mcp.client.auth import PKCEParameters
-from mcp.client.auth.utils import union_scopes
+from mcp.client.auth import OAuthRegistrationError, PKCEParameters
+from mcp.client.auth.oauth2 import check_registration_usable
+from mcp.client.auth.utils import issuers_match, union_scopes
+from mcp.shared.auth import OAuthClientInformationFull
+from pydantic import ValidationError
 
 from heartbit_site.base.credentials import OAuthAppCredential
+from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.base.visible_text import visible
 from tools.credentials.oauth import TokenAnswer
-from tools.sign_in.client import client_for
-from tools.sign_in.discovery import discover
+from tools.sign_in.discovery import AuthorizationServer, discover
 from tools.sign_in.errors import SignInError
-from tools.sign_in.plan import SignInPlan
-from tools.sign_in.token_request import request_tokens
+from tools.sign_in.plan import OAuthClient, SignInPlan, client_metadata
+from tools.sign_in.requests import request_tokens
 
 if TYPE_CHECKING:
     import httpx
+
+_CREATED: Final = (200, 201)
+_BASIC: Final = "client_secret_basic"
+_POST: Final = "client_secret_post"
+_NONE: Final = "none"
+
+
+async def client_for(
+    server: AuthorizationServer,
+    http: httpx.AsyncClient,
+    *,
+    app: OAuthAppCredential | None,
+    document_url: str,
+    redirect_uri: str,
+) -> OAuthClient:
+    """Return the client to sign in with.
+
+    Args:
+        server: The authorization server.
+        http: The guarded client.
+        app: The client that was registered there beforehand; None: there is none.
+        document_url: Address of Heartbit's metadata document; empty: it is not public.
+        redirect_uri: Address that people return to.
+
+    Raises:
+        SignInError: The app is another server's, or the server accepts no unknown client.
+    """
+    if app is not None:
+        if not issuers_match(app.issuer, server.issuer):
+            raise SignInError(
+                f"The OAuth app is for {app.issuer}, and the MCP server names {server.issuer}: "
+                "choose another app."
+            )
+        secret = app.client_secret.get_secret_value()
+        return OAuthClient(app.client_id, secret, _method(server) if secret else _NONE)
+    if server.metadata.client_id_metadata_document_supported and document_url:
+        return OAuthClient(document_url, "", _NONE)
+    if server.metadata.registration_endpoint is not None:
+        return await _registered(server, http, redirect_uri)
+    raise SignInError(
+        f"{server.issuer} accepts only clients that it knows: register Heartbit there with the "
+        f"redirect URI {redirect_uri}, and add the client as a credential of the type OAuth app."
+    )
+
+
+def _method(server: AuthorizationServer) -> str:
+    """Return how to send a secret; a server that does not say takes Basic (RFC 8414)."""
+    known = server.metadata.token_endpoint_auth_methods_supported
+    return _POST if known and _BASIC not in known else _BASIC
+
+
+async def _registered(
+    server: AuthorizationServer, http: httpx.AsyncClient, redirect_uri: str
+) -> OAuthClient:
+    wanted = client_metadata(redirect_uri)
+    known = server.metadata.token_endpoint_auth_methods_supported or (_NONE,)
+    wanted["token_endpoint_auth_method"] = next(
+        (each for each in (_NONE, _BASIC, _POST) if each in known), _BASIC
+    )
+    if server.scope:
+        wanted["scope"] = server.scope
+    response = await http.post(str(server.metadata.registration_endpoint), json=wanted)
+    if response.status_code not in _CREATED:
+        raise SignInError(
+            f"{server.issuer} does not register Heartbit (HTTP {response.status_code}): register "
+            "it there by hand, and add the client as a credential of the type OAuth app."
+        )
+    try:
+        made = OAuthClientInformationFull.model_validate(parse_untrusted_json(response.content))
+        check_registration_usable(made)
+    except (UntrustedJSONError, ValidationError, OAuthRegistrationError):
+        raise SignInError(
+            f"{server.issuer} registers Heartbit as a client that it cannot be."
+        ) from None
+    secret = made.client_secret or ""
+    method = made.token_endpoint_auth_method or (_method(server) if secret else _NONE)
+    return OAuthClient(made.client_id, secret, method)
 
 
 _MOST_WORDS = 300
@@ -54,14 +134,15 @@ async def begin(
     client = await client_for(
         server, http, app=app, document_url=document_url, redirect_uri=redirect_uri
     )
+    metadata = server.metadata
     return SignInPlan(
         issuer=server.issuer,
-        authorization_url=server.authorization_url,
-        token_url=server.token_url,
-        revocation_url=server.revocation_url,
+        authorization_url=str(metadata.authorization_endpoint),
+        token_url=str(metadata.token_endpoint),
+        revocation_url=str(metadata.revocation_endpoint or ""),
         resource=server.resource,
         scope=union_scopes(scope, server.scope) or "",
-        names_itself=server.names_itself,
+        names_itself=bool(metadata.authorization_response_iss_parameter_supported),
         client_id=client.id,
         client_secret=client.secret,
         method=client.method,
@@ -127,11 +208,4 @@ async def finish(
         "code_verifier": plan.verifier,
         "resource": plan.resource,
     }
-    return await request_tokens(
-        plan.token_url,
-        form,
-        http,
-        client_id=plan.client_id,
-        client_secret=plan.client_secret,
-        method=plan.method,
-    )
+    return await request_tokens(plan.token_url, form, http, plan.client)

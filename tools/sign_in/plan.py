@@ -4,8 +4,24 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from dataclasses import dataclass
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthClient:
+    """A client as an authorization server knows it.
+
+    Attributes:
+        secret: Empty: it has none.
+        method: How it authenticates: none, client_secret_basic or client_secret_post.
+    """
+
+    id: str
+    secret: str
+    method: str
 
 
 class SignInPlan(BaseModel):
@@ -35,7 +51,24 @@ class SignInPlan(BaseModel):
     state: str = Field(repr=False)
 
     @property
+    def client(self) -> OAuthClient:
+        """The client that the person signs in with."""
+        return OAuthClient(self.client_id, self.client_secret, self.method)
+
+    @property
     def challenge(self) -> str:
         """The verifier as the authorization server is shown it (RFC 7636, S256)."""
         digest = hashlib.sha256(self.verifier.encode()).digest()
         return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def client_metadata(redirect_uri: str) -> dict[str, Any]:
+    """Return what Heartbit says about itself as a client without a secret."""
+    return {
+        "client_name": "Heartbit",
+        "redirect_uris": [redirect_uri],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+        "application_type": "web",
+    }

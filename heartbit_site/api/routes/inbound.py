@@ -38,7 +38,7 @@ from heartbit_site.base.errors import ConflictError, HeartbitError, NotFoundErro
 from heartbit_site.base.secrets import SecretError
 from heartbit_site.contract.channels import InboundReceiptOut
 from heartbit_site.contract.model import Word
-from tools.mail.errors import UnreadableMailError
+from tools.mail.parts import UnreadableMailError
 
 logger = logging.getLogger(__name__)
 

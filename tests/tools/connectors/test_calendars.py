@@ -21,9 +21,9 @@ from tests.base.loopback import response, serving
 from tests.pace import within
 from tests.tools.connectors.connecting import error, value
 from tools.connectors.calendars import icalendar_process
-from tools.connectors.calendars.caldav import CalDavCalendar, check_caldav
+from tools.connectors.calendars.caldav import CalDavCalendar
 from tools.connectors.calendars.events import CalendarError
-from tools.connectors.calendars.google import GoogleCalendarCredential, check_google
+from tools.connectors.calendars.google import GoogleCalendar, GoogleCalendarCredential
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -394,11 +394,13 @@ async def test_the_password_goes_to_no_server_of_another_domain(url: str, home: 
 async def test_check_tells_a_good_credential_from_a_bad_one(radicale: str) -> None:
     allow = parse_allow(radicale.split("/")[2])
     async with GuardedClient(allow=allow) as http:
-        await check_caldav(account(radicale)["credentials"]["account"], http)
-        await check_caldav(account(f"{radicale}ann/work/")["credentials"]["account"], http)
+        await CalDavCalendar(http, account(radicale)["credentials"]["account"]).collections()
+        await CalDavCalendar(
+            http, account(f"{radicale}ann/work/")["credentials"]["account"]
+        ).collections()
         wrong = account(radicale, password=SecretStr("wrong"))["credentials"]["account"]
         with pytest.raises(CalendarError, match="HTTP 401"):
-            await check_caldav(wrong, http)
+            await CalDavCalendar(http, wrong).collections()
 
 
 class Google:
@@ -493,7 +495,7 @@ async def test_google_calendar() -> None:
         assert "no access token (HTTP 400)" in text
         assert "canary" not in text
         async with GuardedClient(allow=parse_allow(where["allow"])) as http:
-            await check_google(held(), http)
+            await GoogleCalendar(http, held()).check()
             with pytest.raises(CalendarError, match="refresh token"):
-                await check_google(held("x"), http)
+                await GoogleCalendar(http, held("x")).check()
     assert "closed" in await error("list_events", **DAY, **(where | {"allow": ""}))

@@ -18,8 +18,9 @@ from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.toolspec import Label
 from tests.base.loopback import response, serving
 from tests.tools.connectors.connecting import error, value
+from tools.connectors.drive import files as drive_files
 from tools.connectors.drive import folder as folder_module
-from tools.connectors.drive.bucket import check_s3, sign
+from tools.connectors.drive.bucket import BucketDrive, sign
 from tools.connectors.drive.files import DriveError
 from tools.connectors.drive.folder import FolderDrive
 from tools.definitions.registry import registry
@@ -173,7 +174,7 @@ async def test_only_plain_files_of_the_folder_are_seen(drive: Path, tmp_path: Pa
 async def test_what_is_too_much_is_refused(drive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DriveError, match="the limit for agents"):
         await FolderDrive(drive).write("a", b"x" * 10_000_001, replace=False)
-    monkeypatch.setattr(folder_module, "MAX_FILES", 1)
+    monkeypatch.setattr(drive_files, "MAX_FILES", 1)
     await value("write_file", file="a", text="x")
     assert "full" in await error("write_file", file="b", text="x")
     await value("write_file", file="a", text="y", replace=True)
@@ -228,9 +229,9 @@ async def test_a_hostile_or_unwilling_storage_is_one_sentence(answer: bytes, sai
 
 async def test_check_tells_a_good_credential_from_a_bad_one(moto: int) -> None:
     async with GuardedClient(allow=parse_allow(f"127.0.0.1:{moto}")) as http:
-        await check_s3(bucket(moto)["credentials"]["storage"], http)
+        await BucketDrive(http, bucket(moto)["credentials"]["storage"]).check()
         with pytest.raises(DriveError, match="NoSuchBucket"):
-            await check_s3(bucket(moto, bucket="other")["credentials"]["storage"], http)
+            await BucketDrive(http, bucket(moto, bucket="other")["credentials"]["storage"]).check()
 
 
 def test_signatures_are_those_of_amazons_example() -> None:

@@ -62,8 +62,8 @@ async def test_no_mail_host_leads_within(
     internal: Server, tool: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For which the port is no obstacle: what stops the connection is the address alone."""
-    monkeypatch.setattr("tools.mail.imap.IMAP_PORTS", frozenset({internal.port}))
-    monkeypatch.setattr("tools.mail.smtp.SMTP_PORTS", frozenset({internal.port}))
+    monkeypatch.setattr("tools.mail.server.IMAP_PORTS", frozenset({internal.port}))
+    monkeypatch.setattr("tools.mail.server.SMTP_PORTS", frozenset({internal.port}))
     for host in [*HOSTS, *NAMED]:
         fields: dict[str, Any] = {"host": host.strip("[]"), "port": internal.port}
         fields |= {"username": "ada", "password": SECRET, "security": "tls"}

@@ -59,7 +59,7 @@ def tables(database: None) -> Iterator[None]:
         registry.register(spec)
     yield
     for spec in specs:
-        registry._specs.pop(spec.name, None)
+        registry.pop(spec.name, None)
     ContentType.objects.filter(app_label="shop").delete()
     ContentType.objects.clear_cache()
     with connection.schema_editor() as editor:

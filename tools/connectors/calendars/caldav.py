@@ -233,17 +233,6 @@ class CalDavCalendar:
         )
 
 
-async def check_caldav(account: CalDavCredential, http: httpx.AsyncClient) -> None:
-    """Look for the calendars of a credential.
-
-    Raises:
-        CalendarError: The server refuses, or there are none.
-        HeartbitError: It cannot be reached, or its answer cannot be read.
-        httpx.HTTPError: As in httpx.
-    """
-    await CalDavCalendar(http, account).collections()
-
-
 def _is_partner(url: str, other: str) -> bool:
     """Return True if a credential for a whole server may be sent to another one of its domain.
 

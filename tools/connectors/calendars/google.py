@@ -149,17 +149,6 @@ class GoogleCalendar:
         return token
 
 
-async def check_google(account: GoogleCalendarCredential, http: httpx.AsyncClient) -> None:
-    """List one event of a credential's calendar.
-
-    Raises:
-        CalendarError: Google refuses.
-        HeartbitError: It cannot be reached.
-        httpx.HTTPError: As in httpx.
-    """
-    await GoogleCalendar(http, account).check()
-
-
 def _place(event: str) -> str:
     if not _EVENT_ID.fullmatch(event):
         raise CalendarError(f"{event[:60]!r} is no id of an event: list_events shows them.")

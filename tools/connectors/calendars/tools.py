@@ -10,13 +10,7 @@ from pydantic import Field
 from heartbit_site.base.credentials import CalDavCredential
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.builtin.clock import zone_of
-from tools.connectors.calendars.events import (
-    Calendar,
-    CalendarError,
-    event_times,
-    free_times,
-    span_of,
-)
+from tools.connectors.calendars import events
 from tools.connectors.calendars.google import GoogleCalendar, GoogleCalendarCredential
 
 Start = Annotated[
@@ -56,7 +50,7 @@ async def list_events(
     calendar: Names = "",
 ) -> dict[str, Any]:
     """List the events of a calendar between two times, every occurrence of recurring ones."""
-    span = span_of(start, end, zone_of(time_zone), time_zone)
+    span = events.span_of(start, end, zone_of(time_zone), time_zone)
     found = await _calendar(context, account).events(span, calendar)
     return {"events": found.events, "left_out": found.left_out, **found.problem}
 
@@ -78,10 +72,10 @@ async def find_free_time(
     Events that cannot be read are not considered; left_out counts them.
     """
     zone = zone_of(time_zone)
-    span = span_of(start, end, zone, time_zone)
+    span = events.span_of(start, end, zone, time_zone)
     found = await _calendar(context, account).events(span, calendar)
     hours = time.fromisoformat(day_start), time.fromisoformat(day_end)
-    gaps = free_times(
+    gaps = events.free_times(
         found.events, span, zone, minutes=minutes, day_start=hours[0], day_end=hours[1]
     )
     slots = [
@@ -109,7 +103,7 @@ async def create_event(
     calendar: Name = "",
 ) -> str:
     """Create an event in a calendar."""
-    first, last = event_times(start, end, zone_of(time_zone))
+    first, last = events.event_times(start, end, zone_of(time_zone))
     fields = {"title": title, "start": first, "end": last, "zone": time_zone}
     fields |= {"location": location, "description": description, "repeat": repeat}
     event = await _calendar(context, account).create(context.idempotency_key, fields, calendar)
@@ -134,12 +128,12 @@ async def update_event(
     given = {"title": title, "location": location, "description": description}
     changes: dict[str, Any] = {name: each for name, each in given.items() if each is not None}
     if (start is None) != (end is None):
-        raise CalendarError("Give start and end together.")
+        raise events.CalendarError("Give start and end together.")
     if start is not None and end is not None:
-        first, last = event_times(start, end, zone_of(time_zone))
+        first, last = events.event_times(start, end, zone_of(time_zone))
         changes |= {"start": first, "end": last, "zone": time_zone}
     if not changes:
-        raise CalendarError("Nothing is given that would change the event.")
+        raise events.CalendarError("Nothing is given that would change the event.")
     await _calendar(context, account).update(event, changes, etag, calendar)
     return f"Changed the event {event}."
 
@@ -159,7 +153,7 @@ async def delete_event(
 
 def _calendar(
     context: ToolContext, account: CalDavCredential | GoogleCalendarCredential
-) -> Calendar:
+) -> events.Calendar:
     if isinstance(account, GoogleCalendarCredential):
         return GoogleCalendar(context.http, account)
     # Imported here: every command imports this module for its tools' definitions.

@@ -16,18 +16,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from tools.connectors.drive.files import (
-    MAX_FILE_BYTES,
-    MAX_FILES,
-    DriveError,
-    FileEntry,
-    checked_folder,
-    checked_name,
-    exists,
-    is_name,
-    missing,
-    too_large,
-)
+from tools.connectors.drive import files as drive
 from tools.connectors.service import parse_xml
 
 if TYPE_CHECKING:
@@ -107,12 +96,12 @@ class BucketDrive:
         self._http = http
         self._storage = storage
 
-    async def entries(self, folder: str) -> list[FileEntry]:
+    async def entries(self, folder: str) -> list[drive.FileEntry]:
         """Return the files below a folder; see ``Drive``."""
-        folder = checked_folder(folder)
+        folder = drive.checked_folder(folder)
         query = {"list-type": "2", "prefix": f"{folder}/" if folder else "", "max-keys": "1000"}
-        found: list[FileEntry] = []
-        for _ in range(MAX_FILES // 1_000):
+        found: list[drive.FileEntry] = []
+        for _ in range(drive.MAX_FILES // 1_000):
             answer = await self._send("GET", "", query=query)
             if answer.status_code != _OK:
                 raise self._refused(answer)
@@ -123,37 +112,37 @@ class BucketDrive:
             if not token:
                 break
             query["continuation-token"] = token
-        return sorted(found, key=lambda entry: entry.name)[:MAX_FILES]
+        return sorted(found, key=lambda entry: entry.name)[: drive.MAX_FILES]
 
     async def read(self, name: str) -> bytes:
         """Return a file's content; see ``Drive``."""
-        data = await self._read(checked_name(name))
+        data = await self._read(drive.checked_name(name))
         if data is None:
-            raise missing(name)
+            raise drive.missing(name)
         return data
 
     async def write(self, name: str, data: bytes, *, replace: bool) -> None:
         """Write a file with one request; see ``Drive``."""
-        name = checked_name(name)
-        if len(data) > MAX_FILE_BYTES:
-            raise too_large(name)
+        name = drive.checked_name(name)
+        if len(data) > drive.MAX_FILE_BYTES:
+            raise drive.too_large(name)
         headers = {"content-type": "application/octet-stream"}
         if not replace:
             present = await self._read(name)
             if present is not None:
                 if present != data:
-                    raise exists(name)
+                    raise drive.exists(name)
                 return
             headers["if-none-match"] = "*"  # for what is written in between
         answer = await self._send("PUT", name, body=data, headers=headers)
         if answer.status_code in (_CONFLICT, _PRECONDITION_FAILED):
-            raise exists(name)
+            raise drive.exists(name)
         if answer.status_code != _OK:
             raise self._refused(answer)
         etag = answer.headers.get("etag", "").strip('"')
         plain = _MD5.fullmatch(etag) and "x-amz-server-side-encryption" not in (answer.headers)
         if plain and etag != hashlib.md5(data, usedforsecurity=False).hexdigest():
-            raise DriveError(f"{name} did not arrive whole: write it again with replace.")
+            raise drive.DriveError(f"{name} did not arrive whole: write it again with replace.")
 
     async def check(self) -> None:
         """List one file; raise as ``entries`` does."""
@@ -197,23 +186,12 @@ class BucketDrive:
             method, url, content=body, headers=signed, follow_redirects=False
         )
 
-    def _refused(self, answer: httpx.Response) -> DriveError:
+    def _refused(self, answer: httpx.Response) -> drive.DriveError:
         bucket, code = self._storage.bucket, _code(answer)
-        return DriveError(
+        return drive.DriveError(
             f"The storage refused the request for the bucket {bucket} "
             f"(HTTP {answer.status_code}{f', {code}' if code else ''}): check the credential."
         )
-
-
-async def check_s3(storage: S3Credential, http: httpx.AsyncClient) -> None:
-    """List one file of a credential's bucket.
-
-    Raises:
-        DriveError: The storage refuses the request.
-        HeartbitError: It cannot be reached, or its answer cannot be read.
-        httpx.HTTPError: As in httpx.
-    """
-    await BucketDrive(http, storage).check()
 
 
 def _code(answer: httpx.Response) -> str:
@@ -225,13 +203,13 @@ def _texts(row: Element) -> dict[str, str]:
     return {child.tag.removeprefix(_NAMESPACE): child.text or "" for child in row}
 
 
-def _entry(row: Mapping[str, str]) -> FileEntry | None:
+def _entry(row: Mapping[str, str]) -> drive.FileEntry | None:
     """Return a listed file; None if agents could not name it."""
     name, size = row.get("Key", ""), row.get("Size", "")
-    if not is_name(name) or not _SIZE.fullmatch(size):
+    if not drive.is_name(name) or not _SIZE.fullmatch(size):
         return None
     try:
         modified = datetime.fromisoformat(row.get("LastModified", ""))
     except ValueError:
         modified = datetime.fromtimestamp(0, UTC)
-    return FileEntry(name, int(size), modified)
+    return drive.FileEntry(name, int(size), modified)

@@ -19,18 +19,7 @@ from typing import Final
 
 from django.conf import settings
 
-from tools.connectors.drive.files import (
-    MAX_FILE_BYTES,
-    MAX_FILES,
-    DriveError,
-    FileEntry,
-    checked_folder,
-    checked_name,
-    exists,
-    is_name,
-    missing,
-    too_large,
-)
+from tools.connectors.drive import files as drive
 
 MAX_BYTES: Final = 1_000_000_000  # of a workspace's folder
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -48,19 +37,19 @@ class FolderDrive:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    async def entries(self, folder: str) -> list[FileEntry]:
+    async def entries(self, folder: str) -> list[drive.FileEntry]:
         """Return the files below a folder; see ``Drive``."""
-        return await asyncio.to_thread(self.list_below, checked_folder(folder))
+        return await asyncio.to_thread(self.list_below, drive.checked_folder(folder))
 
     async def read(self, name: str) -> bytes:
         """Return a file's content; see ``Drive``."""
-        return await asyncio.to_thread(self.read_whole, checked_name(name))
+        return await asyncio.to_thread(self.read_whole, drive.checked_name(name))
 
     async def write(self, name: str, data: bytes, *, replace: bool) -> None:
         """Write a file at once or not at all; see ``Drive``."""
-        await asyncio.to_thread(self._write, checked_name(name), data, replace)
+        await asyncio.to_thread(self._write, drive.checked_name(name), data, replace)
 
-    def list_below(self, folder: str) -> list[FileEntry]:
+    def list_below(self, folder: str) -> list[drive.FileEntry]:
         """Do as ``entries``, for threads; the folder's name is in normal form."""
         try:
             with self._opened(folder) as top:
@@ -79,24 +68,24 @@ class FolderDrive:
                 with os.fdopen(file, "rb") as opened:
                     found = os.fstat(file)
                     if not _is_plain(found):
-                        raise DriveError(f"{name} is no plain file.")
-                    if found.st_size > MAX_FILE_BYTES:
-                        raise too_large(name)
-                    return opened.read(MAX_FILE_BYTES)
+                        raise drive.DriveError(f"{name} is no plain file.")
+                    if found.st_size > drive.MAX_FILE_BYTES:
+                        raise drive.too_large(name)
+                    return opened.read(drive.MAX_FILE_BYTES)
         except FileNotFoundError:
-            raise missing(name) from None
+            raise drive.missing(name) from None
         except OSError as error:
             raise _unusable(name, error) from None
 
     def _write(self, name: str, data: bytes, replace: bool) -> None:  # noqa: FBT001  private, by position through a thread
-        if len(data) > MAX_FILE_BYTES:
-            raise too_large(name)
+        if len(data) > drive.MAX_FILE_BYTES:
+            raise drive.too_large(name)
         present = self.list_below("")
         if sum(entry.size for entry in present) + len(data) > MAX_BYTES or (
-            len(present) >= MAX_FILES and all(entry.name != name for entry in present)
+            len(present) >= drive.MAX_FILES and all(entry.name != name for entry in present)
         ):
-            raise DriveError(
-                f"The drive is full: it may hold {MAX_FILES} files and {MAX_BYTES} bytes."
+            raise drive.DriveError(
+                f"The drive is full: it may hold {drive.MAX_FILES} files and {MAX_BYTES} bytes."
             )
         folder, _, last = name.rpartition("/")
         part = f".{secrets.token_hex(8)}.part"
@@ -117,7 +106,7 @@ class FolderDrive:
                         os.unlink(part, dir_fd=parent)
         except FileExistsError:
             if self.read_whole(name) != data:
-                raise exists(name) from None
+                raise drive.exists(name) from None
         except OSError as error:
             raise _unusable(name, error) from None
 
@@ -143,24 +132,24 @@ def workspace_drive(workspace_id: int) -> FolderDrive:
     return FolderDrive(Path(settings.HEARTBIT_DRIVE_DIR) / str(workspace_id))
 
 
-def _walk(top: int, prefix: str) -> Iterator[FileEntry]:
+def _walk(top: int, prefix: str) -> Iterator[drive.FileEntry]:
     """Yield the plain files below a folder that have a usable name."""
     seen = 0
     for place, folders, files, opened in os.fwalk(dir_fd=top):
         below = prefix if place == "." else f"{prefix}{place.removeprefix('./')}/"
-        folders[:] = [each for each in folders if is_name(f"{below}{each}")]
+        folders[:] = [each for each in folders if drive.is_name(f"{below}{each}")]
         for file in files:
             name = f"{below}{file}"
-            if not is_name(name):
+            if not drive.is_name(name):
                 continue
             with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
                 found = os.stat(file, dir_fd=opened, follow_symlinks=False)
                 if _is_plain(found):
-                    yield FileEntry(
+                    yield drive.FileEntry(
                         name, found.st_size, datetime.fromtimestamp(found.st_mtime, UTC)
                     )
                     seen += 1
-            if seen >= MAX_FILES:
+            if seen >= drive.MAX_FILES:
                 return
 
 
@@ -168,8 +157,8 @@ def _is_plain(found: os.stat_result) -> bool:
     return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
 
 
-def _unusable(name: str, error: OSError) -> DriveError:
-    return DriveError(f"{name} cannot be used: {os.strerror(error.errno or 0)}.")
+def _unusable(name: str, error: OSError) -> drive.DriveError:
+    return drive.DriveError(f"{name} cannot be used: {os.strerror(error.errno or 0)}.")
 
 
 class DriveSource:
@@ -181,15 +170,15 @@ class DriveSource:
         Raises:
             DriveError: It is no folder below the drive's root.
         """
-        found = checked_folder(name)
+        found = drive.checked_folder(name)
         if not found:
-            raise DriveError("Name a folder of the drive, such as handbook: not all of it.")
+            raise drive.DriveError("Name a folder of the drive, such as handbook: not all of it.")
         return found
 
     def names(self, workspace_id: int, folder: str) -> tuple[list[str], bool]:
         """Return the files below a folder by name, and True if these are all of them."""
         found = workspace_drive(workspace_id).list_below(folder)
-        return [entry.name for entry in found], len(found) < MAX_FILES
+        return [entry.name for entry in found], len(found) < drive.MAX_FILES
 
     def read(self, workspace_id: int, name: str) -> bytes:
         """Return a file's content.
@@ -197,4 +186,4 @@ class DriveSource:
         Raises:
             DriveError: It is gone, too large, or no plain file.
         """
-        return workspace_drive(workspace_id).read_whole(checked_name(name))
+        return workspace_drive(workspace_id).read_whole(drive.checked_name(name))
