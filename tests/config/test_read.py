@@ -158,7 +158,7 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
         ("[" + "a." * 900 + "b]", " Values are nested too deeply."),
         (
             A + "response_schema." + "a." * 90 + "b = 1",
-            "5:1: agents.a.response_schema holds what J",
+            "5:1: agents.a.response_schema holds a value t",
         ),
         ("x = " + "1" * 5000, " This is not TOML: exceeds the limit"),
         (
