@@ -24,7 +24,7 @@ TERMINAL = frozenset(
 
 
 class RunKind(models.TextChoices):
-    """Kinds of run; ``agents.runtime.execution.engines`` has the engine of each."""
+    """Kinds of run; ``agents.definitions.kinds`` has the parts of each."""
 
     AGENT = "agent", "Agent"
     TOOL_CALL = "tool_call", "Tool call"

@@ -20,8 +20,8 @@ from agents.live.member_consumer import IDLE, MALFORMED, NOT_FOUND, UNKNOWN, Mem
 from agents.live.watchers import watch
 from agents.querysets import find_run
 from agents.reads.hidden_memories import texts_hidden_from
-from heartbit_site.base import orm, sessions
-from heartbit_site.base.access import workspaces_of
+from heartbit_site.base import orm
+from heartbit_site.base.access import is_session_valid, workspaces_of
 
 ASK_SECONDS = 10.0
 _DRAWN = re.compile(r"[0-9]{1,16}")
@@ -144,7 +144,7 @@ class AdminConsumer(MemberConsumer):
     def _still(self) -> int | None:
         user: Any = self.scope["user"]
         user_id: int = user.pk
-        if not sessions.is_session_valid(self.scope["session"].session_key, user_id):
+        if not is_session_valid(self.scope["session"].session_key, user_id):
             return UNKNOWN
         now = _reach_of(user_id)
         if now != self._reach:

@@ -12,11 +12,11 @@ from celery import shared_task
 from celery.worker import state
 
 from agents.actions import notify_approvers as announcing
-from agents.actions.check_account import check_enabled_accounts
 from agents.actions.deliver_results import deliver_results as deliver_due_results
 from agents.actions.deliver_webhooks import deliver_webhooks as deliver
 from agents.actions.poll_mailboxes import poll_mailboxes as poll
-from agents.actions.send_quota_notices import send_quota_notices as tell
+from agents.actions.provider_accounts import check_enabled_accounts
+from agents.actions.quotas import send_quota_notices as tell
 from agents.housekeeping.run_housekeeping import run_housekeeping
 from agents.live.changes import notify
 from agents.runtime.execution import worker

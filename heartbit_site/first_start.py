@@ -100,8 +100,8 @@ def unused_admin() -> str | None:
 def _take_tools() -> None:
     """Store the tools and skills of this process, and publish the agents whose own changed."""
     # Slow to import, for the processes that know the tools.
-    from agents.actions.record_shipped_skills import record_shipped_skills  # noqa: PLC0415
-    from agents.actions.republish_agents import republish_agents  # noqa: PLC0415
+    from agents.actions.publish_agent import republish_agents  # noqa: PLC0415
+    from agents.actions.skills import record_shipped_skills  # noqa: PLC0415
     from tools.definitions.catalogue import record_installed  # noqa: PLC0415
 
     record_installed()

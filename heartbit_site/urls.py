@@ -9,15 +9,15 @@ from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
 from heartbit_site.api import mount
-from heartbit_site.web import closed, connect, login, server_error
+from heartbit_site.web import connect, errors, login
 from heartbit_site.web.approve_link import approve_link
-from tools.actions.start_sign_in import CALLBACK, DOCUMENT
+from tools.actions.sign_in import CALLBACK, DOCUMENT
 
 admin.autodiscover()
 import_module("heartbit_site.admin.pages")  # they replace some of those that were just found
 
-handler403 = closed.forbidden
-handler500 = server_error.server_error
+handler403 = errors.forbidden
+handler500 = errors.server_error
 
 urlpatterns = [
     path("", login.home, name="home"),

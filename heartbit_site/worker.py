@@ -13,8 +13,7 @@ from celery.signals import worker_shutting_down
 
 from agents.housekeeping.scheduler_thread import SchedulerThread
 from agents.runtime.execution import worker
-from heartbit_site.base.garbage import collect_seldom
-from heartbit_site.base.process_memory import settle
+from heartbit_site.base.process_memory import collect_seldom, settle
 from heartbit_site.base.queues import SYSTEM
 from scheduling.actions.fire_due import fire_due
 

@@ -14,7 +14,7 @@ from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import about
 from heartbit_site.base.untrusted import clean_text
 from memory.errors import InvalidMemoryError, MemoryNotFoundError
-from memory.languages import detect_language
+from memory.lexical import detect_language
 from memory.models import MemoryChange, MemoryItem
 
 MOST_CHARACTERS: Final = 4_000

@@ -1,4 +1,4 @@
-"""Words of a query: in each language, the lexemes to search for and those to rank by."""
+"""Language of a text, and words of a query: the lexemes to search for and to rank by."""
 
 from __future__ import annotations
 
@@ -8,7 +8,28 @@ from typing import Any, Final
 from django.db.models import BooleanField, QuerySet
 from django.db.models.expressions import RawSQL
 
-from heartbit_site.base.query import fetch_all
+from heartbit_site.base.query import fetch_all, fetch_one
+
+_LANGUAGE: Final = """
+SELECT c.cfgname
+FROM pg_ts_config c, LATERAL (
+    SELECT coalesce(sum(cardinality(w.positions)), 0) AS words
+    FROM unnest(to_tsvector(c.oid::regconfig, %s)) w
+) left_over
+WHERE c.cfgnamespace = 'pg_catalog'::regnamespace AND c.cfgname <> 'simple'
+ORDER BY left_over.words, c.cfgname <> 'english', c.cfgname
+LIMIT 1
+"""
+
+
+def detect_language(text: str) -> str:
+    """Return the text search configuration for which the text has the most stop words.
+
+    A text without stop words, such as a name, counts as English; so does one that fits several.
+    """
+    (name,) = fetch_one(_LANGUAGE, [text])
+    return str(name)
+
 
 #: Rows that are ranked for one query: of memories, the last changed of those that match.
 MOST_MATCHED: Final = 1_000

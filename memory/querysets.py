@@ -1,4 +1,4 @@
-"""Named queries of memories and documents."""
+"""Named queries of memories, knowledge bases and documents."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any, Self
 from uuid import UUID
 
 from django.db import models
-from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce, Now
 
 from memory.choices import DocumentState, Scope
 
@@ -58,3 +58,16 @@ class DocumentQuerySet(models.QuerySet[Any]):
         """Return the documents that a worker may read, the longest waiting first."""
         free = Q(claimed_until=None) | Q(claimed_until__lte=Now())
         return self.unread().filter(free).order_by("touched_at", "pk")
+
+
+def with_counts(bases: QuerySet[Any]) -> QuerySet[Any]:
+    """Count each base's documents, those that are unread or failed, and its passages."""
+    unread = Q(documents__state__in=[DocumentState.QUEUED, DocumentState.READING])
+    failed = Q(documents__state=DocumentState.FAILED)
+    counted: QuerySet[Any] = bases.annotate(
+        document_count=Count("documents"),
+        unread_count=Count("documents", filter=unread),
+        failed_count=Count("documents", filter=failed),
+        passage_count=Coalesce(Sum("documents__passage_count"), 0),
+    )
+    return counted

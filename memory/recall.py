@@ -17,14 +17,12 @@ from django.utils import timezone
 
 from heartbit_site.base import amounts
 from memory.embeddings import table
-from memory.embeddings.meaning import find_meaning, not_embedded
-from memory.embeddings.ranking import by_meaning
+from memory.embeddings.meaning import by_meaning, find_meaning, not_embedded
 from memory.fusion import by_words, fused, unranked
 from memory.lexical import NO_LEXEMES, are_few, find_lexemes
-from memory.marked import marked_words
 from memory.models import MemoryItem
 from memory.querysets import MemoryQuerySet
-from memory.scoring import Weights, statement
+from memory.scoring import Weights, marked_words, statement
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  the statement consists of constants and the SQL of hits
-"""Scores of memories: one SQL statement, and the parts of each score in plain words.
+"""Scores of memories, in plain words, and the words that a text shares with a query.
 
 A score is the weighted mean of four parts between 0 and 1:
 
@@ -15,10 +15,32 @@ that only hits leave it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import astuple, dataclass, fields
 from typing import Final
 
-from memory.marked import marked_text
+_MARKED: Final = re.compile("\x02([^\x02\x03]*)\x03")
+_MOST_WORDS: Final = 5
+
+
+def marked_text(row: str) -> str:
+    """Return SQL of a text in which its words of the query are marked.
+
+    Args:
+        row: Name of what has the columns ``text`` and ``language``; beside it stands ``asked``,
+            as in ``memory.fusion``.
+    """
+    return f"""
+        coalesce(ts_headline({row}.language::regconfig, {row}.text,
+            (SELECT words FROM asked a WHERE a.language = {row}.language),
+            'HighlightAll=true, StartSel=' || chr(2) || ', StopSel=' || chr(3)), '')
+    """
+
+
+def marked_words(text: str) -> tuple[str, ...]:
+    """Return the first words that are marked in a text."""
+    return tuple(dict.fromkeys(_MARKED.findall(text)))[:_MOST_WORDS]
+
 
 _HALF_LIFE_DAYS: Final = 30
 _STABILITY_DAYS: Final = 7

@@ -16,9 +16,8 @@ from agents.errors import MessageLimitReachedError, SubAgentError
 from agents.messaging.guard import hops_to, is_delegated
 from agents.models import Delivery, Run
 from heartbit_site.base.audit import Actor
-from heartbit_site.base.local_times import NoSuchTimeError, localize
 from heartbit_site.base.models import AuditEntry, Workspace
-from heartbit_site.base.moments import TooFarError, to_utc
+from heartbit_site.base.moments import NoSuchTimeError, TooFarError, localize, to_utc
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from scheduling import recurrence
 from scheduling.actions.remove_schedule import remove_schedule

@@ -1,14 +1,17 @@
-"""Named queries of schedules."""
+"""Named queries of schedules and firings."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
+from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Now
+from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Subquery, TextField, Value, When
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Coalesce, Now, NullIf
 
-from agents.models import Pause, Run
+from agents.choices import DeliveryStatus
+from agents.models import Delivery, Pause, Run
 from agents.models.pause import PauseKind
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.query import fetch_one
@@ -88,3 +91,33 @@ def database_now() -> datetime:
     """Return the database's time, by which occurrences are due for all processes."""
     now: datetime = fetch_one("SELECT clock_timestamp()")[0]
     return now
+
+
+#: Order of a run's delivery statuses, the most important first.
+_GRAVITY = Case(
+    When(status=DeliveryStatus.FAILED, then=Value(0)),
+    When(status=DeliveryStatus.PENDING, then=Value(1)),
+    default=Value(2),
+)
+
+
+def with_outcomes(firings: QuerySet[Firing]) -> QuerySet[Any]:
+    """Annotate firings with ``run_status``, ``delivery_status`` and ``reason``, in the same query.
+
+    ``run_status`` is null without a run, or when the run is archived. ``delivery_status`` is failed
+    if any delivery failed, else pending if any is, else delivered; null when the run delivers
+    nothing. ``reason`` is the firing's note, or else the error of its run.
+    """
+    runs = Run.objects.filter(pk=OuterRef("run_id"))
+    error = runs.values(message=KeyTextTransform("message", "error"))
+    deliveries = Delivery.objects.filter(run_id=OuterRef("run_id")).order_by(_GRAVITY, "id")
+    return firings.annotate(
+        run_status=Subquery(runs.values("status")[:1]),
+        delivery_status=Subquery(deliveries.values("status")[:1]),
+        reason=Coalesce(
+            NullIf("note", Value("")),
+            Subquery(error[:1]),
+            Value(""),
+            output_field=TextField(),
+        ),
+    )

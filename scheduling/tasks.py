@@ -6,7 +6,7 @@ from celery import shared_task
 
 from heartbit_site.base import queues
 from scheduling.actions.fire_due import fire_due
-from scheduling.actions.prune_firings import prune_firings as prune
+from scheduling.actions.remove_schedule import prune_firings as prune
 
 
 @shared_task(name=queues.FIRE_SCHEDULE)

@@ -19,8 +19,8 @@ from hypothesis import HealthCheck
 
 from agents.actions.create_default_team import create_default_team
 from heartbit_site.base import orm
-from heartbit_site.base.garbage import collect_seldom
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.process_memory import collect_seldom
 from heartbit_site.bootstrap import prepare
 from heartbit_site.embedded.state import StateDirectory
 from tests import clusters

@@ -1,1 +1,1 @@
-"""Actions: one change per module, shared by admin, API, CLI, tasks and the runtime."""
+"""Actions: the changes of a noun in one module, for admin, API, CLI, tasks and the runtime."""

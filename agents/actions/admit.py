@@ -2,37 +2,149 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from uuid import UUID
 
+from django.contrib.auth import get_user_model
 from django.db import transaction
+from django.db.models.functions import Coalesce
 
-from agents.actions.create_deliveries import create_deliveries
-from agents.actions.reached_runs import find_reached, record_reached, refuse_extras
-from agents.actions.refuse_reader import refuse_reader
-from agents.actions.repeated_request import refuse_other
+from agents.actions.run_request import RunRequest, refuse_other
 from agents.actions.wake_run import wake_queue
-from agents.actions.write_run import write_run
-from agents.choices import Placement, RunKind
+from agents.actions.write_run import Row, write_run
+from agents.choices import BusyPolicy, Placement, RunKind
+from agents.delivery.mail import new_message_id
+from agents.delivery.targets import EmailTarget, Target
 from agents.errors import (
     AgentNotFoundError,
     AgentsChangedError,
     ConversationBusyError,
     RunStateError,
 )
+from agents.journal.events import RunSteered
+from agents.journal.memory_texts import is_recall
 from agents.limits.quotas import raise_if_exceeded
 from agents.live.changes import notify_on_commit
-from agents.models import Agent
+from agents.models import Agent, Conversation, Delivery, RecalledMemory, Run, RunEvent, ToolCall
 from agents.reads.agents import find_agent
 from agents.runs.idempotency_keys import run_with, stored_key
+from agents.runs.run_audit import record_of_run
 from agents.runtime.files.folder import Folder
 from agents.runtime.providers.preflight import has_obstacle, raise_if_not_ready
+from heartbit_site.base.audit import Actor
+from heartbit_site.base.errors import ForbiddenError
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.rights import require
+from memory.visibility import MANAGE, sees_memories_of
 
-if TYPE_CHECKING:
-    from agents.actions.run_request import RunRequest
+
+def create_deliveries(run_id: UUID, workspace: Workspace, targets: Sequence[Target]) -> None:
+    """Order a run's result for each target; ``deliver_results`` sends it when the run has ended.
+
+    Call this in the transaction that starts the run, so that no run lacks its deliveries. Repeated
+    orders change nothing: a start repeated with the same idempotency key is delivered once.
+    """
+    orders = [
+        Delivery(
+            workspace=workspace,
+            run_id=run_id,
+            position=position,
+            kind=target.kind,
+            target=target.model_dump(),
+            message_id=new_message_id() if isinstance(target, EmailTarget) else "",
+        )
+        for position, target in enumerate(targets)
+    ]
+    Delivery.objects.bulk_create(orders, ignore_conflicts=True)
+
+
+def find_reached(request: RunRequest, key: str | None) -> tuple[list[Run], bool]:
+    """Return the active runs that a message interrupts or steers, and whether it steers.
+
+    A repeated message steers as it did, whatever has become of its run, and reaches none.
+    The conversation is locked first, as the SQL function does.
+    """
+    if request.conversation is None or request.policy in (BusyPolicy.QUEUE, BusyPolicy.REJECT):
+        return [], False
+    Conversation.objects.select_for_update(no_key=True).filter(pk=request.conversation.pk).first()
+    runs = Run.objects.filter(conversation=request.conversation)
+    steered = RunEvent.objects.filter(run__in=runs, type=RunSteered.type, payload__key=key)
+    if key is not None and steered.exists():
+        return [], True
+    reached = list(runs.filter(finished_at__isnull=True, cancel_requested=False).order_by("pk"))
+    return reached, request.policy is BusyPolicy.STEER and bool(reached)
+
+
+def record_reached(request: RunRequest, row: Row, reached: Iterable[Run]) -> None:
+    """Record in the audit what the message did to the runs."""
+    for run in reached:
+        if row.outcome == "steered" and run.pk == row.run_id:
+            record_of_run(request.by, "steer", run)
+        elif row.is_new and request.policy is BusyPolicy.INTERRUPT:
+            record_of_run(request.by, "cancel", run, reason="interrupted by a new message")
+
+
+def refuse_extras(request: RunRequest, run_id: UUID) -> None:
+    """Raise if a message that steers brings what only a run of its own could have.
+
+    Raises:
+        ConversationBusyError: It has deliveries, or files.
+    """
+    if request.deliveries:  # the result goes to the run's own recipients only
+        raise ConversationBusyError(
+            f"The message would steer the active run {run_id}, so it has no result to deliver. "
+            "Wait for it, or leave out deliver."
+        )
+    if request.files:  # they would change its folder under its hands
+        raise ConversationBusyError(
+            f"The conversation is busy with run {run_id}, whose folder takes no files now. Wait "
+            "for it, or leave out files and archive."
+        )
+
+
+def refuse_reader(run: Run, by: Actor) -> None:
+    """Raise unless the author may read the personal memories that the run's tree has recalled.
+
+    Locks the tree's root, so that no memory is recalled before the author's words are journaled.
+
+    Raises:
+        ForbiddenError: The author may not read them.
+    """
+    root = Run.objects.select_for_update(no_key=True).filter(pk=run.root_id).first()
+    if root is None:
+        return
+    hidden = sorted(user for user in _remembered(root) if not _sees(by, user))
+    if not hidden:
+        return
+    people = get_user_model().objects.filter(pk__in=hidden).order_by("username")
+    names = " and ".join(people.values_list("username", flat=True))
+    raise ForbiddenError(
+        f"Run {run.pk} has recalled memories of {names}, and would tell them to you: only {names} "
+        "and those who manage the workspace may say something to it. Start a run of your own.",
+        MANAGE,
+    )
+
+
+def _remembered(root: Run) -> set[int]:
+    """Return the persons whose memories the tree has in its context."""
+    rows = RecalledMemory.objects.filter(run__root=root)
+    found = set(rows.values_list(Coalesce("item__user", "person"), flat=True))
+    if root.started_user_id is not None and root.started_user_id not in found:
+        names = ToolCall.objects.filter(run__root=root).values_list("tool", flat=True)
+        if any(map(is_recall, names.distinct())):
+            found.add(root.started_user_id)
+    return {user for user in found if user is not None}
+
+
+def _sees(by: Actor, user_id: int) -> bool:
+    if by.access is not None:
+        return sees_memories_of(by.access, user_id)
+    # Heartbit itself, or a program that owns the database.
+    return by.user_id == user_id or (by.via == "system" and by.user_id is None)
+
 
 Outcome = Literal["started", "queued", "steered"]
 _OUTCOMES: dict[str, Outcome] = {"held": "queued", "steered": "steered"}

@@ -7,6 +7,7 @@ it only while the call waits with that digest, and the worker runs only the deci
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +15,7 @@ from typing import Any, Final, Literal
 
 from django.db import transaction
 from django.db.models import Q
+from django.utils import timezone
 
 from agents.actions.wake_run import wake_run
 from agents.choices import Verdict
@@ -21,12 +23,12 @@ from agents.errors import CallClosedError, InvalidEditError
 from agents.live.changes import notify_on_commit
 from agents.models import Grant, Run, ToolCall, Vote
 from agents.querysets import approval_of, calls_waiting, shown_tool
-from agents.reads.pinned_tools import in_tool_order
+from agents.reads.tools import in_tool_order
 from agents.reads.versions import definition_of
 from agents.runs.run_audit import record_of_call
 from agents.runs.sql_functions import call_function
 from agents.runtime.toolset.offer import OfferedTools, offered_tools
-from heartbit_site.base.audit import Actor
+from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.rights import require
 from heartbit_site.base.untrusted import clean_text
@@ -296,3 +298,14 @@ def _decide(
     record_of_call(by, f"approval.{_ACTIONS[verdict]}", call, digest=digest, **details)
     wake_run(ring)
     notify_on_commit(call.run.workspace_id, "runs", "calls")
+
+
+@transaction.atomic
+def revoke_grants(grants: Iterable[Grant], *, by: Actor) -> int:
+    """End the grants that are not revoked yet, from the next call on; return their number."""
+    valid = Grant.objects.filter(revoked_at__isnull=True)
+    now = timezone.now()
+    ended = [one for one in grants if valid.filter(pk=one.pk).update(revoked_at=now)]
+    for grant in ended:  # last: the audit's chain is locked from here on
+        record_on(by, "grant.revoke", grant)
+    return len(ended)

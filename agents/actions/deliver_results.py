@@ -16,8 +16,14 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.choices import TERMINAL
-from agents.delivery.attempts import store_attempt
-from agents.delivery.due import MAIL, WITHIN, claim, due, sync_webhook_deliveries
+from agents.delivery.attempts import (
+    MAIL,
+    WITHIN,
+    claim,
+    due,
+    store_attempt,
+    sync_webhook_deliveries,
+)
 from agents.delivery.mail import ResultEmail, build_email, mail_server, send_copy
 from agents.delivery.report import report_of
 from agents.delivery.targets import (
@@ -27,8 +33,7 @@ from agents.delivery.targets import (
     ending_of,
     target_of,
 )
-from agents.delivery.webhook_payload import RUN_DELIVERED, data_of
-from agents.delivery.webhooks import RETRY_AFTER, message, new_message_id
+from agents.delivery.webhooks import RETRY_AFTER, RUN_DELIVERED, data_of, message, new_message_id
 from agents.errors import ArtifactNotFoundError, InvalidTargetsError
 from agents.models import Delivery, Run, WebhookDelivery, WebhookEndpoint
 from agents.reads.artifacts import find_artifact

@@ -1,4 +1,4 @@
-"""Delete the runs that a person started, with everything that repeats what was said in them."""
+"""Delete the runs of a person, with everything that repeats what was said in them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.module_loading import import_string
 
+from agents.choices import RunKind
 from agents.journal.events import RunForked
 from agents.live.changes import notify_on_commit
 from agents.live.valkey import erase_streams
@@ -21,6 +22,7 @@ from agents.models import (
     InboundMessage,
     MemoryExtraction,
     Message,
+    RecalledMemory,
     Run,
     RunEvent,
     WebhookDelivery,
@@ -146,3 +148,25 @@ def _begun_by(workspace: Workspace, runs: Collection[UUID]) -> set[UUID]:
     begun = {one for one in messages.values_list("run_id", flat=True) if one is not None}
     planned: set[UUID] = import_string(settings.HEARTBIT_PLANNED_RUNS)(workspace, runs)
     return begun | planned
+
+
+def erase_extractions(workspace: Workspace, user: User, agent: str) -> None:
+    """Delete a person's extractions with their journals, in the caller's transaction.
+
+    ``HEARTBIT_ERASE_EXTRACTIONS`` names this function for the memory app. A worker that executes
+    one of them has lost its lease then. Texts that another memory provider returned for the person
+    at the start of runs go too. Their archives never had what was said, and the usage
+    ledger keeps their cost.
+
+    Args:
+        workspace: The workspace.
+        user: The person.
+        agent: The agent's name; empty: all agents.
+    """
+    rows = Run.objects.filter(workspace=workspace, kind=RunKind.EXTRACTION, started_user=user)
+    given = RecalledMemory.objects.filter(run__workspace=workspace, item=None, person=user)
+    if agent:
+        rows, given = rows.filter(agent=agent), given.filter(run__agent=agent)
+    given.delete()
+    if rows.delete()[0]:
+        notify_on_commit(workspace.pk, "runs")

@@ -13,8 +13,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from agents.actions.admit import Admitted, admit
-from agents.actions.refuse_reader import refuse_reader
+from agents.actions.admit import Admitted, admit, refuse_reader
 from agents.actions.run_request import Fork, RunRequest, describe_call
 from agents.choices import Placement, RunKind
 from agents.errors import InvalidEditError

@@ -9,9 +9,8 @@ from typing import cast
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from agents.actions.receive_mail import receive_mail
-from agents.actions.refuse_message import refuse_message
-from agents.inbound.mailboxes import due_for_polling
+from agents.actions.receive_message import receive_mail, refuse_message
+from agents.inbound.channels import due_for_polling
 from agents.models import Channel
 from heartbit_site.base import secrets
 from heartbit_site.base.errors import HeartbitError

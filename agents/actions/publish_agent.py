@@ -1,22 +1,30 @@
-"""Publish an agent: make its present settings the version that new runs are pinned to."""
+"""Publish agents: make their present settings the version that new runs are pinned to.
+
+A model is offered exactly what was published. An installation's own tools and the shipped skills
+change when its operator upgrades it, and the upgrade is the approval: agents with changed ones are
+published again at the next start. (Tools of remote servers need a person.)
+"""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
 
-from agents.actions.check_agent_settings import check_agent
+from agents.actions.check_agent import check_agent
 from agents.definitions import snapshot
 from agents.definitions.server_grants import expand
 from agents.models import Agent, AgentVersion
-from agents.reads.agent_settings import spec_of
-from agents.reads.skills import current_versions, pinned
+from agents.reads.agents import spec_of
+from agents.reads.skills import current_versions, pinned, skills_in
 from heartbit_site.base.audit import SYSTEM, Actor, record_on
+from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.rights import require
-from tools.definitions import stored as definitions
+from tools.definitions import catalogue as definitions
 from tools.definitions.catalogue import catalogue
 from tools.definitions.registry import definition_hash
 
@@ -100,3 +108,90 @@ def make_current(agent: Agent) -> Publication:
         Agent.objects.filter(pk=locked.pk).update(current_version=version)
     agent.current_version = version
     return Publication(version, before)
+
+
+@dataclass(frozen=True, slots=True)
+class Led:
+    """Result of publishing one agent again.
+
+    Attributes:
+        agent: The agent.
+        made: The publication; None: the agent could not be published.
+        problem: Why not, as a sentence.
+    """
+
+    agent: Agent
+    made: Publication | None = None
+    problem: str = ""
+
+
+@transaction.atomic
+def publish_leaders(members: Collection[Agent], *, by: Actor) -> list[Led]:
+    """Publish every agent that has one of these in its team, except these themselves.
+
+    An orchestrator that cannot be published keeps its version; that is no error here.
+    """
+    leaders = Agent.objects.filter(team__in=members).exclude(pk__in=[one.pk for one in members])
+    return publish_again(leaders.distinct().order_by("name"), by=by)
+
+
+@transaction.atomic
+def publish_again(agents: Iterable[Agent], *, by: Actor) -> list[Led]:
+    """Publish agents because something changed that their versions pin.
+
+    One that cannot be published keeps its version; that is no error here.
+    """
+    led = [_publish(agent) for agent in agents]
+    for one in led:  # the audit's chain is locked last, after every row
+        if one.made is not None:
+            record_publication(one.agent, one.made, by=by)
+    return led
+
+
+def _publish(leader: Agent) -> Led:
+    try:
+        return Led(leader, make_current(leader))  # atomic: a refusal rolls back only this one
+    except ConfigurationError as error:
+        return Led(leader, problem=str(error))
+
+
+logger = logging.getLogger(__name__)
+
+
+def republish_agents() -> list[str]:
+    """Publish every agent whose tools or skills changed; return the names of those published."""
+    names = []
+    for agent in Agent.objects.filter(pk__in={*_with_changed_tools(), *_with_changed_skills()}):
+        try:
+            publish_agent(agent, by=SYSTEM)
+        except ConfigurationError as error:
+            logger.warning("not published again: %s", error)
+        else:
+            names.append(agent.name)
+    return names
+
+
+def _with_changed_tools() -> Iterator[int]:
+    installed = {name: definition_hash(spec) for name, spec in catalogue(None).items()}
+    published = Agent.objects.filter(current_version__isnull=False)
+    for pk, origin, tools in published.values_list(
+        "pk", "origin", "current_version__snapshot__tools"
+    ):
+        # Others are tools of a workspace's MCP servers, whose changes a person takes over.
+        own = [tool for tool in tools if tool["name"] in installed]
+        changed = any(installed[tool["name"]] != tool["hash"] for tool in own)
+        # A program's own tools are known only in its own process, which publishes its agents.
+        if changed and not (origin and len(own) < len(tools)):
+            yield pk
+
+
+def _with_changed_skills() -> Iterator[int]:
+    rows = Agent.objects.filter(current_version__snapshot__has_key="skills")
+    columns = ("pk", "workspace_id", "current_version__snapshot__skills")
+    current: dict[int, dict[str, str]] = {}
+    for pk, workspace_id, skills in rows.values_list(*columns):
+        if workspace_id not in current:
+            known = skills_in(workspace_id).values_list("name", "current_version__hash")
+            current[workspace_id] = dict(known)
+        if any(current[workspace_id].get(skill["name"]) != skill["hash"] for skill in skills):
+            yield pk

@@ -18,7 +18,7 @@ from django.db import transaction
 
 from agents.actions.publish_agent import Publication, make_current
 from agents.definitions import snapshot
-from agents.definitions.kinds import DefinitionKind, find_kind
+from agents.definitions.kinds import RegisteredKind, find_kind
 from agents.definitions.snapshot_diff import PartChangeOut, compare
 from agents.definitions.spec import GRANT_SETTINGS, ToolGrant
 from agents.models import Agent, AgentVersion, ToolBinding
@@ -97,7 +97,7 @@ def rollback_agent(agent: Agent, number: int, *, by: Actor, anyway: bool = False
     return Rollback(made.version, number, difference.sentence())
 
 
-def _restore_fields(agent: Agent, kind: DefinitionKind, content: Mapping[str, Any]) -> None:
+def _restore_fields(agent: Agent, kind: RegisteredKind, content: Mapping[str, Any]) -> None:
     """Write the snapshot's settings; settings newer than the snapshot get their defaults."""
     kept = snapshot.settings_of(content, kind.spec)
     for name in snapshot.pins_of(kind.spec):

@@ -1,26 +1,25 @@
-"""The request for a run: every door makes it in this form."""
+"""The request for a run: every door makes it in this form, and may repeat it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from uuid import UUID
 
 from agents.actions.create_default_team import ORCHESTRATOR
 from agents.choices import BusyPolicy, Placement
-from agents.errors import EmptyTaskError
-from agents.journal.events import Event
+from agents.delivery.targets import Target
+from agents.errors import EmptyTaskError, IdempotencyMismatchError
+from agents.journal.events import Event, RunSteered
 from agents.llm.messages import ToolCall
-from agents.models import AgentVersion, Conversation, Run
+from agents.models import AgentVersion, Conversation, Run, RunEvent
 from agents.output.payload import TaskPayload, render
 from agents.runs.idempotency_keys import InternalKey
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.untrusted import clean_text
-
-if TYPE_CHECKING:
-    from agents.delivery.targets import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +143,41 @@ def task_text(task: str, payload: TaskPayload | None) -> str:
     if not text:
         raise EmptyTaskError("The task is empty: say what the agent should do.")
     return text
+
+
+def refuse_other(request: RunRequest, key: str, used: UUID | None) -> None:
+    """Raise if the key was used for another request; Heartbit's own requests may have changed.
+
+    Args:
+        request: The request of today.
+        key: Its idempotency key, as stored.
+        used: The run that the key has started; None: it may have steered one.
+
+    Raises:
+        IdempotencyMismatchError: Conversation, agent or task differ.
+    """
+    if request.by.access is None or request.fork is not None or request.call is not None:
+        return
+    if used is not None:
+        run = Run.objects.only("agent", "task", "conversation_id").get(pk=used)
+        thread = request.conversation.pk if request.conversation is not None else None
+        same = {
+            "conversation": run.conversation_id == thread,
+            "agent": run.agent == request.asked[0],
+            "task": run.task == request.text,
+        }
+        _refuse(used, [name for name, is_same in same.items() if not is_same])
+    elif request.conversation is not None:
+        steered = RunEvent.objects.filter(
+            run__conversation=request.conversation, type=RunSteered.type, payload__key=key
+        )
+        for run_id, text in steered.values_list("run_id", "payload__text")[:1]:
+            _refuse(run_id, ["message"] if text != request.text else [])
+
+
+def _refuse(run_id: UUID, others: list[str]) -> None:
+    if others:
+        raise IdempotencyMismatchError(
+            f"The idempotency key was used for run {run_id}, which has another {others[0]}: send "
+            "the same request again, or take another key."
+        )

@@ -17,11 +17,9 @@ from typing import Any
 
 from django.db import transaction
 
-from agents.actions.check_agent_settings import check_agreement
-from agents.actions.check_skills import check_credentials_of_skills
-from agents.actions.publish_agent import make_current
-from agents.actions.republish_orchestrators import publish_leaders
-from agents.actions.set_agent_state import set_agent_state
+from agents.actions.check_agent import check_agreement, check_credentials_of_skills
+from agents.actions.fleet import set_agent_state
+from agents.actions.publish_agent import make_current, publish_leaders
 from agents.actions.write_agents import (
     Written,
     assemble,
@@ -36,8 +34,7 @@ from agents.definitions.spec import DefinitionSpec
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.errors import IdempotencyMismatchError
 from agents.models import Agent
-from agents.reads.agent_settings import spec_of
-from agents.reads.grantable_tools import grantable
+from agents.reads.agents import grantable, spec_of
 from agents.reads.versions import find_editable
 from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor

@@ -8,10 +8,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from agents.actions.check_agent_settings import check_grant
-from agents.actions.check_skills import check_credentials_of_skills
-from agents.actions.publish_agent import Publication, make_current
-from agents.actions.republish_orchestrators import Led
+from agents.actions.check_agent import check_credentials_of_skills, check_grant
+from agents.actions.publish_agent import Led, Publication, make_current
 from agents.definitions.kinds import kind_of
 from agents.definitions.spec import GRANT_SETTINGS, DefinitionSpec, ToolGrant
 from agents.definitions.validation_messages import InvalidSettingError

@@ -1,18 +1,15 @@
-"""The admin of agents and runs; one file a model."""
+"""The admin of agents and runs; one file a subject."""
 
 from __future__ import annotations
 
 from agents.admin import (  # noqa: F401  importing a module registers its classes
     agent,
     approvals,
-    budget,
     channel,
     conversation,
     decision,
     delivery,
-    grant,
     mcp_server,
-    message,
     provider_account,
     run,
     skill,

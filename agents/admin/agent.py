@@ -19,18 +19,17 @@ from agents.actions.write_agents import Written
 from agents.admin import strategy_form
 from agents.admin.agent_list import AgentList
 from agents.admin.bindings import ToolBindingFormSet
-from agents.admin.forms import AgentForm, StartRunForm
-from agents.admin.links import run_url
-from agents.admin.skill_choices import skill_choices
+from agents.admin.formatting import run_url
+from agents.admin.forms import AgentForm, StartRunForm, skill_choices
 from agents.admin.templates import FromTemplates, TemplateBindingInline
 from agents.admin.version import VersionInline
 from agents.definitions.advice import advice
 from agents.definitions.kinds import AGENT, UnknownKindError, find_kind
 from agents.definitions.spec import SETTINGS, AgentSpec
 from agents.models import Agent
-from heartbit_site.admin.actions import dialog, page_action
-from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.actions import actor_of, dialog, page_action
 from heartbit_site.admin.columns import Column
+from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin
 from heartbit_site.admin.themed import json_block, tabs
 from tools.definitions.catalogue import catalogue
@@ -70,12 +69,10 @@ TABS["Limits"] += tuple(name for name in SETTINGS if name not in _PLACED)
 class AgentAdmin(VerbAdmin[Agent], FromTemplates, AgentList):
     """Agents that people edit. Saving publishes a version; runs are pinned to versions."""
 
-    workspace_path = "workspace"
-    needs: ClassVar = {
-        "view": "agents:read",
-        **dict.fromkeys(("add", "change", "switch"), "agents:write"),
-        "start": "runs:write",
-    }
+    sortable_by = None
+    needs: ClassVar = rights(
+        "agents:read", "agents:write", switch="agents:write", start="runs:write"
+    )
     form = AgentForm
     readonly_fields = ("now",)
     fixed = ("workspace", "name")  # runs, channels and conversations refer to them

@@ -15,14 +15,13 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from agents.actions.set_agent_state import Switch, set_agent_state
+from agents.actions.fleet import Switch, set_agent_state
 from agents.admin import formatting
-from agents.admin.links import run_url
 from agents.admin.statistics import FAILED
 from agents.choices import LIVE
 from agents.models import Agent, Run
 from agents.reads.agent_status import statuses
-from agents.reads.agent_view import AgentStatusOut
+from agents.reads.views import AgentStatusOut
 from heartbit_site.admin.actions import DialogForm, dialog
 from heartbit_site.admin.columns import Column, clock, format_datetime, pill, two_lines
 from heartbit_site.admin.themed import ModelAdmin
@@ -74,7 +73,7 @@ class AgentList(ModelAdmin[Agent]):
         """Return the newest run's status as a link to the run."""
         if agent.last_run is None:
             return pill("never")
-        url = run_url(agent.workspace, agent.last_run["id"])
+        url = formatting.run_url(agent.workspace, agent.last_run["id"])
         status = formatting.run_pill(agent.last_run["status"])
         return format_html('<a href="{}">{}</a>', url, status)
 

@@ -16,9 +16,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from agents.admin import prompts, queries
-from agents.admin.links import LeadsToRuns
-from agents.admin.prompts import asked_about, is_uncertain
+from agents.admin import prompts
+from agents.admin.formatting import LeadsToRuns
 from agents.models import ToolCall
 from agents.querysets import shown_tool
 from heartbit_site.admin.columns import Column, pill
@@ -49,7 +48,7 @@ class ApprovalAdmin(LeadsToRuns[ToolCall]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ToolCall]:
         """Return the open calls alone."""
-        return queries.waiting_calls()
+        return prompts.waiting_calls()
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Show the list under its own name."""
@@ -84,12 +83,12 @@ class ApprovalAdmin(LeadsToRuns[ToolCall]):
     @admin.display(description="call")
     def what(self, call: ToolCall) -> SafeString:
         """Return the tool, a mark if the outcome is unknown, and the beginning of the arguments."""
-        arguments = readable_json(asked_about(call))
+        arguments = readable_json(prompts.asked_about(call))
         return format_html(
             '<span class="hb-two"><span class="hb-row"><b>{}</b>{}</span>'
             '<span class="hb-clip" dir="ltr">{}</span></span>',
             visible(shown_tool(call)),
-            pill("Unknown outcome", tone="warning") if is_uncertain(call) else "",
+            pill("Unknown outcome", tone="warning") if prompts.is_uncertain(call) else "",
             " ".join(arguments.split())[:_PREVIEW],
         )
 
@@ -118,7 +117,7 @@ def _number(text: str) -> int | None:
 
 def badge(request: HttpRequest) -> str:
     """Return the number of waiting calls for the sidebar, or an element that hides the badge."""
-    seen = visible_to(queries.waiting_calls(), request.user, path="run__workspace")
+    seen = visible_to(prompts.waiting_calls(), request.user, path="run__workspace")
     count = seen.order_by()[: _MOST_COUNTED + 1].count()
     none = SafeString('<i class="hb-none"></i>')
     shown = f"{_MOST_COUNTED}+" if count > _MOST_COUNTED else count or none

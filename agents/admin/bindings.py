@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib.admin.utils import flatten
-from django.http import HttpRequest
 from django.utils.text import Truncator
 from unfold.widgets import UnfoldAdminSelectWidget
 
@@ -23,14 +21,20 @@ from agents.definitions.server_grants import ALL, servers_of
 from agents.definitions.spec import GRANT_SETTINGS, ToolGrant
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent, ToolBinding
-from agents.reads.agent_settings import grant_table_of
+from agents.reads.agents import grant_table_of
 from heartbit_site.admin.themed import StackedInline
 from heartbit_site.base.effect_text import describe_effect
-from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.toolspec import Effect, ToolSpec
+from heartbit_site.base.toolspec import Effect
 from tools.definitions.catalogue import catalogue
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from django.http import HttpRequest
+
+    from heartbit_site.base.errors import HeartbitError
+    from heartbit_site.base.toolspec import ToolSpec
+
     _FormSet = forms.BaseInlineFormSet[ToolBinding, Agent, forms.ModelForm[ToolBinding]]
 else:
     _FormSet = forms.BaseInlineFormSet

@@ -12,11 +12,10 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from agents.admin import charts, formatting, statistics
-from agents.admin.links import run_url
 from agents.choices import RunStatus
 from agents.models import Run
 from agents.reads.fleet import read_fleet
-from agents.reads.fleet_view import FleetOut
+from agents.reads.views import FleetOut
 from heartbit_site.admin.columns import Tone, clock, pill
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.base import amounts
@@ -103,7 +102,7 @@ def _row(run: Run) -> dict[str, Any]:
         "lasted": lasted,
         "accepted": clock(run.created_at),
         "said": f"{run.agent}: {status.label.lower()}, {lasted}, {clock(run.created_at)}",
-        "page": run_url(run.workspace, run.pk),
+        "page": formatting.run_url(run.workspace, run.pk),
     }
 
 

@@ -12,15 +12,12 @@ from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from agents.actions.redeliver_result import redeliver_result
-from agents.actions.redeliver_webhook import redeliver_webhook
-from agents.admin.formatting import DELIVERY_TONES
-from agents.admin.links import kept_run_link
+from agents.actions.redeliver import redeliver_result, redeliver_webhook
+from agents.admin.formatting import DELIVERY_TONES, kept_run_link
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.delivery.targets import describe_target, with_webhook_names
 from agents.models import Delivery, WebhookDelivery
-from heartbit_site.admin.actions import DialogForm, dialog
-from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, clock, format_datetime, link, pill, two_lines
 from heartbit_site.admin.themed import ReadOnlyAdmin, json_block
 
@@ -63,7 +60,6 @@ class DeliveryAdmin(DeliveryLog[Delivery]):
     """Deliveries of results, and their state."""
 
     workspace_path = "workspace"
-    audit_name = "delivery"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read", "again": "runs:write"}
     redeliver = staticmethod(redeliver_result)
     list_display = ("what", "workspace", "state", "attempts", "error", "created")
@@ -112,7 +108,6 @@ class WebhookDeliveryAdmin(DeliveryLog[WebhookDelivery]):
     """Messages of the last 30 days, and how far they have got."""
 
     workspace_path = "endpoint__workspace"
-    audit_name = "webhook"
     needs: ClassVar[dict[str, str]] = dict.fromkeys(("view", "again"), "workspace:manage")
     redeliver = staticmethod(redeliver_webhook)
     list_display = ("event", "endpoint", "state", "attempts", "response_code", "error", "created")

@@ -6,23 +6,56 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
+from django.db.models import F, Q
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldBooleanSwitchWidget
 
 from agents.actions.save_agent import VersionConflictError
 from agents.admin import strategy_form
 from agents.admin.json_fields import JSONListText, JSONObjectText, JSONText, json_widget
-from agents.admin.skill_choices import label_of
 from agents.definitions import validation_messages
 from agents.definitions.spec import GRANT_SETTINGS, SETTINGS, AgentSpec
 from agents.definitions.validation_messages import InvalidSettingError, Path, sentence_of
 from agents.llm.references import check_reference
-from agents.models import Agent
-from agents.reads.agent_settings import table_of
+from agents.models import Agent, Skill
+from agents.reads.agents import table_of
+from agents.reads.skills import skills_in
 from heartbit_site.admin.actions import DialogForm
+from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.saved_by_verb import VerbForm
 from heartbit_site.admin.themed import LongText, line_widget, text_widget
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.spec import Spec
+from heartbit_site.base.visible_text import visible
+
+
+def skill_choices(request: HttpRequest, workspace_id: int | None) -> list[tuple[str, str]]:
+    """Return the skills that an agent can be given, with their descriptions.
+
+    Args:
+        request: Of the person who edits the agent.
+        workspace_id: The agent's workspace; None: it is new, and may belong to any of theirs.
+    """
+    if workspace_id is not None:
+        rows = skills_in(workspace_id)
+    else:
+        own = permissions_for(request).rows(Skill.objects.all(), "workspace", "agents:read")
+        rows = Skill.objects.filter(Q(workspace=None) | Q(pk__in=own.values("pk")))
+        rows = rows.filter(current_version__isnull=False)
+    # Of a skill that replaces a shipped one, the last is the workspace's.
+    order = ("name", F("workspace_id").asc(nulls_first=True))
+    described = rows.order_by(*order).values_list("name", "current_version__snapshot__description")
+    return [(name, label_of(name, visible(text))) for name, text in dict(described).items()]
+
+
+def label_of(name: str, text: str) -> SafeString:
+    """Return a choice's label: the name, and below it a text."""
+    return format_html(
+        '<span class="hb-strong">{}</span><br><span class="hb-quiet">{}</span>', name, text
+    )
+
 
 FIELDS = ("workspace", "name", "team", *(name for name in SETTINGS if name != "context_strategy"))
 

@@ -16,17 +16,15 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from agents.definitions.advice import publish_again
-from agents.reads.outdated_agents import outdated_agents
-from heartbit_site.admin.actions import DialogForm, dialog
-from heartbit_site.admin.audit_mixin import actor_of
+from agents.reads.agents import outdated_agents
+from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, Tone, format_datetime, pill, text_block, two_lines
+from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.visible_text import visible
-from tools.actions.accept_mcp_change import accept_mcp_change
-from tools.actions.remove_mcp_server import remove_mcp_server
-from tools.actions.save_mcp_server import save_mcp_server
-from tools.actions.start_mcp_refresh import start_mcp_refresh
+from tools.actions.mcp_servers import accept_mcp_change, remove_mcp_server, save_mcp_server
+from tools.actions.refresh_mcp_server import start_mcp_refresh
 from tools.mcp.definition_text import difference
 from tools.models import CatalogueTool, McpServer
 from tools.models.mcp_server import McpServerQuerySet
@@ -65,31 +63,28 @@ class AcceptForm(DialogForm):
 class McpServerAdmin(VerbAdmin[McpServer]):
     """Servers of other people whose tools agents can be given."""
 
-    workspace_path = "workspace"
-    needs: ClassVar = {
-        **dict.fromkeys(("view", "connect"), "agents:read"),
-        **dict.fromkeys(("add", "change", "delete", "refresh", "accept"), "workspace:manage"),
-    }
-    audit_name = "mcp_server"
+    needs: ClassVar = rights(
+        *("agents:read", "workspace:manage"),
+        connect="agents:read",
+        refresh="workspace:manage",
+        accept="workspace:manage",
+    )
     form = McpServerForm
+    remove = staticmethod(remove_mcp_server)
     list_display = ("what", "workspace", "state", "counted", "last_refresh", "enabled")
     list_select_related = ("workspace",)
     list_filter = ("workspace", "transport", "enabled")
     search_fields = ("name", "url", "command")
-    sortable_by = ()
-    actions = ()
     actions_row = ("refresh",)
     actions_detail = ("connect", "refresh", "accept")
     fixed = ("workspace", "name")
     readonly_fields = _FOUND
+    fieldsets = ((None, {"fields": _FIELDS}), ("Calls", {"fields": _LIMITS}))
 
     def get_fieldsets(self, request: HttpRequest, obj: McpServer | None = None) -> Any:
         """Return the fields; a new server has said nothing yet."""
-        fieldsets: list[tuple[str | None, dict[str, Any]]] = [
-            (None, {"fields": _FIELDS}),
-            ("Calls", {"fields": _LIMITS}),
-        ]
-        return fieldsets if obj is None else [(None, {"fields": _FOUND}), *fieldsets]
+        shown = super().get_fieldsets(request, obj)
+        return shown if obj is None else ((None, {"fields": _FOUND}), *shown)
 
     def get_queryset(self, request: HttpRequest) -> McpServerQuerySet:
         """Return the servers with the numbers of their tools and changes."""
@@ -115,10 +110,6 @@ class McpServerAdmin(VerbAdmin[McpServer]):
     def save_row(self, request: HttpRequest, row: McpServer, form: Any) -> None:
         """Save the server; nothing is connected yet."""
         save_mcp_server(row, by=actor_of(request))
-
-    def remove_row(self, request: HttpRequest, row: McpServer) -> None:
-        """Delete the server with its tools."""
-        remove_mcp_server(row, by=actor_of(request))
 
     # ------------------------------------------------------------------------------------- columns
 

@@ -9,21 +9,20 @@ from typing import Any
 from django.db.models import BooleanField, F, Func, Max, OuterRef, Q, QuerySet, Subquery, Value
 from django.http import HttpRequest
 
-from agents.admin import queries
-from agents.admin.links import run_url
+from agents.admin.formatting import run_url
 from agents.approvals.call_display import display_call
 from agents.approvals.call_view import CallDisplayOut
 from agents.approvals.questions import answer_schema
-from agents.approvals.uncertain_calls import executed_arguments
+from agents.approvals.uncertain_calls import executed_arguments, written_arguments
 from agents.choices import CallStatus
 from agents.models import Decision, ToolCall, Vote, Wait
-from agents.querysets import approval_of
-from agents.reads.pinned_tools import in_tool_order
+from agents.querysets import approval_of, calls_waiting, uncertain_calls
+from agents.reads.tools import in_tool_order
 from heartbit_site.admin.columns import clock
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.base.effect_text import UNCERTAIN_CALL
 from heartbit_site.base.visible_text import visible
-from tools.calls.answer_form import without_form
+from tools.calls.questions import without_form
 
 MOST = 1  # prompts at once: whoever works on the page keeps seeing it, also on a phone
 _LOOKED_AT = 50
@@ -101,15 +100,7 @@ def read(
 
 def _waits(request: HttpRequest) -> QuerySet[Any]:
     """Select the calls that this person, among others, may decide, with ``wait``, an id."""
-    waits = Wait.objects.filter(
-        run=OuterRef("run"),
-        call_id=OuterRef("call_id"),
-        asks_person=True,
-        resolved_at__isnull=True,
-    )
-    reached = permissions_for(request).rows(
-        queries.waiting_calls(), "run__workspace", "approvals:decide"
-    )
+    reached = permissions_for(request).rows(waiting_calls(), "run__workspace", "approvals:decide")
     asked = Func(
         F("approval_view"),
         Value(request.user.pk),
@@ -117,13 +108,13 @@ def _waits(request: HttpRequest) -> QuerySet[Any]:
         output_field=BooleanField(),
     )
     mine = reached.alias(is_asked=asked).filter(~Q(status=CallStatus.WAITING) | Q(is_asked=True))
-    return mine.annotate(wait=Subquery(waits.order_by("-pk").values("pk")[:1]))
+    return mine.annotate(wait=Subquery(_open_waits().order_by("-pk").values("pk")[:1]))
 
 
 def _without_voted(pks: Iterable[int], user: Any) -> list[ToolCall]:
     """Return the calls on which the person has not voted yet, in this order."""
     pks = list(pks)
-    rows = queries.waiting_calls().in_bulk(pks)
+    rows = waiting_calls().in_bulk(pks)
     found = [rows[pk] for pk in pks if pk in rows]
     votes = Vote.objects.filter(run__in={call.run_id for call in found}, user_id=user.pk)
     said = set(votes.values_list("run_id", "wait_key"))
@@ -131,19 +122,19 @@ def _without_voted(pks: Iterable[int], user: Any) -> list[ToolCall]:
 
 
 def is_uncertain(call: ToolCall) -> bool:
-    """Return True if the outcome of a call of ``queries.waiting_calls`` is unknown."""
+    """Return True if the outcome of a call of ``waiting_calls`` is unknown."""
     return call.status == CallStatus.UNCERTAIN
 
 
 def asked_about(call: ToolCall) -> dict[str, Any]:
-    """Return the arguments of a call of ``queries.waiting_calls``."""
+    """Return the arguments of a call of ``waiting_calls``."""
     if is_uncertain(call):
         return executed_arguments(call, getattr(call, "edited", None))
     return (call.approval_view or {}).get("arguments") or {}
 
 
 def build_prompt(call: ToolCall) -> Prompt:
-    """Return the prompt for a call of ``queries.waiting_calls``."""
+    """Return the prompt for a call of ``waiting_calls``."""
     reason = (
         UNCERTAIN_CALL if is_uncertain(call) else str((call.approval_view or {}).get("reason", ""))
     )
@@ -189,3 +180,26 @@ def _describe_decision(decision: Decision) -> str:
     if decision.via == "grant":
         return f"{sentence}, by grant {decision.grant_id}"
     return f"{sentence}, and grant {decision.grant_id} given"
+
+
+def _open_waits() -> QuerySet[Wait]:
+    """Select the waits for a person of the outer query's call."""
+    return Wait.objects.filter(
+        run=OuterRef("run"),
+        call_id=OuterRef("call_id"),
+        asks_person=True,
+        resolved_at__isnull=True,
+    )
+
+
+def waiting_calls() -> QuerySet[ToolCall]:
+    """Select the calls of all workspaces that wait for a person, with ``asked_at``, ``edited``.
+
+    They wait for approval, or, as those with the status ``uncertain``, for a word on their outcome.
+    """
+    # A union, not an "or": each half finds its few rows among all calls by an index.
+    found = [calls.order_by().values("pk") for calls in (calls_waiting(), uncertain_calls())]
+    waiting = ToolCall.objects.filter(pk__in=found[0].union(found[1])).annotate(
+        asked_at=Subquery(_open_waits().values("created_at")[:1]), edited=written_arguments()
+    )
+    return waiting.select_related("run__workspace", "run__version__agent").order_by("id")

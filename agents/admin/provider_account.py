@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
-from django.contrib.admin.views.main import ChangeList
+from django.contrib.admin.utils import flatten_fieldsets
 from django.db.models import Count, Q, Sum
 from django.http import HttpRequest
 from django.urls import reverse
@@ -20,20 +20,21 @@ from django.utils.safestring import SafeString
 from redis.exceptions import RedisError
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminSelectWidget
 
-from agents.actions.check_account import check_account
-from agents.actions.save_provider_account import HOSTED, save_provider_account
+from agents.actions.provider_accounts import HOSTED, check_account, save_provider_account
 from agents.admin import formatting
 from agents.runtime.providers.accounts import account_name
 from agents.runtime.providers.open_circuits import OpenCircuit, close_circuit, open_circuits
-from heartbit_site.admin.actions import DialogForm, dialog
-from heartbit_site.admin.audit_mixin import actor_of
-from heartbit_site.admin.columns import Column, link, pill, two_lines
+from heartbit_site.admin.actions import DialogForm, actor_of, dialog
+from heartbit_site.admin.columns import Column, ago, health_pill, link, pill, two_lines
+from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base import amounts
 from heartbit_site.base.models import ProviderAccount, UsageEntry
 
-HEALTH = ("health", "finding", "checked", "calls")
-USAGE = ("today", "month")
+_FACTS: Any = (
+    ("Health", {"fields": ("health", "finding", "checked", "calls")}),
+    ("Usage of the workspace", {"fields": ("today", "month")}),
+)
 
 
 class ProviderAccountForm(VerbForm[ProviderAccount]):
@@ -69,11 +70,7 @@ class ProviderAccountForm(VerbForm[ProviderAccount]):
 class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
     """Whose key pays for a workspace's model calls, and whether it works."""
 
-    workspace_path = "workspace"
-    needs: ClassVar = {
-        "view": "runs:read",
-        **dict.fromkeys(("add", "change", "delete", "check"), "workspace:manage"),
-    }
+    needs: ClassVar = rights("runs:read", "workspace:manage", check="workspace:manage")
     audit_name = "provider_account"
     unsaid = frozenset({"key"})
     verbs_record = frozenset({"add", "change"})
@@ -82,26 +79,20 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
     list_select_related = ("workspace",)
     list_filter = ("workspace", "provider", "enabled")
     search_fields = ("provider", "label")
-    sortable_by = ()
-    actions = ()
     actions_row = ("check_now",)
     actions_detail = ("check_now", "close_circuit")
     warn_unsaved_form = True
     fixed = ("workspace", "provider")  # the key is bound to them
-    readonly_fields = (*HEALTH, *USAGE)
+    readonly_fields = flatten_fieldsets(_FACTS)
+    fieldsets = (
+        (None, {"fields": ("workspace", "provider", "label", "key", "base_url", "enabled")}),
+        ("Limits", {"fields": (("requests_per_minute", "tokens_per_minute"),)}),
+    )
 
     def get_fieldsets(self, request: HttpRequest, obj: ProviderAccount | None = None) -> Any:
         """Return the fields; a new account has no health and no usage to show."""
-        fieldsets: list[tuple[str | None, dict[str, Any]]] = [
-            (None, {"fields": ("workspace", "provider", "label", "key", "base_url", "enabled")}),
-            ("Limits", {"fields": (("requests_per_minute", "tokens_per_minute"),)}),
-        ]
-        if obj is not None:
-            fieldsets += [
-                ("Health", {"fields": HEALTH}),
-                ("Usage of the workspace", {"fields": USAGE}),
-            ]
-        return fieldsets
+        shown = super().get_fieldsets(request, obj)
+        return shown if obj is None else (*shown, *_FACTS)
 
     def save_row(self, request: HttpRequest, row: ProviderAccount, form: Any) -> None:
         """Save the account; an empty key keeps the present one."""
@@ -125,13 +116,8 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
         said = [f"{limit:,} {unit}" for limit, unit in limits if limit is not None]
         return ", ".join(said) or "none"
 
-    def health(self, account: ProviderAccount) -> SafeString:
-        """Return the result of the last check as a label."""
-        if account.healthy is None:
-            return pill("Not checked")
-        if account.healthy:
-            return pill("Healthy", tone="success")
-        return pill("Unhealthy", tone="danger")
+    health = Column[ProviderAccount]("health", health_pill)
+    checked = Column[ProviderAccount]("checked", lambda row: ago(row.checked_at))
 
     @admin.display(description="circuit breaker")
     def calls(self, account: ProviderAccount) -> SafeString:
@@ -151,26 +137,17 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
         lambda row: row.health_message or "It is checked every ten minutes while it is enabled.",
     )
 
-    def checked(self, account: ProviderAccount) -> str:
-        """Return the time since the last check."""
-        if account.checked_at is None:
-            return "never"
-        return f"{amounts.duration(timezone.now() - account.checked_at)} ago"
-
     today = Column[ProviderAccount]("last 24 hours", lambda row: _usage(row, timedelta(hours=24)))
     month = Column[ProviderAccount]("last 30 days", lambda row: _usage(row, timedelta(days=30)))
 
-    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """Return the list with the circuits of each account's provider."""
-        changelist = super().get_changelist_instance(request)
-        _look_at(changelist.result_list)
-        return changelist
-
-    def get_object(self, request: HttpRequest, *place: Any) -> ProviderAccount | None:
-        """Return the account with the circuits of its provider."""
-        account = super().get_object(request, *place)
-        _look_at([account] if account is not None else [])
-        return account
+    def look_at(self, request: HttpRequest, rows: Collection[ProviderAccount]) -> None:
+        """Set at each account which circuits are open; none while Valkey is unavailable."""
+        try:
+            circuits = open_circuits(settings.REDIS_URL, [account_name(row.pk) for row in rows])
+        except RedisError:
+            return
+        for row in rows:
+            row.circuits = circuits  # type: ignore[attr-defined]
 
     # ------------------------------------------------------------------------------------- actions
 
@@ -202,17 +179,6 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
             messages.success(request, f"{row}: workers call it again.")
         except RedisError as error:
             messages.error(request, f"{row}: Valkey is unavailable ({error}); try again.")
-
-
-def _look_at(accounts: Iterable[ProviderAccount]) -> None:
-    """Set at each account which circuits are open; none while Valkey is unavailable."""
-    rows = list(accounts)
-    try:
-        circuits = open_circuits(settings.REDIS_URL, [account_name(row.pk) for row in rows])
-    except RedisError:
-        return
-    for row in rows:
-        row.circuits = circuits  # type: ignore[attr-defined]
 
 
 def _usage(account: ProviderAccount, span: timedelta) -> SafeString:

@@ -13,7 +13,6 @@ from django.utils import timezone
 from unfold.contrib.filters.admin import ChoicesCheckboxFilter, RadioFilter
 
 from agents.admin import formatting
-from agents.admin.links import LeadsToRuns
 from agents.choices import RunStatus
 from agents.models import Agent, Run
 from heartbit_site.admin.columns import Column, clock, two_lines
@@ -93,7 +92,7 @@ class AgentFilter(RadioFilter):  # type: ignore[misc]
 
 
 @admin.register(Run)
-class RunAdmin(LeadsToRuns[Run], LongList[Run]):
+class RunAdmin(formatting.LeadsToRuns[Run], LongList[Run]):
     """Runs of every workspace."""
 
     workspace_path = "workspace"

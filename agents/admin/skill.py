@@ -6,28 +6,32 @@ from collections.abc import Collection
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from agents.actions.remove_skill import remove_skill
-from agents.admin.skill_upload import SkillForm, report_republished, store_upload
-from agents.admin.skill_versions import SkillVersionInline, compare_with_asked, roll_back
+from agents.actions.skills import remove_skill
+from agents.admin.skill_versions import (
+    SkillForm,
+    SkillVersionInline,
+    describe_changes,
+    report_republished,
+    roll_back,
+    store_upload,
+)
+from agents.admin.version import compared
 from agents.errors import SkillNotFoundError
 from agents.models import Agent, Skill, SkillVersion
 from agents.reads.skills import users_by_skill
-from agents.reads.versions import VersionNotFoundError, find_version
 from agents.runtime.files.skill_files import file_of
-from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.actions import actor_of
 from heartbit_site.admin.columns import Column, format_datetime, link, pill, two_lines
-from heartbit_site.admin.permissions import permissions_for
+from heartbit_site.admin.permissions import permissions_for, rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin
-from heartbit_site.base.errors import HeartbitError
+from heartbit_site.admin.themed import SharedRows
 from heartbit_site.base.visible_text import visible
 
 _FACTS = ("description", "needs_tools", "used_by", "state", "further")
@@ -35,51 +39,28 @@ _SHOWN_AGENTS = 20
 
 
 @admin.register(Skill)
-class SkillAdmin(VerbAdmin[Skill]):
-    """Instructions and files that agents load when a task calls for them."""
+class SkillAdmin(SharedRows[Skill], VerbAdmin[Skill]):
+    """Instructions and files that agents load when a task calls for them.
 
-    workspace_path = "workspace"
-    needs: ClassVar = {
-        "view": "agents:read",
-        **dict.fromkeys(("add", "change", "delete", "rollback"), "agents:write"),
-    }
+    A skill that ships with Heartbit can be looked at, and that is all.
+    """
+
+    needs: ClassVar = rights("agents:read", "agents:write", rollback="agents:write")
     form = SkillForm
     inlines = (SkillVersionInline,)
     list_display = ("what", "origin_of", "current", "files_counted", "used_by", "updated")
     list_select_related = ("workspace", "current_version")
     search_fields = ("name",)
-    sortable_by = ()
     actions = None  # one at a time: the page says which agents have it
     fixed = ("workspace",)
     readonly_fields = (*_FACTS, "instructions", "files_shown")
 
-    # -------------------------------------------------------------------------------------- rights
-
-    def reached(
-        self, request: HttpRequest, rows: QuerySet[Any], what: str = "view"
-    ) -> QuerySet[Any]:
-        """Return the skills of the user's workspaces, and the shipped ones to look at."""
-        own = super().reached(request, rows, what)
-        shared = Q(workspace=None) if what == "view" and self.may(request, what) else Q(pk__in=())
-        return rows.filter(Q(pk__in=own.values("pk")) | shared)
-
-    def may(self, request: HttpRequest, what: str, row: object = None) -> bool:
-        """Return True if the user may do it; a shipped skill can be looked at, and that is all."""
-        if _is_shipped(row):
-            return what == "view" and super().may(request, what)
-        return super().may(request, what, row)
-
-    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """Return the list with the agents that have each skill."""
-        changelist = super().get_changelist_instance(request)
-        _look_at(request, changelist.result_list)
-        return changelist
-
-    def get_object(self, request: HttpRequest, *place: Any) -> Skill | None:
-        """Return the skill with the agents that have it."""
-        row = super().get_object(request, *place)
-        _look_at(request, [] if row is None else [row])
-        return row
+    def look_at(self, request: HttpRequest, rows: Collection[Skill]) -> None:
+        """Set at each skill the names of the agents that have it, of those that the person sees."""
+        seen = permissions_for(request).rows(Agent.objects.all(), "workspace", "agents:read")
+        found = users_by_skill(rows, seen) if rows else {}
+        for row in rows:
+            row.seen_agents = found[row.pk]  # type: ignore[attr-defined]
 
     # ---------------------------------------------------------------------------------------- page
 
@@ -113,9 +94,9 @@ class SkillAdmin(VerbAdmin[Skill]):
         """Store the uploaded folder, and report the agents that were published again."""
         store_upload(request, row, form.cleaned_data["archive"])
 
-    def remove_row(self, request: HttpRequest, row: Skill) -> None:
+    def delete_model(self, request: HttpRequest, obj: Skill) -> None:
         """Delete the skill, unless agents have it."""
-        report_republished(request, remove_skill(row, by=actor_of(request)))
+        report_republished(request, remove_skill(obj, by=actor_of(request)))
 
     # --------------------------------------------------------------------------------------- views
 
@@ -143,26 +124,12 @@ class SkillAdmin(VerbAdmin[Skill]):
     def compare(self, request: HttpRequest, skill_pk: int, number: int) -> HttpResponse:
         """Show the differences between a version and another; a POST rolls back to it."""
         skill = self._seen(request, skill_pk)
-        try:
-            version = find_version(skill, number)
-        except VersionNotFoundError as error:
-            raise Http404(str(error)) from error
-        problem = ""
-        if request.method == "POST":
-            if not self.may(request, "rollback", skill):
-                raise PermissionDenied
-            try:
-                return roll_back(request, skill, number)
-            except HeartbitError as error:
-                problem = str(error)
-        context = {
-            **self.admin_site.each_context(request),
-            **compare_with_asked(request, skill, version),
-            "may_roll_back": self.may(request, "rollback", skill)
-            and version.pk != skill.current_version_id,
-            "problem": problem,
-        }
-        return render(request, "admin/agents/skill/compare.html", context)
+        version = get_object_or_404(SkillVersion, skill=skill, number=number)
+        return compared(
+            *(self, request, skill, skill, version),
+            describe=lambda other: describe_changes(other, version),
+            roll_back=lambda: roll_back(request, skill, number),
+        )
 
     def _seen(self, request: HttpRequest, skill_pk: int) -> Skill:
         skill: Skill | None = self.get_object(request, str(skill_pk))
@@ -216,14 +183,6 @@ class SkillAdmin(VerbAdmin[Skill]):
         return format_html_join("", '<p>{} <span class="hb-quiet">{}</span></p>', lines) or "none"
 
 
-def _look_at(request: HttpRequest, rows: Collection[Skill]) -> None:
-    """Set at each skill the names of the agents that have it, of those that the person sees."""
-    seen = permissions_for(request).rows(Agent.objects.all(), "workspace", "agents:read")
-    found = users_by_skill(rows, seen) if rows else {}
-    for row in rows:
-        row.seen_agents = found[row.pk]  # type: ignore[attr-defined]
-
-
 def _agents(row: Any) -> str:
     names: list[str] = row.seen_agents
     further = len(names) - _SHOWN_AGENTS
@@ -235,11 +194,3 @@ def _current(row: Skill) -> SkillVersion:
     if version is None:
         raise TypeError("a stored skill has a version")
     return version
-
-
-def _is_shipped(row: object) -> bool:
-    if isinstance(row, Skill):
-        return row.pk is not None and row.shipped
-    if str(row).isdecimal():  # an id, which comes from the address and may be anything
-        return Skill.objects.filter(pk=int(str(row)[:18]), workspace=None).exists()
-    return False

@@ -1,75 +1,100 @@
-"""Versions of a skill in the admin: their list, the comparison of two, and the rollback."""
+"""Versions of a skill in the admin: upload, list, comparison of two, rollback."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
+from django import forms
 from django.contrib import messages
-from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
+from unfold.widgets import UnfoldAdminFileFieldWidget
 
-from agents.actions.save_skill import rollback_skill
-from agents.admin.skill_upload import report_republished
-from agents.admin.version import diff_lines, setting_row
+from agents.actions.publish_agent import Led
+from agents.actions.skills import rollback_skill, save_skill
+from agents.admin.version import VersionList, diff_lines, setting_row
+from agents.errors import ShippedSkillError
 from agents.models import Skill, SkillVersion
-from agents.reads.versions import VersionNotFoundError, pair
 from agents.runtime.files.skill_files import content_of
-from agents.skills.snapshot import SkillDiff, compare
-from heartbit_site.admin.audit_mixin import actor_of
-from heartbit_site.admin.columns import Column, format_datetime, link, pill
-from heartbit_site.admin.themed import ReadOnlyInline
+from agents.skills.archive import MAX_ARCHIVE_BYTES, InvalidSkillError, unpack
+from agents.skills.folder import read_folder
+from agents.skills.snapshot import compare
+from agents.skills.spec import MAIN_FILE
+from heartbit_site.admin.actions import actor_of
+from heartbit_site.admin.columns import Column, format_datetime
+from heartbit_site.admin.saved_by_verb import VerbForm
 
 
-class SkillVersionInline(ReadOnlyInline[SkillVersion, Skill]):
-    """Versions of a skill, the newest first; the comparison offers the rollback."""
+class SkillForm(VerbForm[Skill]):
+    """A skill's folder, packed."""
+
+    archive = forms.FileField(
+        widget=UnfoldAdminFileFieldWidget(),
+        label="Archive",
+        help_text=(
+            "The skill's folder as zip, tar or tar.gz, with SKILL.md in it. A skill that is there "
+            "gets a new version, and its agents are published again."
+        ),
+        error_messages={"required": "Choose the packed folder of a skill."},
+    )
+
+    class Meta:
+        model = Skill
+        fields = ("workspace",)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "workspace" in self.fields:  # a shipped skill has none, and is never uploaded
+            self.fields["workspace"].required = True
+
+
+def store_upload(request: HttpRequest, row: Skill, archive: UploadedFile[bytes]) -> None:
+    """Store an uploaded folder as the next version of a skill, or as a new skill."""
+    folder = read_folder(unpack(archive.read(MAX_ARCHIVE_BYTES + 1)))
+    if row.pk is not None and folder.spec.name != row.name:
+        raise InvalidSkillError(
+            [
+                f"{MAIN_FILE}: name is {folder.spec.name}, and this is the skill {row.name}: "
+                "upload it under Add skill."
+            ]
+        )
+    workspace = row.workspace
+    if workspace is None:
+        raise ShippedSkillError(f"{row.name} ships with Heartbit: add your own under Add skill.")
+    saved = save_skill(workspace, folder, by=actor_of(request))
+    row.pk, row.name = saved.version.skill_id, folder.spec.name
+    if saved:
+        messages.success(request, f"{row.name} is v{saved.version.number} now.")
+    else:
+        messages.info(request, f"Nothing has changed: v{saved.version.number}.")
+    if folder.note:
+        messages.info(request, folder.note)
+    report_republished(request, saved.led)
+
+
+def report_republished(request: HttpRequest, led: list[Led]) -> None:
+    """Say which agents were published again."""
+    for one in led:
+        if one.made is None:
+            messages.warning(request, f"{one.agent.name} was not published again: {one.problem}")
+        elif one.made:
+            number = one.made.version.number
+            messages.success(request, f"Published as well: {one.agent.name} v{number}.")
+
+
+class SkillVersionInline(VersionList[SkillVersion, Skill]):
+    """Versions of a skill on its page."""
 
     model = SkillVersion
     fk_name = "skill"
     fields = ("version", "standing", "added", "short_hash", "compared")
-    verbose_name_plural = "versions"
+    compare_page = "admin:agents_skill_compare"
+    place = ("skill_id", "number")
 
     version = Column[SkillVersion]("version", lambda row: f"v{row.number}")
     added = Column[SkillVersion]("added", lambda row: format_datetime(row.created_at))
-    short_hash = Column[SkillVersion]("hash", lambda row: row.hash[:12])
-    standing = Column[SkillVersion](
-        "state",
-        lambda row: pill("Current", tone="success") if _is_current(row) else "",
-    )
-    compared = Column[SkillVersion](
-        "compare",
-        lambda row: "" if _is_current(row) else link(_comparison_url(row), "Compare, roll back"),
-    )
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[SkillVersion]:
-        """Return the versions with their skill."""
-        return super().get_queryset(request).select_related("skill").order_by("-number")
-
-
-def compare_with_asked(request: HttpRequest, skill: Skill, version: SkillVersion) -> dict[str, Any]:
-    """Return the context of the page that shows a version beside the one asked for.
-
-    Raises:
-        Http404: There is no such version.
-    """
-    asked = request.GET.get("with", "")
-    other = int(asked) if asked.isdecimal() and len(asked) < 10 else None
-    try:
-        _, with_version = pair(skill, version.number, other)
-    except VersionNotFoundError as error:
-        raise Http404(str(error)) from error
-    diff = compare(with_version.snapshot, version.snapshot, partial(content_of, version))
-    return {
-        "title": f"{skill.name}: v{version.number} beside v{with_version.number}",
-        "owner": skill,
-        "owner_url": reverse("admin:agents_skill_change", args=[skill.pk]),
-        "version": version,
-        "other": with_version,
-        "versions": skill.versions.all(),
-        "diff": _shown(diff),
-    }
 
 
 def roll_back(request: HttpRequest, skill: Skill, number: int) -> HttpResponse:
@@ -80,16 +105,9 @@ def roll_back(request: HttpRequest, skill: Skill, number: int) -> HttpResponse:
     return redirect("admin:agents_skill_change", skill.pk)
 
 
-def _is_current(version: SkillVersion) -> bool:
-    return version.pk == version.skill.current_version_id
-
-
-def _comparison_url(version: SkillVersion) -> str:
-    return reverse("admin:agents_skill_compare", args=[version.skill_id, version.number])
-
-
-def _shown(diff: SkillDiff) -> dict[str, Any]:
+def describe_changes(before: SkillVersion, after: SkillVersion) -> dict[str, Any]:
     """Return the differences as the page draws them."""
+    diff = compare(before.snapshot, after.snapshot, partial(content_of, after))
     return {
         "title": "Instructions",
         "lines": diff_lines(diff.body),

@@ -8,7 +8,6 @@ rows alone.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
@@ -20,7 +19,7 @@ from django.db.models import Count, QuerySet
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
-from agents.admin import queries
+from agents.admin.prompts import waiting_calls
 from agents.choices import LIVE, RunStatus
 from agents.models import Run
 from heartbit_site.base.access import visible_to, workspaces_of
@@ -134,7 +133,7 @@ class Day:
         return timezone.make_aware(datetime.combine(self.day + timedelta(days=1), time()))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TopAgent:
     """An agent among those with the most runs, or with the highest cost.
 
@@ -170,13 +169,8 @@ class Figures:
     most_cost: list[TopAgent]
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
-    """Counts, durations and usage of some days, as the three queries return them."""
-
-    counts: list[tuple[date, str, str, bool, int]]
-    durations: list[tuple[date, list[float]]]
-    usage: list[tuple[date, str | None, int, int, Decimal]]
+#: Counts, durations and usage of some days, as the three queries return them.
+Rows = tuple[list[Any], list[Any], list[Any]]
 
 
 def read(user: Any) -> Figures:
@@ -185,10 +179,12 @@ def read(user: Any) -> Figures:
     days = {day: Day(day) for day in (today - timedelta(days=n) for n in range(DAYS - 1, -1, -1))}
     mine = list(workspaces_of(user).values_list("pk", flat=True))
     *past, _ = days.values()
-    spans = [_past(past, mine), _span([days[today]], mine)]
-    runs, failed = _count_runs(spans, days)
-    costs = _add_up(spans, days)
-    _measure(spans, days)
+    agents: dict[str, TopAgent] = {}
+    for counts, durations, used in (_past(past, mine), _rows([days[today]], mine)):
+        _count_runs(counts, days, agents)
+        for day, (median, slow) in durations:
+            days[day].median, days[day].slow = timedelta(seconds=median), timedelta(seconds=slow)
+        _add_usage(used, days, agents)
     visible = visible_to(Run.objects.order_by(), user)
     return Figures(
         days=list(days.values()),
@@ -198,73 +194,61 @@ def read(user: Any) -> Figures:
             .values_list("status")
             .annotate(Count("pk"))
         ),
-        waiting=visible_to(queries.waiting_calls(), user, path="run__workspace").count(),
+        waiting=visible_to(waiting_calls(), user, path="run__workspace").count(),
         quarantined=visible.filter(status=RunStatus.QUARANTINED).count(),
         last=_last(None if user.is_active and user.is_superuser else mine),
-        most_runs=[
-            TopAgent(name, runs=count, failed=failed[name])
-            for name, count in sorted(runs.items(), key=lambda item: (-item[1], item[0]))[:TOP]
-        ],
-        most_cost=sorted(costs, key=lambda agent: (agent.cost, agent.calls), reverse=True)[:TOP],
+        most_runs=sorted(
+            (agent for agent in agents.values() if agent.runs),
+            key=lambda agent: (-agent.runs, agent.name),
+        )[:TOP],
+        most_cost=sorted(
+            (agent for agent in agents.values() if agent.calls),
+            key=lambda agent: (-agent.cost, -agent.calls),
+        )[:TOP],
     )
 
 
-def _past(days: list[Day], mine: list[int]) -> _Span:
+def _past(days: list[Day], mine: list[int]) -> Rows:
     whose = repr((timezone.get_current_timezone_name(), mine)).encode()
-    key = f"heartbit-dashboard-{days[-1].day}-{hashlib.sha256(whose).hexdigest()}"
-    found: _Span | None = cache.get(key)
+    key = f"heartbit-dashboard-rows-{days[-1].day}-{hashlib.sha256(whose).hexdigest()}"
+    found: Rows | None = cache.get(key)
     if found is None:
-        found = _span(days, mine)
+        found = _rows(days, mine)
         cache.set(key, found, PAST_SECONDS)
     return found
 
 
-def _span(days: list[Day], mine: list[int]) -> _Span:
+def _rows(days: list[Day], mine: list[int]) -> Rows:
     values = {
         "mine": mine,
         "days": [day.day for day in days],
         "begins": [day.begins for day in days],
         "ends": [day.ends for day in days],
     }
-    return _Span(*(fetch_all(query, values) for query in (_COUNTS, _DURATIONS, _USAGE)))
+    return fetch_all(_COUNTS, values), fetch_all(_DURATIONS, values), fetch_all(_USAGE, values)
 
 
-def _count_runs(spans: list[_Span], days: dict[date, Day]) -> tuple[Counter[str], Counter[str]]:
-    """Count each day's runs; return the number of all and of failed ones by agent."""
-    runs: Counter[str] = Counter()
-    failed: Counter[str] = Counter()
-    for day, agent, status, is_root, count in (row for span in spans for row in span.counts):
-        runs[agent] += count
+def _count_runs(rows: list[Any], days: dict[date, Day], agents: dict[str, TopAgent]) -> None:
+    for day, name, status, is_root, count in rows:
+        agent = agents.setdefault(name, TopAgent(name))
+        agent.runs += count
         if status in FAILED:
-            failed[agent] += count
+            agent.failed += count
         if is_root:
             of_day = days[day].runs
             of_day[status] = of_day.get(status, 0) + count
-    return runs, failed
 
 
-def _measure(spans: list[_Span], days: dict[date, Day]) -> None:
-    for day, (median, slow) in (row for span in spans for row in span.durations):
-        days[day].median, days[day].slow = timedelta(seconds=median), timedelta(seconds=slow)
-
-
-def _add_up(spans: list[_Span], days: dict[date, Day]) -> Iterable[TopAgent]:
-    """Add up each day's usage; return the sums by agent, of runs that are still there."""
-    agents: dict[str, TopAgent] = {}
-    for day, name, calls, unpriced, cost in (row for span in spans for row in span.usage):
-        of_day = days[day]
-        of_day.calls += calls
-        of_day.unpriced += unpriced
-        of_day.cost += cost
+def _add_usage(rows: list[Any], days: dict[date, Day], agents: dict[str, TopAgent]) -> None:
+    """Add up the usage of days, and of agents whose runs are still there."""
+    for day, name, calls, unpriced, cost in rows:
+        sums: list[Day | TopAgent] = [days[day]]
         if name is not None:
-            before = agents.get(name, TopAgent(name))
-            agents[name] = TopAgent(
-                name,
-                calls=before.calls + calls,
-                unpriced=before.unpriced + unpriced,
-                cost=before.cost + cost,
-            )
-    return agents.values()
+            sums.append(agents.setdefault(name, TopAgent(name)))
+        for one in sums:
+            one.calls += calls
+            one.unpriced += unpriced
+            one.cost += cost
 
 
 def _last(mine: list[int] | None) -> list[Run]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,22 +19,19 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from agents.actions.admit import admit
-from agents.actions.pause_work import pause_work
-from agents.actions.resume_work import resume_work
+from agents.actions.fleet import pause_work, resume_work
 from agents.actions.run_request import RunRequest, call_of
-from agents.admin.json_fields import JSONObjectText, json_widget
-from agents.admin.links import run_url
-from agents.admin.schema_words import argument_rows
+from agents.admin.formatting import run_url
+from agents.admin.json_fields import JSONObjectText, argument_rows, json_widget
 from agents.choices import CallStatus
 from agents.limits.pauses import of_tool
 from agents.models import Agent
 from agents.models.pause import Pause, PauseKind
-from agents.reads.tool_usage import ToolUsage, last_calls, tool_usage
-from heartbit_site.admin.actions import DialogForm, dialog
-from heartbit_site.admin.audit_mixin import actor_of
+from agents.reads.tools import ToolUsage, last_calls, tool_usage
+from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, Tone, clock, link, pill, text_block, two_lines
 from heartbit_site.admin.permissions import permissions_for
-from heartbit_site.admin.themed import ReadOnlyAdmin, line_widget
+from heartbit_site.admin.themed import ReadOnlyAdmin, SharedRows, line_widget
 from heartbit_site.base.credentials import credential_types
 from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.models import Workspace
@@ -107,11 +104,11 @@ class TryForm(DialogForm):
 
 
 @admin.register(CatalogueTool)
-class ToolAdmin(ReadOnlyAdmin[CatalogueTool]):
+class ToolAdmin(SharedRows[CatalogueTool], ReadOnlyAdmin[CatalogueTool]):
     """Tools that agents can be given."""
 
-    workspace_path = "workspace"
     needs: ClassVar = {"view": "agents:read", "stop": "workspace:manage", "call": "runs:write"}
+    shared = frozenset(needs)
     list_display = (
         *("what", "origin_of", "effect_class", "asks_for", "used_by", "recent", "state"),
     )
@@ -132,38 +129,30 @@ class ToolAdmin(ReadOnlyAdmin[CatalogueTool]):
         ("Use", {"fields": ("used_by", "recent", "state", "calls")}),
     )
 
-    def reached(
-        self, request: HttpRequest, rows: QuerySet[Any], what: str = "view"
-    ) -> QuerySet[Any]:
-        """Return the tools of the user's workspaces, and the installation's."""
-        own = super().reached(request, rows, what)
-        shared = Q(workspace=None) if self.may(request, what) else Q(pk__in=())
-        return rows.filter(Q(pk__in=own.values("pk")) | shared)
-
-    def may(self, request: HttpRequest, what: str, row: object = None) -> bool:
-        """Return True if the user may do it with the tool; the installation's are everybody's."""
-        shared = isinstance(row, CatalogueTool) and row.workspace_id is None
-        if str(row).isdecimal():  # an id, which comes from the address and may be anything
-            shared = CatalogueTool.objects.filter(pk=int(str(row)), workspace=None).exists()
-        return super().may(request, what, None if shared else row)
-
     def get_queryset(self, request: HttpRequest) -> QuerySet[CatalogueTool]:
         """Return the tools that this release has."""
         return super().get_queryset(request).filter(enabled=True)
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """Return the list with the use of each tool; say which packages could not be loaded."""
+        """Say which packages could not be loaded."""
         for broken in broken_packages():
             messages.warning(request, broken.sentence)
-        changelist = super().get_changelist_instance(request)
-        _look_at(request, changelist.result_list)
-        return changelist
+        return super().get_changelist_instance(request)
 
-    def get_object(self, request: HttpRequest, *place: Any) -> CatalogueTool | None:
-        """Return the tool with its use."""
-        row = super().get_object(request, *place)
-        _look_at(request, [row] if row is not None else [])
-        return row
+    def look_at(self, request: HttpRequest, rows: Collection[CatalogueTool]) -> None:
+        """Set at each tool its use, as far as the person sees it."""
+        reach = permissions_for(request)
+        workspaces = None if reach.everywhere else list(reach.scopes)
+        usage = tool_usage(workspaces)
+        stopped = Pause.objects.filter(kind=PauseKind.TOOL).select_related("workspace")
+        if workspaces is not None:
+            stopped = stopped.filter(Q(workspace=None) | Q(workspace__in=workspaces))
+        pauses: dict[str, list[Pause]] = {}
+        for pause in stopped:
+            pauses.setdefault(pause.tool, []).append(pause)
+        for row in rows:
+            found = _Seen(workspaces, usage.get(row.name, ToolUsage()), pauses.get(row.name, []))
+            row.seen = found  # type: ignore[attr-defined]
 
     # ------------------------------------------------------------------------------------- columns
 
@@ -297,22 +286,6 @@ class _Seen:
     workspaces: list[int] | None
     use: ToolUsage
     pauses: list[Pause]
-
-
-def _look_at(request: HttpRequest, rows: Iterable[CatalogueTool]) -> None:
-    """Set at each tool its use, as far as the person sees it."""
-    reach = permissions_for(request)
-    workspaces = None if reach.everywhere else list(reach.scopes)
-    usage = tool_usage(workspaces)
-    stopped = Pause.objects.filter(kind=PauseKind.TOOL).select_related("workspace")
-    if workspaces is not None:
-        stopped = stopped.filter(Q(workspace=None) | Q(workspace__in=workspaces))
-    pauses: dict[str, list[Pause]] = {}
-    for pause in stopped:
-        pauses.setdefault(pause.tool, []).append(pause)
-    for row in rows:
-        found = _Seen(workspaces, usage.get(row.name, ToolUsage()), pauses.get(row.name, []))
-        row.seen = found  # type: ignore[attr-defined]
 
 
 def _seen(row: Any) -> _Seen:

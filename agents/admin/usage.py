@@ -1,16 +1,24 @@
-"""The ledger of model calls in the admin: what each used and cost."""
+"""Costs of model calls in the admin: their ledger, and budgets."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import Q
+from django.core.exceptions import NON_FIELD_ERRORS
+from django.db.models import BigIntegerField, DecimalField, Func, Q, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
+from agents.actions.quotas import NO_LIMIT, save_budget
 from agents.admin import formatting
-from agents.admin.links import run_link
-from heartbit_site.admin.columns import Column, clock, pill
-from heartbit_site.admin.filters import ConditionFilter
+from agents.models import Budget
+from agents.reads.usage import gauge
+from agents.reads.views import CountGaugeOut, MoneyGaugeOut
+from heartbit_site.admin.columns import Column, ConditionFilter, clock, pill
+from heartbit_site.admin.permissions import rights
+from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.admin.themed import LongList
 from heartbit_site.base import amounts
 from heartbit_site.base.models import UsageEntry
@@ -55,5 +63,114 @@ class UsageAdmin(LongList[UsageEntry]):
 
     run = Column[UsageEntry](
         "run",  # the ledger outlives runs
-        lambda row: run_link(row.workspace, row.run_id, f"…{formatting.short_id(row.run_id)}"),
+        lambda row: formatting.run_link(
+            row.workspace, row.run_id, f"…{formatting.short_id(row.run_id)}"
+        ),
+    )
+
+
+class BudgetForm(VerbForm[Budget]):
+    """A budget's limits, and whose they are."""
+
+    class Meta:
+        model = Budget
+        fields = ("workspace", "agent", "period", "max_tokens", "max_usd", "warn_at")
+        labels = {"max_tokens": "Tokens", "max_usd": "US dollars", "warn_at": "Warn at (percent)"}
+        help_texts = {
+            "agent": "Whose runs count. Empty: all of the workspace.",
+            "period": "It begins at midnight UTC, of each day or of the first of the month.",
+            "max_usd": "Empty: no limit. Calls of unknown price count as nothing.",
+        }
+        # Django checks the table's constraint before the verb does; it has no sentence of its own.
+        error_messages = {NON_FIELD_ERRORS: {None: NO_LIMIT}}
+
+
+@admin.register(Budget)
+class BudgetAdmin(VerbAdmin[Budget]):
+    """Limits that calls are checked against before they are made; tiers have theirs elsewhere."""
+
+    needs: ClassVar = rights("runs:read", "agents:write")
+    verbs_record = frozenset()
+    form = BudgetForm
+    list_display = ("whose", "workspace", "period", "tokens", "money", "state")
+    list_filter = ("workspace", "period")
+    search_fields = ("agent__name", "workspace__slug")
+    warn_unsaved_form = True
+    readonly_fields = ("tokens", "money", "state")
+    fieldsets = (
+        (None, {"fields": ("workspace", "agent", "period")}),
+        ("Limits", {"fields": (("max_tokens", "max_usd"), "warn_at")}),
+    )
+    fixed = ("workspace", "agent", "period")  # what was counted so far was counted for them
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Budget]:
+        """Return people's budgets with the spending of the current period, which a row may lag."""
+        budgets = super().get_queryset(request).filter(from_tier=False)
+        annotated: QuerySet[Budget] = budgets.select_related("workspace", "agent").annotate(
+            tokens_now=Func(
+                template="heartbit_spent_tokens(agents_budget)", output_field=BigIntegerField()
+            ),
+            usd_now=Func(template="heartbit_spent_usd(agents_budget)", output_field=DecimalField()),
+        )
+        return annotated
+
+    def get_fieldsets(self, request: HttpRequest, obj: Budget | None = None) -> Any:
+        """Return the fields; a new budget has no spending to show."""
+        shown = super().get_fieldsets(request, obj)
+        if obj is None:
+            return shown
+        name = "This day" if obj.period == "day" else "This month"
+        return (*shown, (name, {"fields": ("tokens", "money", "state")}))
+
+    def save_row(self, request: HttpRequest, row: Budget, form: Any) -> None:
+        """Save with ``save_budget``."""
+        save_budget(row)
+
+    # ------------------------------------------------------------------------------------- columns
+
+    whose = Column[Budget](
+        "scope", lambda row: row.agent.name if row.agent else "the whole workspace"
+    )
+    tokens = Column[Any]("tokens", lambda row: _tokens_meter(row))
+    money = Column[Any]("US dollars", lambda row: _usd_meter(row))
+
+    def state(self, budget: Budget) -> SafeString:
+        """Return the state: whether the budget still allows model calls."""
+        states = {_tokens(budget).state, _usd(budget).state}
+        if "exceeded" in states:
+            return pill("Spent", tone="danger")
+        if "warning" in states:
+            return pill("Nearly spent", tone="warning")
+        return pill("Open", tone="success")
+
+
+def _tokens(budget: Any) -> CountGaugeOut:
+    """Return the tokens of the current period."""
+    return gauge(CountGaugeOut, budget.tokens_now, budget.max_tokens, budget.warn_at)
+
+
+def _usd(budget: Any) -> MoneyGaugeOut:
+    """Return the US dollars of the current period."""
+    return gauge(MoneyGaugeOut, budget.usd_now, budget.max_usd, budget.warn_at)
+
+
+def _tokens_meter(budget: Any) -> SafeString:
+    limit = f"{budget.max_tokens or 0:,}"
+    return _meter(_tokens(budget), f"{budget.tokens_now:,}", limit)
+
+
+def _usd_meter(budget: Any) -> SafeString:
+    limit = f"${budget.max_usd or 0:,.2f}"
+    return _meter(_usd(budget), f"${budget.usd_now:,.4f}", limit)
+
+
+def _meter(shown: CountGaugeOut | MoneyGaugeOut, used: str, limit: str) -> SafeString:
+    """Return the amount spent, the limit, and a bar of both."""
+    if shown.percent is None:
+        return format_html('<span class="hb-number">{} (no limit)</span>', used)
+    tone = {"exceeded": "hb-full", "warning": "hb-nearly"}.get(shown.state, "")
+    return format_html(
+        '<span class="hb-number">{} of {}</span>'
+        '<span class="hb-meter {}"><i style="width: {}%"></i></span>',
+        *(used, limit, tone, min(100, shown.percent)),
     )

@@ -1,65 +1,90 @@
-"""Agent versions in the admin: to be read only, as the database has it; compared, and restored."""
+"""Versions of agents in the admin, read-only; and the page that compares and restores versions."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
 
 from django.contrib import admin, messages
 from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
-from django.utils.safestring import SafeString
 
 from agents.actions.rollback_agent import rollback_agent
 from agents.definitions.snapshot_diff import FieldChangeOut, SnapshotDiff, compare
-from agents.models import Agent, AgentVersion
-from agents.reads.versions import VersionNotFoundError, pair, versions_of
-from heartbit_site.admin.audit_mixin import actor_of
+from agents.models import Agent, AgentVersion, Skill, SkillVersion
+from agents.reads.versions import VersionNotFoundError, pair
+from heartbit_site.admin.actions import actor_of
 from heartbit_site.admin.columns import Column, link, pill
-from heartbit_site.admin.themed import ReadOnlyAdmin, ReadOnlyInline, json_block
+from heartbit_site.admin.themed import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline, json_block
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.visible_text import readable_json, visible
 
+V = TypeVar("V", AgentVersion, SkillVersion)
+P = TypeVar("P", Agent, Skill)
 SHORT = 60  # characters of JSON that stand on one line
 
 
-def _is_current(version: AgentVersion) -> bool:
-    """Return True for the version that the next runs get."""
-    return version.pk == version.agent.current_version_id
+class VersionList(ReadOnlyInline[V, P]):
+    """Versions on the page of what they are of, newest first; the comparison offers the rollback.
+
+    Attributes:
+        compare_page: Name of the page that compares a version.
+        place: The version's fields in the page's address.
+    """
+
+    verbose_name_plural = "versions"
+    compare_page: ClassVar[str]
+    place: ClassVar[tuple[str, ...]] = ("pk",)
+
+    short_hash = Column[Any]("hash", lambda row: row.hash[:12])
+
+    @admin.display(description="state")
+    def standing(self, row: V) -> str:
+        """Return a label for the version that the next runs get."""
+        return pill("Current", tone="success") if self._is_current(row) else ""
+
+    @admin.display(description="compare")
+    def compared(self, row: V) -> str:
+        """Return a link to the comparison with the current version."""
+        if self._is_current(row):
+            return ""
+        place = [getattr(row, name) for name in self.place]
+        return link(reverse(self.compare_page, args=place), "Compare, roll back")
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """Return the versions with what they are of."""
+        return super().get_queryset(request).select_related(self.fk_name).order_by("-number")
+
+    def _is_current(self, row: V) -> bool:
+        return bool(row.pk == getattr(row, str(self.fk_name)).current_version_id)
 
 
-def _link(version: AgentVersion, page: str, text: str) -> SafeString:
-    return link(reverse(f"admin:agents_agentversion_{page}", args=[version.pk]), text)
-
-
-class VersionInline(ReadOnlyInline[AgentVersion, Agent]):
-    """Published versions on an agent's page, newest first; the comparison offers the rollback."""
+class VersionInline(VersionList[AgentVersion, Agent]):
+    """Published versions on an agent's page."""
 
     model = AgentVersion
     fk_name = "agent"
     fields = ("page", "standing", "pinned", "created_at", "short_hash", "compared")
-    verbose_name_plural = "versions"
+    compare_page = "admin:agents_agentversion_compare"
     tab = True
 
-    page = Column[AgentVersion]("version", lambda row: _link(row, "change", f"v{row.number}"))
-    short_hash = Column[AgentVersion]("hash", lambda row: row.hash[:12])
-    standing = Column[AgentVersion](
-        "state", lambda row: pill("Current", tone="success") if _is_current(row) else ""
+    page = Column[AgentVersion](
+        "version",
+        lambda row: link(
+            reverse("admin:agents_agentversion_change", args=[row.pk]), f"v{row.number}"
+        ),
     )
     pinned = Column[AgentVersion]("runs", lambda row: getattr(row, "run_count", 0))
-    compared = Column[AgentVersion](
-        "compare",
-        lambda row: "" if _is_current(row) else _link(row, "compare", "Compare, roll back"),
-    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AgentVersion]:
         """Return the versions, each with the number of its runs."""
-        versions = super().get_queryset(request).select_related("agent")
-        return versions.annotate(run_count=Count("runs")).order_by("-number")
+        versions: QuerySet[AgentVersion] = super().get_queryset(request)
+        return versions.annotate(run_count=Count("runs"))
 
 
 @admin.register(AgentVersion)
@@ -97,40 +122,68 @@ class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
         version = self.get_object(request, str(version_pk))
         if version is None:
             raise Http404
-        if not self.has_view_permission(request, version):
-            raise PermissionDenied
-        problem = ""
-        if request.method == "POST":
-            if not self.may(request, "rollback", version):
-                raise PermissionDenied
-            try:
-                return _rolled_back(request, version)
-            except HeartbitError as error:
-                problem = str(error)
-        return self._compared(request, version, problem)
-
-    def _compared(self, request: HttpRequest, version: AgentVersion, problem: str) -> HttpResponse:
         agent = Agent.objects.select_related("current_version").get(pk=version.agent_id)
-        asked = request.GET.get("with", "")
-        other = int(asked) if asked.isdecimal() and len(asked) < 10 else None
+        return compared(
+            *(self, request, version, agent, version),
+            describe=lambda other: _shown(compare(other.snapshot, version.snapshot)),
+            roll_back=lambda: _rolled_back(request, version),
+        )
+
+
+def compared(
+    page: ModelAdmin[Any],
+    request: HttpRequest,
+    row: Model,
+    owner: Agent | Skill,
+    version: Any,
+    *,
+    describe: Callable[[Any], dict[str, Any]],
+    roll_back: Callable[[], HttpResponse],
+) -> HttpResponse:
+    """Show a version beside the one asked for; a POST rolls back to it.
+
+    Args:
+        page: The admin class whose rights hold.
+        request: Theirs who look.
+        row: The row of the admin class.
+        owner: What the version is of.
+        version: An ``AgentVersion`` or ``SkillVersion``.
+        describe: Return the differences from another version, as the page draws them.
+        roll_back: Roll back to the version, and return where that is seen.
+
+    Raises:
+        Http404: There is no version such as is asked for.
+        PermissionDenied: The person may not see the row, or not roll back.
+    """
+    if not page.has_view_permission(request, row):
+        raise PermissionDenied
+    may_roll_back, problem = page.may(request, "rollback", row), ""
+    if request.method == "POST":
+        if not may_roll_back:
+            raise PermissionDenied
         try:
-            _, with_version = pair(agent, version.number, other)
-        except VersionNotFoundError as error:
-            raise Http404(str(error)) from error
-        context = {
-            **self.admin_site.each_context(request),
-            "title": f"{agent.name}: v{version.number} beside v{with_version.number}",
-            "owner": agent,
-            "owner_url": reverse("admin:agents_agent_change", args=[agent.pk]),
-            "version": version,
-            "other": with_version,
-            "versions": [each for each, _ in versions_of(agent)],
-            "diff": _shown(compare(with_version.snapshot, version.snapshot)),
-            "may_roll_back": self.may(request, "rollback", version)
-            and version.pk != agent.current_version_id,
-            "problem": problem,
-        }
-        return render(request, "admin/agents/agentversion/compare.html", context)
+            return roll_back()
+        except HeartbitError as error:
+            problem = str(error)
+    asked = request.GET.get("with", "")
+    other = int(asked) if asked.isdecimal() and len(asked) < 10 else None
+    try:
+        _, beside = pair(owner, version.number, other)
+    except VersionNotFoundError as error:
+        raise Http404(str(error)) from error
+    context = {
+        **page.admin_site.each_context(request),
+        "title": f"{owner.name}: v{version.number} beside v{beside.number}",
+        "owner": owner,
+        "owner_url": reverse(f"admin:agents_{owner._meta.model_name}_change", args=[owner.pk]),
+        "version": version,
+        "other": beside,
+        "versions": owner.versions.order_by("-number"),
+        "diff": describe(beside),
+        "may_roll_back": may_roll_back and version.pk != owner.current_version_id,
+        "problem": problem,
+    }
+    return render(request, f"admin/agents/{page.opts.model_name}/compare.html", context)
 
 
 def _rolled_back(request: HttpRequest, version: AgentVersion) -> HttpResponse:

@@ -1,8 +1,8 @@
-"""Webhooks in the admin: make one, see its secret once, try it, change it."""
+"""Webhooks in the admin, and what they share with channels: a secret that signs."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 from django import forms
 from django.contrib import admin, messages
@@ -11,16 +11,56 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from agents.actions.redeliver_webhook import ping_webhook
-from agents.actions.remove_webhook import remove_webhook
-from agents.actions.save_webhook import save_webhook
-from agents.admin.signing import SigningAdmin
+from agents.actions.redeliver import ping_webhook
+from agents.actions.webhooks import remove_webhook, rotate_secret, save_webhook
 from agents.delivery.webhooks import EVENTS
-from agents.models import WebhookEndpoint
-from heartbit_site.admin.actions import DialogForm, dialog
-from heartbit_site.admin.audit_mixin import actor_of
-from heartbit_site.admin.columns import Column, pill, two_lines
-from heartbit_site.admin.saved_by_verb import VerbForm
+from agents.models import Channel, WebhookEndpoint
+from heartbit_site.admin.actions import DialogForm, actor_of, dialog
+from heartbit_site.admin.columns import Column, format_datetime, pill, two_lines
+from heartbit_site.admin.permissions import rights
+from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
+
+S = TypeVar("S", Channel, WebhookEndpoint)
+
+
+class SigningAdmin(VerbAdmin[S]):
+    """Rows with a secret that is shown once and can be rotated."""
+
+    needs: ClassVar = rights("workspace:manage", "workspace:manage", rotate="workspace:manage")
+    fixed = ("workspace",)
+    list_select_related = ("workspace", "created_by")
+    actions_detail: tuple[str, ...] = ("rotate",)
+
+    both_until = Column[Any](
+        "previous secret valid until", lambda row: format_datetime(row.previous_secret_expires_at)
+    )
+
+    def save_secret(self, request: HttpRequest, row: S, form: Any) -> str | None:
+        """Save the row with its verb, and return a new row's secret."""
+        raise NotImplementedError
+
+    def save_row(self, request: HttpRequest, row: S, form: Any) -> None:
+        """Save the row, and show a new row's secret, this once."""
+        if row._state.adding:
+            row.created_by_id = request.user.pk
+        secret = self.save_secret(request, row, form)
+        if secret is not None:
+            self.show_secret(request, secret)
+
+    @dialog(
+        "Rotate secret",
+        "For 24 hours the previous secret is valid as well, then the new one alone.",
+        icon="key",
+        permission="rotate",
+    )
+    def rotate(self, request: HttpRequest, row: S, form: DialogForm) -> None:
+        """Make a new secret, and show it."""
+        self.show_secret(request, rotate_secret(row, by=actor_of(request)))
+
+    def show_secret(self, request: HttpRequest, secret: str) -> None:
+        """Show a new secret, this once."""
+        text = "Copy the secret now, it is not shown again: <code>{}</code>"
+        messages.warning(request, format_html(text, secret))
 
 
 class WebhookForm(VerbForm[WebhookEndpoint]):
@@ -42,7 +82,6 @@ class WebhookForm(VerbForm[WebhookEndpoint]):
 class WebhookAdmin(SigningAdmin[WebhookEndpoint]):
     """Addresses that events of runs are posted to. A secret is shown once, when it is created."""
 
-    audit_name = "webhook"
     remove = staticmethod(remove_webhook)
     form = WebhookForm
     list_display = ("what", "workspace", "subscribed_events", "state", "created_by")

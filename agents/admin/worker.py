@@ -11,11 +11,10 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from agents.actions.request_worker_action import WorkerRequest, request_worker_action
+from agents.actions.fleet import WorkerRequest, request_worker_action
 from agents.choices import Placement, RunStatus
 from agents.models import WorkerHeartbeat
-from heartbit_site.admin.actions import DialogForm, dialog
-from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, pill
 from heartbit_site.admin.permissions import INSTALLATION
 from heartbit_site.admin.themed import ReadOnlyAdmin

@@ -6,15 +6,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from agents.actions import ask_agent as asking
-from agents.actions import read_inbox as reading
-from agents.actions import reply_to_message as replying
+from agents.actions import inbox
 from agents.actions import send_message as sending
-from agents.actions import start_agent as starting
 from agents.loop.delegation import results
-from agents.messaging import receipts
 from agents.messaging.addresses import sender_of_call
 from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_A_THREAD
+from agents.messaging.texts import describe_receipt
 from agents.models import Run
 from heartbit_site.base.suspensions import Suspension
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
@@ -50,7 +47,7 @@ def send_message(
     """Put a message into another agent's inbox. It starts nothing; it is read when they read."""
     sender = sender_of_call(context)
     message = sending.send_message(sender, to, text, thread=thread, key=context.idempotency_key)
-    return receipts.describe_receipt(message)
+    return describe_receipt(message)
 
 
 @tool(effect=Effect.TRANSACTIONAL, tags=("messages",), labels=())
@@ -61,8 +58,8 @@ def reply_to_message(
 ) -> str:
     """Answer a message that you were sent. A run that sent it and still runs sees it at once."""
     sender = sender_of_call(context)
-    reply = replying.reply_to_message(sender, message, text, key=context.idempotency_key)
-    return receipts.describe_receipt(reply)
+    reply = inbox.reply_to_message(sender, message, text, key=context.idempotency_key)
+    return describe_receipt(reply)
 
 
 @tool(effect=Effect.IDEMPOTENT, tags=("messages",), resume=results, labels=())
@@ -84,7 +81,7 @@ def ask_agent(
     """Ask another agent, and wait for its answer."""
     sender = sender_of_call(context)
     key = context.idempotency_key
-    return asking.ask_agent(sender, to, question, timeout_seconds=timeout_seconds, key=key)
+    return sending.ask_agent(sender, to, question, timeout_seconds=timeout_seconds, key=key)
 
 
 @tool(effect=Effect.TRANSACTIONAL, tags=("messages",), labels=())
@@ -102,7 +99,7 @@ def start_agent(
 ) -> str:
     """Give another agent a task and continue: you do not wait for the result."""
     sender = sender_of_call(context)
-    message = starting.start_agent(sender, to, task, key=context.idempotency_key)
+    message = sending.start_agent(sender, to, task, key=context.idempotency_key)
     return f"Started run {message.run_id} of {message.recipient} (message {message.pk})."
 
 
@@ -113,7 +110,7 @@ def read_messages(
 ) -> dict[str, Any] | str:
     """Read your inbox, the oldest message first. What you read is out of it then."""
     run = Run.objects.select_related("version").get(pk=context.run_id)
-    read = reading.read_inbox(run, limit=limit)
+    read = inbox.read_inbox(run, limit=limit)
     if not read.messages:
         return "Your inbox is empty."
     return {"messages": list(read.messages), "unread": read.unread}

@@ -16,7 +16,7 @@ from django.core import signing
 from agents.errors import CallClosedError
 from agents.models import ToolCall
 from heartbit_site.base.access import Access, NoWorkspaceError, access_of_user
-from heartbit_site.base.refusals import describe_refusal
+from heartbit_site.base.rights import describe_refusal
 
 _SALT = "heartbit.approval-link.1"
 _SCOPE = "approvals:decide"

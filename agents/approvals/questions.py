@@ -1,14 +1,22 @@
-"""Answer schemas of the waiting calls that are questions."""
+"""Questions that a person is asked about a tool call: their schema and their state."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
 
-from agents.models import ToolCall
-from agents.reads.pinned_tools import pinned_tool
+from django.utils import timezone
+
+from agents.choices import CallStatus, RunStatus
+from agents.journal.waits import APPROVAL, OUTCOME
+from agents.models import Decision, ToolCall, Wait
+from agents.reads.tools import pinned_tool
 from agents.reads.versions import definition_of
 from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.models import AuditEntry
+from heartbit_site.base.question_states import QuestionStateName
 from tools.calls import questions
 from tools.definitions.catalogue import catalogue
 
@@ -34,3 +42,87 @@ def answer_schema(call: ToolCall) -> dict[str, Any] | None:
     if known.name not in offer.specs:
         return None
     return questions.form_of((call.approval_view or {}).get("arguments", {}))
+
+
+EXPIRY = "expiry"  # the ``via`` of a refusal at the deadline
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionState:
+    """State of one question.
+
+    Attributes:
+        state: ``open``: it waits; a verdict or an outcome: a person decided; ``expired``: the
+            deadline passed; ``cancelled``: its run was cancelled; ``closed``: it is obsolete.
+        by: The person who decided or cancelled; empty: unknown, or no person did.
+        at: Time of that; None: open, or the time is unknown.
+        reason: Text that the decider wrote for the model.
+        via: Interface used by that person; empty: no person.
+    """
+
+    state: QuestionStateName
+    by: str = ""
+    at: datetime | None = None
+    reason: str = ""
+    via: str = ""
+
+
+def describe_question_state(state: QuestionState) -> str:
+    """Return why a question is not open, as a sentence that names who decided, and when."""
+    when = f" on {state.at:%Y-%m-%d at %H:%M} UTC" if state.at is not None else ""
+    by = f" by {state.by}" if state.by else ""
+    match state.state:
+        case "expired":
+            return f"No one decided the call in time: its deadline passed{when}."
+        case "cancelled":
+            return f"The run was cancelled{by}{when}: the call is not decided any more."
+        case "open" | "closed":
+            return "The call does not wait for a decision."
+    return f"The call was already {state.state}{by}{when}."
+
+
+def load_question_state(call: ToolCall, *, digest: str = "", question: str = "") -> QuestionState:
+    """Return the state of a question about a call.
+
+    Args:
+        call: The tool call, with its run.
+        digest: Digest of a call that was shown for approval.
+        question: Wait key of an uncertain call; empty: the question was one for approval.
+    """
+    run = call.run
+    kind = OUTCOME if question else APPROVAL
+    waits = Wait.objects.filter(
+        run=run, call_id=call.call_id, kind=kind.name, resolved_at__isnull=True
+    )
+    waiting = waits.filter(key=question).first() if question else waits.first()
+    is_shown = bool(question) or call.digest == digest
+    if waiting is not None and run.finished_at is None and is_shown:
+        if waiting.expires_at is not None and waiting.expires_at <= timezone.now():
+            return QuestionState("expired", at=waiting.expires_at)  # not swept yet
+        if call.status in {CallStatus.WAITING, CallStatus.UNCERTAIN}:
+            return QuestionState("open")
+    decisions = Decision.objects.filter(run=run, call_id=call.call_id)
+    decisions = decisions.filter(wait_key=question) if question else decisions.filter(digest=digest)
+    decided = decisions.order_by("-id").first()
+    if decided is not None:
+        if decided.via == EXPIRY:
+            return QuestionState("expired", at=decided.at)
+        state = cast("QuestionStateName", str(decided.verdict))
+        by = decided.decided_by
+        return QuestionState(state, by, decided.at, decided.reason, decided.via)
+    if run.status == RunStatus.CANCELLED or run.cancel_requested:
+        return _cancelled(call)
+    return QuestionState("closed", at=run.finished_at)
+
+
+def _cancelled(call: ToolCall) -> QuestionState:
+    """Return the state with the person who cancelled the run or one above it, from the audit."""
+    run = call.run
+    above = {run.pk, run.parent_id, run.root_id} - {None}
+    entries = AuditEntry.objects.filter(target__in=[f"run:{one}" for one in above])
+    stop = entries.filter(workspace=run.workspace_id, action="run.cancel").first()
+    if stop is None:
+        return QuestionState("cancelled", at=run.finished_at)
+    if stop.via == "system":
+        return QuestionState("cancelled", at=stop.at)
+    return QuestionState("cancelled", stop.actor, stop.at, via=stop.via)

@@ -1,17 +1,22 @@
-"""Kinds of definitions: the one list of what a row of ``agents_agent`` may define. Pure.
+"""Kinds of runs: the one list of what a run may be, and of the parts that each kind has. Pure.
 
-Columns, snapshots, digests, comparisons, rollbacks, the sections of ``heartbit.toml`` and the API's
-answers are derived from a kind's spec. An app of an installation adds a kind on import of its
-``agent_tools``::
+A run is executed by its kind's engine, folded into its kind's state and shown as its kind's view. A
+kind that rows of ``agents_agent`` define has a spec: columns, snapshots, digests, comparisons,
+rollbacks, the sections of ``heartbit.toml`` and the API's answers are derived from it.
 
-    add_kind(DefinitionKind("echo", section="echoes", spec=EchoSpec))
+An app of an installation adds a kind on import of its ``agent_tools``
+(``docs/contributing/add-a-kind-of-run.md``)::
+
+    add_kind(RegisteredKind("echo", engine=build, section="echoes", spec=EchoSpec))
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import pkgutil
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from agents.definitions.spec import SETTINGS, AgentSpec, DefinitionSpec
 from heartbit_site.base.errors import ConfigurationError
@@ -22,19 +27,28 @@ class UnknownKindError(ConfigurationError):
 
 
 @dataclass(frozen=True, slots=True)
-class DefinitionKind:
-    """A kind of definition.
+class RegisteredKind:
+    """A kind of run.
+
+    A part is the object, or ``module:name`` of an object that not every process loads.
 
     Attributes:
-        name: The kind of its rows, snapshots and runs.
-        section: Name of its tables in ``heartbit.toml``.
-        spec: Its settings; those that versions pin are ``Pinned``. Settings that no column holds
-            are plain JSON.
+        name: The kind of its runs, rows and snapshots.
+        engine: Function that builds the engine of a claimed run
+            (``agents.runtime.execution.engines.Build``); None: this process executes no such run.
+        state: What the engine decides from, a ``RunState``.
+        view: What is shown of a run, a ``RunView``.
+        section: Name of its tables in ``heartbit.toml``; empty: no row defines such a run.
+        spec: Settings of its rows; those that versions pin are ``Pinned``. Settings that no column
+            holds are plain JSON.
     """
 
     name: str
-    section: str
-    spec: type[DefinitionSpec]
+    engine: Callable[..., Any] | str | None = None
+    state: type[Any] | str = "agents.loop.state:RunState"
+    view: type[Any] | str = "agents.live.view:RunView"
+    section: str = ""
+    spec: type[DefinitionSpec] = DefinitionSpec
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -47,16 +61,53 @@ class DefinitionKind:
         return self.spec.model_fields.keys() - {"name", "tools", "team", *SETTINGS}
 
 
-AGENT: Final = DefinitionKind("agent", section="agents", spec=AgentSpec)
-KINDS: Final = {AGENT.name: AGENT}
+AGENT: Final = RegisteredKind(
+    "agent",
+    engine="agents.runtime.execution.engines:build_agent",
+    state="agents.loop.agent_state:AgentState",
+    view="agents.live.agent_view:AgentView",
+    section="agents",
+    spec=AgentSpec,
+)
+KINDS: Final = {
+    "agent": AGENT,
+    "tool_call": RegisteredKind(
+        "tool_call",
+        engine="agents.runtime.execution.engines:build_tool_call",
+        state="agents.loop.tool_call_state:ToolCallState",
+        view="agents.live.agent_view:ToolCallView",
+    ),
+    "extraction": RegisteredKind(
+        "extraction",
+        engine="agents.runtime.execution.engines:build_extraction",
+        state="agents.loop.extraction_state:ExtractionState",
+        view="agents.live.agent_view:AgentView",
+    ),
+}
 
 
-def add_kind(kind: DefinitionKind) -> None:
+def add_kind(kind: RegisteredKind) -> None:
     """Add a kind to those that this process knows."""
     KINDS[kind.name] = kind
 
 
-def find_kind(kind: str, name: str) -> DefinitionKind:
+def part_of(kind: str, part: Literal["engine", "state", "view"]) -> Any:
+    """Return a part of a kind; of a kind that this process does not know, what all kinds have."""
+    found = getattr(readable_kind(kind), part)
+    return _load(found) if isinstance(found, str) else found
+
+
+@functools.cache
+def _load(path: str) -> Any:
+    return pkgutil.resolve_name(path)
+
+
+def defined_kinds() -> list[RegisteredKind]:
+    """Return the kinds that rows of ``agents_agent`` define."""
+    return [kind for kind in KINDS.values() if kind.section]
+
+
+def find_kind(kind: str, name: str) -> RegisteredKind:
     """Return the kind of a definition.
 
     Args:
@@ -66,7 +117,7 @@ def find_kind(kind: str, name: str) -> DefinitionKind:
     Raises:
         UnknownKindError: This process does not know the kind.
     """
-    if kind not in KINDS:
+    if not readable_kind(kind).section:
         raise UnknownKindError(
             f"{name} is of the kind {kind}, which is unknown here: add the app that defines it to "
             "HEARTBIT_EXTRA_APPS."
@@ -74,14 +125,14 @@ def find_kind(kind: str, name: str) -> DefinitionKind:
     return KINDS[kind]
 
 
-def readable_kind(kind: str) -> DefinitionKind:
+def readable_kind(kind: str) -> RegisteredKind:
     """Return a kind for reading: of an unknown one, the settings that all kinds have."""
-    return KINDS.get(kind) or DefinitionKind(kind, section="", spec=DefinitionSpec)
+    return KINDS.get(kind) or RegisteredKind(kind)
 
 
-def kind_of(spec: DefinitionSpec) -> DefinitionKind:
+def kind_of(spec: DefinitionSpec) -> RegisteredKind:
     """Return the kind whose settings these are."""
-    return next(kind for kind in KINDS.values() if isinstance(spec, kind.spec))
+    return next(kind for kind in defined_kinds() if isinstance(spec, kind.spec))
 
 
 def kind_in(snapshot: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Final, get_args
 
 from agents.context import strategy
 from agents.definitions.definition import AgentDefinition, BoundTool, PinnedSkill
-from agents.definitions.kinds import AGENT, DefinitionKind, kind_in, kind_of
+from agents.definitions.kinds import AGENT, RegisteredKind, kind_in, kind_of
 from agents.definitions.spec import AgentSpec, DefinitionSpec, Money, Pinned, ToolGrant
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.spec import Spec
@@ -104,7 +104,7 @@ def pinned_skills(snapshot: Mapping[str, Any]) -> tuple[PinnedSkill, ...]:
 
 
 def check_format(
-    version_id: int, name: str, snapshot: Mapping[str, Any], kind: DefinitionKind = AGENT
+    version_id: int, name: str, snapshot: Mapping[str, Any], kind: RegisteredKind = AGENT
 ) -> None:
     """Refuse a snapshot that this Heartbit cannot read.
 

@@ -24,8 +24,7 @@ from django.core.mail import EmailMultiAlternatives, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
 from django.utils.encoding import punycode
 
-from agents.delivery.html_report import html_of
-from agents.delivery.report import File, Report, one_line
+from agents.delivery.report import File, Report, html_of, one_line
 from tools.mail.errors import MailServerError
 
 if TYPE_CHECKING:

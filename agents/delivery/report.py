@@ -1,4 +1,4 @@
-"""Report of an ended run for its reader: answer, error and files.
+"""Report of an ended run for its reader, as text and as an HTML mail.
 
 Usage::
 
@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 from django.conf import settings
 from django.template.defaultfilters import filesizeformat
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 
 from agents.choices import RunStatus
 from agents.models import Run
@@ -23,7 +26,7 @@ from agents.output.text import as_text
 from agents.reads.artifacts import file_name
 from agents.reads.outcome import result_of
 from heartbit_site.base.audit import BY_SCHEDULE
-from heartbit_site.base.markdown import LONGEST
+from heartbit_site.base.markdown import LONGEST, to_html
 from heartbit_site.base.visible_text import visible
 
 MOST_ATTACHED = 10 * 2**20  # bytes, all files together
@@ -164,3 +167,53 @@ def _fitting(files: Iterator[File]) -> tuple[list[File], list[str]]:
 
 def _size(size: int) -> str:
     return filesizeformat(size).replace("\xa0", " ")
+
+
+_CELL = "border:1px solid #ddd6ec;padding:6px 10px;text-align:left;vertical-align:top"
+_HEADING = "margin:14px 0 8px;line-height:1.3;color:#1f1a2e"
+_LIST = "margin:0 0 14px;padding-left:24px"
+#: Inline styles of the answer's elements.
+STYLES: Final = {
+    "h1": f"{_HEADING};font-size:20px",
+    "h2": f"{_HEADING};font-size:18px",
+    "h3": f"{_HEADING};font-size:16px",
+    "h4": f"{_HEADING};font-size:15px",
+    "h5": f"{_HEADING};font-size:15px",
+    "h6": f"{_HEADING};font-size:15px",
+    "p": "margin:0 0 14px",
+    "ul": _LIST,
+    "ol": _LIST,
+    "li": "margin:0 0 4px",
+    "a": "color:#6d28d9;text-decoration:underline",
+    "blockquote": "margin:0 0 14px;padding:2px 0 2px 14px;border-left:3px solid #cfc4e6;"
+    "color:#4b4560",
+    "code": "font-family:ui-monospace,Menlo,Consolas,monospace;font-size:13px",
+    "pre": "margin:0 0 14px;padding:12px 14px;background:#f6f4fa;border:1px solid #e4dff0;"
+    "border-radius:8px;white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.5",
+    "hr": "border:0;border-top:1px solid #e4dff0;margin:20px 0",
+    "table": "border-collapse:collapse;margin:0 0 14px;font-size:14px",
+    "th": f"{_CELL};background:#f6f4fa;font-weight:600",
+    "td": _CELL,
+}
+_COLOURS: Final = {
+    RunStatus.SUCCEEDED: "#17633b",
+    RunStatus.CANCELLED: "#7a4a00",
+}
+_FAILED: Final = "#a3211a"
+
+
+def html_of(report: Report, *, external: bool = False) -> str:
+    """Return the page; the answer in it is sanitised HTML.
+
+    Args:
+        report: The report.
+        external: True for a reader outside the workspace, who gets only the answer.
+    """
+    return render_to_string(
+        "mail/answer.html" if external else "mail/result.html",
+        {
+            "report": report,
+            "answer": SafeString(to_html(report.answer, styles=STYLES)),
+            "colour": _COLOURS.get(report.status, _FAILED),
+        },
+    )

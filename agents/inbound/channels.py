@@ -1,18 +1,69 @@
-"""Validation of channels."""
+"""Channels: their validation, allowed senders, and mailboxes that are due for polling."""
 
 from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_domain_name, validate_email
+from django.db.models import F
+from django.utils.encoding import punycode
 
 from agents.choices import ChannelKind, MailSecurity
 from agents.delivery.targets import MOST_TARGETS, check_targets
 from agents.errors import ChannelConflictError, HaltedError
 from agents.inbound.mapping import check_mapping
-from agents.inbound.senders import check_senders
 from agents.models import Channel
 from agents.models.channel import MOST_AN_HOUR
 from agents.reads.agents import find_agent
 from heartbit_site.base.errors import ConfigurationError, Remedy, about
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.untrusted import clean_text
+
+EVERYBODY = "*"
+MOST_SENDERS = 1_000
+
+
+def is_allowed_sender(channel: Channel, sender: str) -> bool:
+    """Return True if the channel accepts mails from this address."""
+    domain = sender.rpartition("@")[2]
+    allowed = set(channel.senders)
+    return bool(sender) and not allowed.isdisjoint(
+        {EVERYBODY, sender.lower(), f"@{domain.lower()}"}
+    )
+
+
+def check_senders(value: object) -> list[str]:
+    """Validate the senders in a JSON value; return them normalized.
+
+    Raises:
+        ConfigurationError: A sender is not valid, or the list is empty or too long.
+    """
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise ConfigurationError("Senders are a list of texts.")
+    if not value:
+        raise ConfigurationError(
+            'Say who may write: addresses, "@example.org" for all of a domain, "*" for everybody.'
+        )
+    if len(value) > MOST_SENDERS:
+        raise ConfigurationError(f"A channel has {MOST_SENDERS} senders at most: name domains.")
+    return list(dict.fromkeys(_sender(one.strip().lower()) for one in value))
+
+
+def _sender(text: str) -> str:
+    try:
+        if text.startswith("@"):
+            validate_domain_name(text[1:])
+        elif text != EVERYBODY:
+            validate_email(text)
+        local, at, domain = text.rpartition("@")
+        return f"{local}{at}{punycode(domain)}" if at else text  # the form of parsed mails
+    except (ValidationError, UnicodeError):
+        raise ConfigurationError(
+            f'{text[:60]!r} is not a valid sender: write ada@example.org, "@example.org" for a '
+            'whole domain, or "*" for everybody.'
+        ) from None
+
 
 MOST = 100  # channels of a workspace
 _LARGEST_PORT = 65_535
@@ -121,3 +172,32 @@ def _check_mail(channel: Channel, *, has_password: bool) -> None:
     with about("password" if channel.imap_user else "imap_user"):
         if not channel.imap_user or not has_password:
             raise ConfigurationError("A mailbox needs a user and a password.")
+
+
+#: Pause after a poll; it doubles with each failure.
+REST = timedelta(seconds=20)
+LONGEST_REST = timedelta(minutes=15)
+_MOST_DOUBLINGS = 10
+
+
+def due_for_polling(now: datetime, *, late: timedelta = timedelta()) -> list[Channel]:
+    """Return the channels due for polling, for longer than ``late``, longest unpolled first."""
+    rows = Channel.objects.filter(kind=ChannelKind.EMAIL, enabled=True).exclude(imap_host="")
+    rows = rows.select_related("workspace").order_by(
+        F("last_polled_at").asc(nulls_first=True), "pk"
+    )
+    return [
+        row
+        for row in rows
+        if row.last_polled_at is None or _rest(row) + late < now - row.last_polled_at
+    ]
+
+
+def mailboxes_are_overdue(now: datetime, seconds: float) -> bool:
+    """Return True if a mailbox has been due for more than ``seconds``."""
+    return bool(due_for_polling(now, late=timedelta(seconds=seconds)))
+
+
+def _rest(channel: Channel) -> timedelta:
+    factor: int = 2 ** min(channel.failures, _MOST_DOUBLINGS)
+    return min(REST * factor, LONGEST_REST)

@@ -1,4 +1,4 @@
-"""View of a run whose engine calls a model: an agent's, or one that extracts memories. Pure."""
+"""Views of runs whose engine calls a model, and of runs that are one tool call. Pure."""
 
 from __future__ import annotations
 
@@ -99,3 +99,13 @@ def _thought(block: dict[str, Any]) -> str:
     names = ("thinking", "text", "reasoning", "reasoning_content", "content")
     texts = (block.get(name) for name in names)
     return next((text for text in texts if isinstance(text, str)), "")
+
+
+@dataclass(slots=True)
+class ToolCallView(RunView):
+    """View of a run whose only turn is a call without a model."""
+
+    @folds(events.RunCreated)
+    def _show_call(self, created: events.RunCreated) -> None:
+        if created.call is not None:
+            self._keep("turn 0", self._turn(0, (created.call,)))

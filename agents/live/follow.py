@@ -9,33 +9,108 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from redis.exceptions import RedisError
 
+from agents.choices import TERMINAL
+from agents.journal.memory_texts import TreeTexts
 from agents.live.pubsub import START, Cursor, LiveSubscriber
-from agents.live.tree_reader import TreeReader
-from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate, RunUpdate, Update
+from agents.live.updates import (
+    DeltaUpdate,
+    EventUpdate,
+    ProgressUpdate,
+    RunUpdate,
+    Update,
+    happened,
+)
 from agents.models import Run
+from agents.querysets import events_after, tree
 from agents.runs.live_entries import Delta, Entry, Progress, RunEnd
 from heartbit_site.base import orm
 
-if TYPE_CHECKING:
-    from agents.journal.memory_texts import TreeTexts
 
-__all__ = [
-    "DeltaUpdate",
-    "EventUpdate",
-    "ProgressUpdate",
-    "RunEnd",
-    "RunUpdate",
-    "Update",
-    "follow",
-    "wait_for_end",
-    "wait_for_result",
-]
+@dataclass(slots=True)
+class TreeReader:
+    """Position of one reader in a tree.
+
+    Attributes:
+        seqs: Last event read, by run. A reader's claim is limited to the tree's own runs and to the
+            ends of their journals.
+        has_ended: True if every run had ended at the last read.
+        texts: What the reader may not see; None: the reader sees all. Complete from the first
+            event of a run on.
+    """
+
+    root_id: UUID
+    seqs: dict[UUID, int] = field(default_factory=dict)
+    has_ended: bool = False
+    texts: TreeTexts | None = None
+
+    def read_new(self) -> list[Update]:
+        """Return runs that changed since the last read, each with its new events. Blocks."""
+        updates: list[Update] = []
+        runs = tree(self.root_id)
+        self.seqs = {run.pk: min(self.seqs.get(run.pk, 0), run.last_seq) for run in runs}
+        for run in runs:
+            seen = self.seqs[run.pk]
+            if run.last_seq == seen:
+                continue
+            updates.append(RunUpdate(run))
+            for row in events_after(run.pk, seen):
+                updates.append(self._shown(happened(row)))
+                self.seqs[run.pk] = row.seq
+        self.has_ended = all(run.status in TERMINAL for run in runs)
+        return updates
+
+    def _shown(self, update: EventUpdate) -> EventUpdate:
+        """Return an event as the reader may see it."""
+        if self.texts is None:
+            return update
+        recorded = update.recorded
+        event = self.texts.redact(update.run_id, recorded.event)
+        return EventUpdate(update.run_id, replace(recorded, event=event))
+
+
+BATCH = 200
+GATHER_SECONDS = 0.02
+
+
+async def batched(updates: AsyncIterator[Update]) -> AsyncGenerator[list[Update], None]:
+    """Yield the updates in batches: those within ``GATHER_SECONDS`` go out together."""
+    batch: list[Update] = []
+    coming: asyncio.Task[Update] | None = None
+    loop = asyncio.get_running_loop()
+    due = 0.0
+    try:
+        while True:
+            coming = coming or asyncio.ensure_future(_next(updates))
+            timeout = max(0.0, due - loop.time()) if batch else None
+            done, _ = await asyncio.wait([coming], timeout=timeout)
+            if done:
+                task, coming = coming, None
+                try:
+                    update = task.result()
+                except StopAsyncIteration:
+                    break
+                due = due if batch else loop.time() + GATHER_SECONDS
+                batch.append(update)
+            if not done or len(batch) >= BATCH:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+    finally:
+        if coming is not None:
+            coming.cancel()
+            await asyncio.gather(coming, return_exceptions=True)
+
+
+async def _next(updates: AsyncIterator[Update]) -> Update:
+    return await anext(updates)
+
 
 logger = logging.getLogger(__name__)
 

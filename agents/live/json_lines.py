@@ -16,8 +16,7 @@ from __future__ import annotations
 from datetime import UTC
 from typing import Any
 
-from agents.live.readable import encoded
-from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate, RunUpdate, Update
+from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate, RunUpdate, Update, encoded
 from agents.live.view import RunView
 from agents.live.words import say
 from heartbit_site.base.preview import preview

@@ -16,8 +16,14 @@ from typing import Any, ClassVar
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 
 from agents.llm.wrappers.bucket import Bucket
-from heartbit_site.base import orm, sessions
-from heartbit_site.base.access import Access, NoWorkspaceError, access_of_user, refresh_access
+from heartbit_site.base import orm
+from heartbit_site.base.access import (
+    Access,
+    NoWorkspaceError,
+    access_of_user,
+    is_session_valid,
+    refresh_access,
+)
 
 CHECK_SECONDS = 4.0  # who left, logged out, was revoked or lost a right is gone within five
 FRAMES = Bucket(per_second=20, size=20)  # what one side may say
@@ -141,7 +147,7 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
     def _still(self) -> int | None:
         if self.access.key_id is None:
             session_key: str | None = self.scope["session"].session_key
-            if not sessions.is_session_valid(session_key, self.access.user_id):
+            if not is_session_valid(session_key, self.access.user_id):
                 return UNKNOWN
         now = refresh_access(self.access)
         if now is None:

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.live.json_lines import to_json_line
-from agents.live.timeline import Parts
 from agents.live.tree_view import TreeView
 from agents.live.updates import Update
 from agents.live.view import RunView
+from agents.live.view_parts import Parts
 from heartbit_site.base.markdown import LONGEST, to_html
 
 Payload = dict[str, Any]

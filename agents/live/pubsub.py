@@ -1,15 +1,18 @@
-"""Interface of live output: a process publishes entries, readers subscribe to them.
+"""Live output: a process publishes entries, readers subscribe to them.
 
-Two implementations: ``agents.live.valkey`` for the fleet, ``agents.live.in_memory_stream`` for one
-process.
+The interface has two implementations: ``InMemoryLiveStream`` for one process, and
+``agents.live.valkey`` for the fleet.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from uuid import UUID
 
+from agents.live.ends import Ends
 from agents.llm.messages import StreamEvent, TextDelta, ThinkingDelta
 from agents.runs.live_entries import (
     Delta,
@@ -20,9 +23,6 @@ from agents.runs.live_entries import (
     RunEnd,
     RunEnded,
 )
-
-if TYPE_CHECKING:
-    from agents.live.ends import Ends
 
 #: Where a reader is in one run's stream; the empty cursor is its beginning.
 Cursor = str
@@ -91,3 +91,81 @@ class RunPublisher:
     def _put(self, turn: int, text: str, kind: DeltaKind) -> None:
         self._publisher.publish(self._run_id, Delta(turn, self._attempt, self._offset, text, kind))
         self._offset += len(text)
+
+
+KEEP_ENDED = 256  # streams of ended runs; the text of older ones is in Postgres
+
+
+class InMemoryEnds(Ends):
+    """The waiters of one process, notified by its own stream.
+
+    Args:
+        entries: Of the stream.
+    """
+
+    recalls = True
+
+    def __init__(self, entries: Mapping[UUID, list[Entry]]) -> None:
+        super().__init__()
+        self._entries = entries
+
+    def _came(self, run_id: UUID) -> None:
+        entries = self._entries.get(run_id)
+        if entries and isinstance(entries[-1], RunEnded):
+            self.tell(run_id, entries[-1].end)
+
+
+class InMemoryLiveStream:
+    """Publisher and subscriber in one process. A cursor is an index. For one loop only.
+
+    Attributes:
+        ends: Waiters for the ends of its runs.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[UUID, list[Entry]] = {}
+        self.ends: Ends = InMemoryEnds(self._entries)
+        self._ended: deque[UUID] = deque()
+        self._news = asyncio.Condition()
+        self._readers = 0
+        self._wakers: set[asyncio.Task[None]] = set()
+
+    def publish(self, run_id: UUID, entry: Entry) -> None:
+        """Add an entry to the run's stream, and tell the waiters of an end."""
+        self._entries.setdefault(run_id, []).append(entry)
+        if isinstance(entry, RunEnded):
+            self._ended.append(run_id)
+            if len(self._ended) > KEEP_ENDED:
+                self._entries.pop(self._ended.popleft(), None)
+            self.ends.tell(run_id, entry.end)
+        if not self._readers:
+            return
+        waker = asyncio.get_running_loop().create_task(self._wake())
+        self._wakers.add(waker)
+        waker.add_done_callback(self._wakers.discard)
+
+    async def _wake(self) -> None:
+        async with self._news:
+            self._news.notify_all()
+
+    async def read(
+        self, cursors: Mapping[UUID, Cursor], *, timeout: float
+    ) -> list[tuple[UUID, Cursor, Entry]]:
+        """Return entries after the cursors; wait at most ``timeout`` seconds for the first."""
+        self._readers += 1
+        try:
+            async with self._news, asyncio.timeout(timeout):
+                await self._news.wait_for(lambda: bool(self._after(cursors)))
+                return self._after(cursors)
+        except TimeoutError:
+            return []
+        finally:
+            self._readers -= 1
+
+    def _after(self, cursors: Mapping[UUID, Cursor]) -> list[tuple[UUID, Cursor, Entry]]:
+        return [
+            (run_id, str(index + 1), stream[index])
+            for run_id, cursor in cursors.items()
+            for stream in (self._entries.get(run_id, []),)
+            for index in range(int(cursor or 0), len(stream))
+        ]

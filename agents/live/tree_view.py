@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from agents.live.kinds import view_of
-from agents.live.timeline import Parts
+from agents.definitions.kinds import part_of
 from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate, RunUpdate, Update
 from agents.live.view import RunView
+from agents.live.view_parts import Parts
 
 
 class TreeView:
@@ -27,7 +27,7 @@ class TreeView:
         """Apply an update; return the changed parts of its run, or None if it was known."""
         match update:
             case RunUpdate(run) if run.pk not in self.runs:
-                view = view_of(run.kind)
+                view: type[RunView] = part_of(run.kind, "view")
                 self.runs[run.pk] = view(run.pk, run.parent_id, run.agent, run.task)
                 return {}
             case RunUpdate():

@@ -26,10 +26,8 @@ from typing import Any, ClassVar, Final
 from agents.journal import events
 from agents.journal.folding import folds
 from agents.journal.waits import APPROVAL, CHILD, OUTCOME, PAUSE, WaitKind, kind_of
-from agents.live.activity import activity
-from agents.live.call_view import OPEN, CallView
-from agents.live.live_run import LiveRun
-from agents.live.timeline import Parts, Timeline, to_ms
+from agents.live.live_run import LiveRun, activity
+from agents.live.view_parts import OPEN, CallView, Parts, Timeline, to_ms
 from agents.live.words import heading, say
 from agents.llm.messages import ToolCall
 from agents.runs.live_entries import Delta, Progress

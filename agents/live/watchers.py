@@ -21,10 +21,8 @@ from weakref import WeakKeyDictionary
 from django.conf import settings
 
 from agents.journal.events import ModelAnswered
-from agents.live.batching import BATCH, batched
-from agents.live.follow import follow
+from agents.live.follow import BATCH, TreeReader, batched, follow
 from agents.live.page_lines import Shown, render_lines, take
-from agents.live.tree_reader import TreeReader
 from agents.live.tree_view import TreeView
 from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate, Update
 from agents.live.valkey import ValkeySubscriber, connect

@@ -166,7 +166,7 @@ def _say_question(event: events.Event, name_of: Namer) -> Phrase:
             title = f"waits for a word on {_name(call_id, name_of)}: nobody knows what became of it"
             return Phrase(title, "", "help", "warning")
         case _:
-            return Phrase(event.type)
+            return event.phrase(name_of)
 
 
 def _figures(

@@ -10,17 +10,29 @@ import httpx_aiohttp
 
 
 class ProviderClient(httpx.AsyncClient):
-    """httpx's interface over aiohttp's connections, for SDKs; adapters use the session itself."""
+    """httpx's interface over aiohttp's connections, for SDKs; adapters use the sessions themselves.
 
-    def __init__(self, session: aiohttp.ClientSession, tls: ssl.SSLContext) -> None:
+    Attributes:
+        session: Keeps connections for the next request.
+        single_use: Closes each connection after its answer. aiohttp reuses a connection even if the
+            request's header said "close", and the next request is lost with it.
+    """
+
+    def __init__(self, tls: ssl.SSLContext) -> None:
+        self.session = _session(aiohttp.TCPConnector(limit=0, ssl=tls))
+        self.single_use = _session(aiohttp.TCPConnector(limit=0, ssl=tls, force_close=True))
         # httpx itself must not read the environment: for a proxy it would build its own transport,
         # which searches its pool in quadratic time.
         super().__init__(
-            transport=httpx_aiohttp.AiohttpTransport(verify=tls, client=session),
+            transport=httpx_aiohttp.AiohttpTransport(verify=tls, client=self.session),
             timeout=None,  # the callers limit every wait
             trust_env=False,
         )
-        self.session = session
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await super().aclose()
+        await self.single_use.close()
 
 
 def create_client() -> ProviderClient:
@@ -36,13 +48,15 @@ def create_client() -> ProviderClient:
     Proxies of the environment are not used: a worker's environment would else decide the route of
     prompts and keys, and a model on 127.0.0.1 must not be reached through a proxy.
     """
-    # One context for both layers: the certificates of certifi, or of SSL_CERT_FILE when it is set.
-    tls = httpx.create_ssl_context()
-    session = aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, ssl=tls),
+    # One context for all layers: the certificates of certifi, or of SSL_CERT_FILE when it is set.
+    return ProviderClient(httpx.create_ssl_context())
+
+
+def _session(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
         timeout=aiohttp.ClientTimeout(total=None),  # Exchange limits every wait
         trust_env=False,
     )
-    return ProviderClient(session, tls)

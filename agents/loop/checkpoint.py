@@ -12,8 +12,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from agents.loop.kinds import STATES, state_of
-from agents.loop.state import RunState
+from agents.definitions.kinds import KINDS
+from agents.loop.state import RunState, state_of
 
 
 @functools.cache
@@ -24,7 +24,7 @@ def _adapter(kind: str) -> TypeAdapter[RunState]:
 @functools.cache
 def current_format() -> int:
     """Return the format of the checkpoints that this process writes and reads."""
-    return format_of(*map(_adapter, STATES))
+    return format_of(*map(_adapter, KINDS))
 
 
 def format_of(*adapters: TypeAdapter[Any]) -> int:

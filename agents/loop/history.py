@@ -22,7 +22,7 @@ from agents.journal.events import (
 )
 from agents.llm.messages import Message
 from agents.loop.agent_state import AgentState
-from agents.loop.kinds import state_of
+from agents.loop.state import state_of
 from heartbit_site.base.errors import ConflictError, NotFoundError
 
 

@@ -12,8 +12,7 @@ from pydantic import Field
 
 from agents.definitions.spec import CODE_MODE_TOOLS
 from heartbit_site.base.toolspec import Effect, ToolSpec, spec_of
-from tools.scripts.finding import FunctionIndex
-from tools.scripts.functions import ScriptFunction, script_functions
+from tools.scripts.functions import FunctionIndex, ScriptFunction, script_functions
 from tools.scripts.interpreter import MAX_CALLS
 
 RUN, FIND = CODE_MODE_TOOLS

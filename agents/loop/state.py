@@ -1,6 +1,6 @@
 """State of a run as a fold over its journal: what every kind of run has.
 
-A kind extends it with what its engine decides from (``agents.loop.kinds``).
+A kind extends it with what its engine decides from (``agents.definitions.kinds``).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, Self
 
+from agents.definitions.kinds import part_of
 from agents.journal.events import (
     ApprovalEscalated,
     CancelRequested,
@@ -197,3 +198,9 @@ class RunState(Fold):
     def partial(self) -> str:
         """Text to report for a run that is stopped now."""
         return ""
+
+
+def state_of(kind: str) -> type[RunState]:
+    """Return the state of a kind; of one that this process does not know, what all kinds have."""
+    found: type[RunState] = part_of(kind, "state")
+    return found

@@ -26,7 +26,7 @@ def new_url_token() -> str:
 
 
 class Channel(SignedEndpoint):
-    """An inbound endpoint: each message becomes a task of an agent (``actions.save_channel``).
+    """An inbound endpoint: each message becomes a task of an agent (``actions.channels``).
 
     Attributes:
         agent: Name of the agent that answers.

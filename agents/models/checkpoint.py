@@ -13,7 +13,7 @@ class Checkpoint(models.Model):
 
     Attributes:
         format: Format version of ``state``; readers of other versions fold the whole journal.
-        state: the state of the run's kind (``agents.loop.kinds``) as JSON.
+        state: the state of the run's kind (``agents.definitions.kinds``) as JSON.
     """
 
     run = models.OneToOneField(

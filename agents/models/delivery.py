@@ -12,7 +12,7 @@ from heartbit_site.base.models.constraints import index, one_of, unique
 
 
 class Delivery(Attempted):
-    """One result for one target; created by ``actions.create_deliveries`` when its run starts.
+    """One result for one target; created by ``actions.admit`` when its run starts.
 
     Attributes:
         run_id: Run whose result is delivered. No foreign key: the log outlives the run.

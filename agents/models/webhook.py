@@ -29,7 +29,7 @@ def check_webhook_url(url: str) -> None:
 
 
 class WebhookEndpoint(SignedEndpoint):
-    """A subscription to events of runs; written through ``actions.save_webhook``.
+    """A subscription to events of runs; written through ``actions.webhooks``.
 
     Attributes:
         events: Names of ``agents.delivery.webhooks.EVENTS``.

@@ -15,9 +15,9 @@ from django.utils import timezone
 from agents.choices import RunStatus
 from agents.limits.pauses import stopped_tools
 from agents.models import Agent, Run
-from agents.reads.agent_view import AgentQueueOut, AgentStatusOut, AgentToolsOut, WorkingRunOut
 from agents.reads.metrics import AgentOverview, agents_with_metrics
 from agents.reads.versions import find_editable
+from agents.reads.views import AgentQueueOut, AgentStatusOut, AgentToolsOut, WorkingRunOut
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.toolspec import ToolSpec
 from tools.definitions.catalogue import catalogue

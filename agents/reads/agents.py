@@ -1,12 +1,21 @@
-"""Agents by name."""
+"""Agents: by name, their settings, and those to publish again."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+from agents.definitions.kinds import readable_kind
+from agents.definitions.server_grants import ALL
+from agents.definitions.spec import GRANT_SETTINGS, DefinitionSpec, ToolGrant
 from agents.definitions.unknown_agent import unknown_agent
 from agents.errors import AgentNotFoundError
 from agents.limits.pauses import refuse_if_halted
-from agents.models import Agent
+from agents.models import Agent, Run, ToolBinding
 from heartbit_site.base.models import Workspace
+from tools.models import CatalogueTool, McpServer
 
 
 def find_agent(workspace: Workspace, name: str, *, origin: str = "") -> Agent:
@@ -26,3 +35,97 @@ def find_agent(workspace: Workspace, name: str, *, origin: str = "") -> Agent:
         names = list(agents.values_list("name", flat=True))
         raise unknown_agent(name, names, "this run's own team" if origin else workspace.slug)
     return row
+
+
+def table_of(agent: Agent, *, disabled_tools: bool = True) -> dict[str, Any]:
+    """Return the settings that an agent's rows hold, as a table of its kind's spec.
+
+    Args:
+        agent: Agent to read.
+        disabled_tools: Include the tools that the agent is not offered.
+    """
+    bindings, kind = agent.bindings.all() if agent.pk else (), readable_kind(agent.kind)
+    return {
+        "name": agent.name,
+        **_columns(agent, kind.columns),
+        **{name: value for name, value in agent.definition.items() if name in kind.own},
+        "tools": [
+            grant_table_of(binding) for binding in bindings if disabled_tools or binding.enabled
+        ],
+        "team": sorted(member.name for member in agent.team.all()) if agent.pk else [],
+    }
+
+
+def grant_table_of(binding: ToolBinding) -> dict[str, Any]:
+    """Return the settings that a binding's row holds, as a table of ``ToolGrant``."""
+    return {"name": binding.tool, **_columns(binding, GRANT_SETTINGS)}
+
+
+def spec_of(agent: Agent) -> DefinitionSpec:
+    """Return an agent's settings from its rows, without validating them again."""
+    table = table_of(agent)
+    tools = [ToolGrant.model_construct(**grant) for grant in table["tools"]]
+    return readable_kind(agent.kind).spec.model_construct(**{**table, "tools": tools})
+
+
+def _columns(row: Agent | ToolBinding, names: tuple[str, ...]) -> dict[str, Any]:
+    values = {name: getattr(row, name) for name in names}
+    return {
+        name: value.value if isinstance(value, Enum) else value for name, value in values.items()
+    }
+
+
+def grantable(workspace_id: int, tools: Iterable[str]) -> set[str]:
+    """Return the names that grants of a workspace's agents may have.
+
+    ``SERVER_*`` is one of them for each server, even while it has no tools: it was not read yet, or
+    is disabled.
+
+    Args:
+        workspace_id: The agents' workspace.
+        tools: Names of the tools in its catalogue.
+    """
+    servers = McpServer.objects.filter(workspace=workspace_id).values_list("name", flat=True)
+    return {*tools, *(f"{name}{ALL}" for name in servers)}
+
+
+def outdated_agents(server: McpServer) -> list[str]:
+    """Return the agents whose version does not have the tools of a server as they are, by name.
+
+    Their runs are not offered a tool that the version pins by another definition, or does not pin
+    yet, if the agent has all tools of the server. Agents of a configuration file or a program are
+    left out: they are published whenever that is read.
+    """
+    tools = CatalogueTool.objects.filter(server=server)
+    current = dict(tools.values_list("name", "definition_id"))
+    offered = set(tools.filter(enabled=True, server__enabled=True).values_list("name", flat=True))
+    rows = Agent.objects.filter(workspace=server.workspace_id, origin="").order_by("name")
+    bindings = ToolBinding.objects.filter(agent__in=rows, tool__in=offered)
+    single = set(bindings.values_list("agent", "tool"))
+    grants = ToolBinding.objects.filter(agent__in=rows, tool=f"{server.name}{ALL}", enabled=True)
+    given_all = set(grants.values_list("agent", flat=True))
+    outdated = []
+    for key, name, found in rows.values_list("pk", "name", "current_version__snapshot__tools"):
+        pinned = {tool["name"]: tool["hash"] for tool in found or ()}
+        expected = {tool for tool in offered if (key, tool) not in single}
+        changed = any(hash_ != current.get(tool, hash_) for tool, hash_ in pinned.items())
+        if changed or (key in given_all and not expected <= pinned.keys()):
+            outdated.append(name)
+    return outdated
+
+
+def weights_of_run(run_id: UUID) -> Mapping[str, float]:
+    """Return ``memory_weights`` of the version that a run is pinned to; empty: the usual ones."""
+    found = Run.objects.filter(pk=run_id).values_list("version__snapshot", flat=True).first()
+    return _weights(found)
+
+
+def weights_of_agent(workspace: Workspace, name: str) -> Mapping[str, float]:
+    """Return ``memory_weights`` of an agent's current version; empty: the usual ones."""
+    agents = Agent.objects.filter(workspace=workspace, name=name, origin="")
+    return _weights(agents.values_list("current_version__snapshot", flat=True).first())
+
+
+def _weights(snapshot: Mapping[str, Any] | None) -> Mapping[str, float]:
+    weights: Mapping[str, float] = (snapshot or {}).get("memory_weights", {})
+    return weights

@@ -1,4 +1,4 @@
-"""Artifacts of a run and its sub-agents: parts of their answers, and stored results of tools.
+"""Artifacts of a run and its sub-agents, and the files of the folder that they work in.
 
 Usage::
 
@@ -16,8 +16,8 @@ from typing import Final
 from uuid import UUID
 
 from agents.choices import TERMINAL, DeliveryKind
-from agents.errors import ArtifactNotFoundError, RunStateError
-from agents.models import Artifact, Delivery, Run
+from agents.errors import ArtifactNotFoundError, RunStateError, WorkFileNotFoundError
+from agents.models import Artifact, Delivery, Run, WorkFile
 from agents.output.results import ArtifactOut, artifacts_in
 from heartbit_site.base.artifact_names import stored_file
 from heartbit_site.base.errors import Remedy
@@ -150,3 +150,25 @@ def _artifacts(run: Run, kept: Sequence[str]) -> list[ArtifactOut]:
     if run.status not in TERMINAL:
         return []
     return artifacts_in(run.output or "", run.structured, kept=kept)
+
+
+def work_files(run: Run) -> list[WorkFile]:
+    """Return the files of a run's folder by path, without their contents."""
+    rows = WorkFile.objects.filter(root=run.root_id).order_by("path", "-id").distinct("path")
+    newest = WorkFile.objects.filter(pk__in=rows.values("pk"), content__isnull=False)
+    return list(newest.defer("content").order_by("path"))
+
+
+def work_file(run: Run, path: str) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+        WorkFileNotFoundError: The folder has no file of that path now.
+    """
+    row = WorkFile.objects.filter(root=run.root_id, path=path).order_by("-id").first()
+    if row is None or row.content is None:
+        raise WorkFileNotFoundError(
+            f"The run's folder has no file {path[:200]!r}.",
+            remedy=Remedy("work_files.list_work_files", values={"run_id": str(run.pk)}),
+        )
+    return bytes(row.content)

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from agents.models.pause import Pause
-from agents.reads.fleet_view import (
+from agents.reads.views import (
     FleetOut,
     FleetRunOut,
     FleetTotalsOut,

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from agents.choices import LIVE, TERMINAL, RunStatus
 from agents.models import Agent, Run
-from agents.reads.agent_view import AgentMetricsOut, AgentState
+from agents.reads.views import AgentMetricsOut, AgentState
 from heartbit_site.base.models import UsageEntry, Workspace
 from heartbit_site.base.view import dollars
 

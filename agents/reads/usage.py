@@ -14,7 +14,7 @@ from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agents.reads.usage_view import (
+from agents.reads.views import (
     AgentUseOut,
     BudgetUseOut,
     CountGaugeOut,

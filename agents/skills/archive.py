@@ -1,16 +1,35 @@
-"""Archives and folders of skills, which strangers may have packed. Pure."""
+"""Archives and folders of skills, which strangers may have packed, and their faults. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from agents.skills.faults import InvalidSkillError
 from agents.skills.spec import MAX_BYTES, MAX_FILE_BYTES, MAX_FILES
 from heartbit_site.base import archives
 from heartbit_site.base.archives import ArchiveLimits, RefusedFilesError, pack
+from heartbit_site.base.errors import ConfigurationError
+
+_SHOWN: Final = 5
+
+
+class InvalidSkillError(ConfigurationError):
+    """A skill cannot be used as it is.
+
+    Attributes:
+        faults: Sentences, each with the file or setting, what is wrong and how to mend it.
+    """
+
+    field = "archive"
+
+    def __init__(self, faults: Iterable[str]) -> None:
+        self.faults = tuple(dict.fromkeys(faults))
+        shown = " ".join(self.faults[:_SHOWN])
+        more = len(self.faults) - _SHOWN
+        super().__init__(f"{shown} ({more} more faults)" if more > 0 else shown)
+
 
 __all__ = ["MAX_ARCHIVE_BYTES", "MAX_ENTRIES", "pack", "read_path", "unpack"]
 

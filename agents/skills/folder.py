@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from functools import cache
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from agents.skills import front_matter, older_format
-from agents.skills.faults import InvalidSkillError
+from agents.skills.archive import InvalidSkillError, read_path
 from agents.skills.spec import MAIN_FILE, MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, MAX_PATH, SkillSpec
 from heartbit_site.base.archives import is_litter
 from tools.sandbox.folder import name_problem
@@ -107,3 +108,13 @@ def _faults(files: Mapping[str, bytes]) -> Iterator[str]:
             yield f"{path[:MAX_PATH]} has more than {MAX_FILE_BYTES} bytes: make it smaller."
     if sum(map(len, files.values())) > MAX_BYTES:
         yield f"Its files have more than {MAX_BYTES} bytes together: leave some out."
+
+
+_FOLDER: Final = Path(__file__).with_name("shipped")
+
+
+@cache
+def shipped_skills() -> tuple[SkillFolder, ...]:
+    """Return the shipped skills, by name."""
+    folders = sorted(path for path in _FOLDER.iterdir() if path.is_dir())
+    return tuple(read_folder(read_path(path)) for path in folders)

@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 import yaml
 
 from agents.definitions import validation_messages
-from agents.skills.faults import InvalidSkillError
+from agents.skills.archive import InvalidSkillError
 from agents.skills.spec import FRONT_MATTER, MAIN_FILE, SkillSpec
 
 _MAX_FRONT_MATTER: Final = 20_000

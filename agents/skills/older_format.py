@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from agents.skills import front_matter
-from agents.skills.faults import InvalidSkillError
+from agents.skills.archive import InvalidSkillError
 from agents.skills.spec import SkillSpec
 from heartbit_site.base.untrusted import JSONValue, UntrustedJSONError, parse_untrusted_json
 

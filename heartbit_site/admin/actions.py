@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -14,9 +13,11 @@ from django.urls import reverse
 from unfold.decorators import action as unfold_action
 from unfold.enums import ActionVariant
 
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
+    from django import forms
 
     class DialogForm(forms.Form):
         """A form in a dialog over the page of one object."""
@@ -26,11 +27,16 @@ if TYPE_CHECKING:
 else:
     from unfold.forms import BaseDialogForm as DialogForm
 
-__all__ = ["DialogForm", "dialog", "is_offered", "page_action"]
+__all__ = ["DialogForm", "actor_of", "dialog", "is_offered", "page_action"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 #: A method ``(self, request, row, form)``; it returns the address to open, None for the same page.
 Act = TypeVar("Act", bound=Callable[..., "str | None"])
+
+
+def actor_of(request: HttpRequest) -> Actor:
+    """Return the signed-in person as the audit names them."""
+    return Actor(request.user.get_username(), "admin", request.user.pk)
 
 
 def dialog(

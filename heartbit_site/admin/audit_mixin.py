@@ -13,16 +13,12 @@ from django.db.models import Manager, Model, QuerySet
 from django.forms import PasswordInput
 from django.http import HttpRequest
 
+from heartbit_site.admin.actions import actor_of
 from heartbit_site.admin.workspace_scoped import WorkspaceScopedAdmin
 from heartbit_site.base import audit
 
 _SHORT = 120  # characters of a value
 _UNSAID = "not shown"
-
-
-def actor_of(request: HttpRequest) -> audit.Actor:
-    """Return the signed-in person as the audit names them."""
-    return audit.Actor(request.user.get_username(), "admin", request.user.pk)
 
 
 class AuditedAdmin(WorkspaceScopedAdmin):

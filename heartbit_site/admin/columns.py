@@ -1,4 +1,4 @@
-"""Columns of lists and read-only fields of pages, each declared on a line, and their contents.
+"""Columns of lists and read-only fields of pages, each declared on a line; filters of lists.
 
 Usage::
 
@@ -13,21 +13,23 @@ heading other than its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
-from django.db.models import Model
+from django.contrib.admin import SimpleListFilter
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from heartbit_site.base.tone import Tone
+from heartbit_site.base import tone as tones
+from heartbit_site.base.amounts import duration
 
 M = TypeVar("M", bound=Model)
-
-__all__ = ["Column", "Tone", "clock", "format_datetime", "link", "pill", "text_block", "two_lines"]
+Tone = tones.Tone
 
 
 class Column(Generic[M]):
@@ -51,6 +53,13 @@ class Column(Generic[M]):
 def pill(text: str, *, tone: Tone = "") -> SafeString:
     """Return a small coloured label."""
     return render_to_string("unfold/helpers/label.html", {"text": text, "variant": tone})
+
+
+def health_pill(row: Any) -> SafeString:
+    """Return the result of a row's last check as a label."""
+    if row.healthy is None:
+        return pill("Not checked")
+    return pill("Healthy", tone="success") if row.healthy else pill("Unhealthy", tone="danger")
 
 
 def two_lines(title: object, below: object) -> SafeString:
@@ -79,3 +88,27 @@ def clock(at: datetime) -> str:
 def format_datetime(at: datetime | None, *, missing: str = "-") -> str:
     """Return a time to the second, with its zone."""
     return missing if at is None else timezone.localtime(at).strftime("%d %b %Y, %H:%M:%S %Z")
+
+
+def ago(at: datetime | None) -> str:
+    """Return the time since a moment."""
+    return "never" if at is None else f"{duration(timezone.now() - at)} ago"
+
+
+class ConditionFilter(SimpleListFilter):
+    """A filter whose choices are conditions.
+
+    Attributes:
+        conditions: By the value in the address: the choice's title, and the condition.
+    """
+
+    conditions: ClassVar[Mapping[str, tuple[str, Q]]] = {}
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the choices."""
+        return [(key, title) for key, (title, _) in self.conditions.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows that fit the chosen condition, or all rows."""
+        _, condition = self.conditions.get(self.value() or "", ("", Q()))
+        return queryset.filter(condition)

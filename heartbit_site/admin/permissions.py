@@ -22,6 +22,11 @@ M = TypeVar("M", bound=Model)
 INSTALLATION = "installation"
 
 
+def rights(view: str, edit: str, **actions: str) -> dict[str, str]:
+    """Return the ``needs`` of a page: the scope to view, to add, change and delete, and to act."""
+    return {"view": view, "add": edit, "change": edit, "delete": edit, **actions}
+
+
 @dataclass(frozen=True, slots=True)
 class AdminPermissions:
     """Rights of a signed-in user in each workspace.

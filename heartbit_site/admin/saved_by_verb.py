@@ -11,16 +11,15 @@ Usage::
     class ThingAdmin(VerbAdmin[Thing]):
         form = ThingForm
 
+        remove = staticmethod(remove_thing)
+
         def save_row(self, request: HttpRequest, row: Thing, form: Any) -> None:
             save_thing(row, by=actor_of(request))
-
-        def remove_row(self, request: HttpRequest, row: Thing) -> None:
-            remove_thing(row, by=actor_of(request))
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from django import forms
@@ -28,6 +27,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
+from heartbit_site.admin.actions import actor_of
 from heartbit_site.admin.themed import M, ModelAdmin
 from heartbit_site.base.errors import HeartbitError
 
@@ -56,9 +56,16 @@ class VerbForm(forms.ModelForm[M]):
 
 
 class VerbAdmin(ModelAdmin[M]):
-    """A page that saves with ``save_row`` and deletes with ``remove_row``; both write the audit."""
+    """A page that saves with ``save_row`` and deletes with ``remove``; both write the audit.
 
+    Attributes:
+        remove: The verb that deletes a row, and what depends on it; None: Django does.
+    """
+
+    workspace_path = "workspace"
     verbs_record = frozenset({"add", "change", "delete"})
+    sortable_by: ClassVar[Any] = ()
+    remove: ClassVar[Callable[..., object] | None] = None
 
     def save_row(self, request: HttpRequest, row: M, form: Any) -> None:
         """Save a new or changed row.
@@ -67,10 +74,6 @@ class VerbAdmin(ModelAdmin[M]):
             HeartbitError: The verb refuses it; the form shows the sentence.
         """
         raise NotImplementedError
-
-    def remove_row(self, request: HttpRequest, row: M) -> None:
-        """Delete a row, and what depends on it."""
-        super().delete_model(request, row)
 
     def can_retry(self, row: M) -> bool:
         """Return True if a row that is saved untouched tries again what failed before."""
@@ -83,7 +86,10 @@ class VerbAdmin(ModelAdmin[M]):
 
     def delete_model(self, request: HttpRequest, obj: M) -> None:
         """Delete with the verb."""
-        self.remove_row(request, obj)
+        if self.remove is None:
+            super().delete_model(request, obj)
+        else:
+            self.remove(obj, by=actor_of(request))
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Return what is deleted; rows that go with a row need no permission of their own."""

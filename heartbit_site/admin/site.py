@@ -7,19 +7,26 @@ The site decides who enters. Roles decide what they see and may do, per model, p
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from functools import update_wrapper
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django.apps import apps
 from django.contrib import admin
-from django.contrib.admin import AdminSite
-from django.contrib.admin.forms import AdminAuthenticationForm as AuthenticationForm
 from django.contrib.auth.forms import AuthenticationForm as PlainAuthenticationForm
-from django.http import HttpRequest, HttpResponse
 
 from heartbit_site.base.access import enters_admin
-from heartbit_site.base.refusals import RefusedError, describe_closed_admin
+from heartbit_site.base.rights import RefusedError, describe_closed_admin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.contrib.admin import AdminSite
+    from django.contrib.admin.forms import AdminAuthenticationForm as AuthenticationForm
+    from django.http import HttpRequest, HttpResponse
+else:
+    from unfold.forms import AuthenticationForm
+    from unfold.sites import UnfoldAdminSite as AdminSite
+
 
 #: Key of ``request.META``: when a page of the admin began to be drawn, in milliseconds since 1970.
 DRAWN_AT: Final = "heartbit_drawn_at"

@@ -17,28 +17,35 @@ Columns are in ``columns``, buttons in ``actions``, pages that a verb saves in `
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin import ModelAdmin as PlainModelAdmin
-from django.contrib.admin import StackedInline as PlainStackedInline
-from django.contrib.admin import TabularInline as PlainTabularInline
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import flatten
-from django.contrib.admin.views.main import ChangeList
 from django.db import DataError, transaction
-from django.db.models import Model, TextField
-from django.http import HttpRequest
+from django.db.models import Model, Q, QuerySet, TextField
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from unfold.paginator import InfinitePaginator
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from heartbit_site.admin.actions import is_offered
 from heartbit_site.admin.audit_mixin import AuditedAdmin
 from heartbit_site.admin.workspace_scoped import ScopedInline
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from django.contrib.admin import ModelAdmin as PlainModelAdmin
+    from django.contrib.admin import StackedInline as PlainStackedInline
+    from django.contrib.admin import TabularInline as PlainTabularInline
+    from django.contrib.admin.views.main import ChangeList
+    from django.http import HttpRequest
+    from django.utils.safestring import SafeString
+else:
+    from unfold.admin import ModelAdmin as PlainModelAdmin
+    from unfold.admin import StackedInline as PlainStackedInline
+    from unfold.admin import TabularInline as PlainTabularInline
 
 M = TypeVar("M", bound=Model)
 P = TypeVar("P", bound=Model)
@@ -88,6 +95,16 @@ class ModelAdmin(AuditedAdmin, PlainModelAdmin[M]):
         row = self.get_object(request, object_id) if allowed else None
         return [one for one in allowed if is_offered(one, row)]
 
+    def look_at(self, request: HttpRequest, rows: Collection[M]) -> None:
+        """Set at rows that are about to be shown what their columns need from elsewhere."""
+
+    def get_object(self, request: HttpRequest, *place: Any) -> M | None:
+        """Return the row of a page, looked at."""
+        row = super().get_object(request, *place)
+        if row is not None:
+            self.look_at(request, [row])
+        return row
+
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """Treat a filter that the database cannot read as one that Django cannot.
 
@@ -99,9 +116,10 @@ class ModelAdmin(AuditedAdmin, PlainModelAdmin[M]):
             with transaction.atomic():
                 found = super().get_changelist_instance(request)
                 len(found.result_list)  # asks the database now
-                return found
         except DataError as error:
             raise IncorrectLookupParameters(error) from None
+        self.look_at(request, found.result_list)
+        return found
 
 
 class TabularInline(ScopedInline, PlainTabularInline[M, P]):
@@ -132,6 +150,39 @@ class ReadOnlyAdmin(_NeverWritten, ModelAdmin[M]):
 
     actions: Any = ()
     actions_detail_hide_default = True  # the theme's "History": nobody changes these rows here
+
+
+class SharedRows(ModelAdmin[M]):
+    """Rows of workspaces, and the installation's, which have none and are everybody's.
+
+    Attributes:
+        shared: What everybody with the scope somewhere may do with the installation's rows.
+    """
+
+    workspace_path = "workspace"
+    shared: ClassVar[frozenset[str]] = frozenset({"view"})
+
+    def reached(
+        self, request: HttpRequest, rows: QuerySet[Any], what: str = "view"
+    ) -> QuerySet[Any]:
+        """Return the rows of the user's workspaces, and the installation's."""
+        own = Q(pk__in=super().reached(request, rows, what).values("pk"))
+        is_shared = what in self.shared and self.may(request, what)
+        return rows.filter(own | Q(workspace=None) if is_shared else own)
+
+    def may(self, request: HttpRequest, what: str, row: object = None) -> bool:
+        """Return True if the user may do it with the row."""
+        if self._is_installations(row):
+            return what in self.shared and super().may(request, what)
+        return super().may(request, what, row)
+
+    def _is_installations(self, row: Any) -> bool:
+        if isinstance(row, self.model):
+            return bool(row.pk and self.workspace_of(row) is None)
+        if not str(row).isdecimal():  # an id, which comes from the address and may be anything
+            return False
+        found = self.model._default_manager.filter(pk=int(str(row)[:18]), workspace=None)
+        return bool(found.exists())
 
 
 class LongList(ReadOnlyAdmin[M]):

@@ -11,21 +11,25 @@ What it does not name, only superusers may; a class without a path is theirs alt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import django_stubs_ext
-from django.contrib.admin import AdminSite, FieldListFilter, ModelAdmin, RelatedFieldListFilter
-from django.contrib.admin.options import BaseModelAdmin
+from django.contrib.admin import FieldListFilter, RelatedFieldListFilter
 from django.db import transaction
-from django.db.models import Model, QuerySet
-from django.http import HttpRequest
+from django.db.models import Model
 
 from heartbit_site.admin.permissions import INSTALLATION, permissions_for
 from heartbit_site.base.models import Workspace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from django.contrib.admin import AdminSite, ModelAdmin
+    from django.contrib.admin.options import BaseModelAdmin
+    from django.db.models import QuerySet
+    from django.http import HttpRequest
+
     _Base = ModelAdmin[Any]
     _AnyAdmin = BaseModelAdmin[Any]
 else:

@@ -15,10 +15,9 @@ from ninja.security.base import AuthBase
 from ninja.utils import check_csrf
 
 from heartbit_site.api.errors import TooManyRequestsError, UnauthorizedError
-from heartbit_site.api.key_prefix_cache import prefixes
-from heartbit_site.api.rate_limit import bucket_key, rate_limiter
+from heartbit_site.api.rate_limit import bucket_key, prefixes, rate_limiter
 from heartbit_site.base.access import Access, access_of_key, access_of_user, is_operator
-from heartbit_site.base.actions.create_api_key import authenticate_api_key
+from heartbit_site.base.actions.api_keys import authenticate_api_key
 from heartbit_site.base.errors import ForbiddenError, HeartbitError
 from heartbit_site.base.rights import forbidden
 from heartbit_site.contract import operation

@@ -20,9 +20,9 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from agents.journal.events import Closing, ModelAnswered
+from agents.live.follow import TreeReader
 from agents.live.json_lines import to_json_line
 from agents.live.page_lines import Shown, take
-from agents.live.tree_reader import TreeReader
 from agents.live.tree_view import TreeView
 from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate, RunUpdate, Update
 from agents.live.watchers import watch

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Literal, TypeVar
 
-from django.contrib.auth import get_user_model
+from django.conf import settings
+from django.contrib.auth import get_user, get_user_model
 from django.db.models import Model, QuerySet
+from django.http import HttpRequest
 
 from heartbit_site.base.errors import NotFoundError
 from heartbit_site.base.models.api_key import ApiKey
@@ -198,3 +201,18 @@ def members_with(workspace: Workspace, scope: str) -> Iterable[int]:
 def roles_with(scope: str) -> list[str]:
     """Return the roles that have a scope, the least first."""
     return [str(role) for role, scopes in ROLE_SCOPES.items() if scope in scopes]
+
+
+def is_session_valid(session_key: str | None, user_id: int | None) -> bool:
+    """Return True while a session belongs to its user, and the user's password is unchanged.
+
+    Args:
+        session_key: The session's key; None if there is no session.
+        user_id: The user that the session belonged to; None for an anonymous one.
+    """
+    if session_key is None or user_id is None:
+        return False
+    request = HttpRequest()
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
+    found: int | None = get_user(request).pk
+    return found == user_id

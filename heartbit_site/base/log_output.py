@@ -1,12 +1,132 @@
-"""Logs on standard error, which may be a terminal."""
+"""Logs on standard error, which may be a terminal, with few lines for an outage.
+
+While PostgreSQL or Valkey is unavailable every loop of a process says so, several times a second,
+and libraries add the traceback. The first line of each cause and component is written at once,
+without a traceback; its like are counted for ten seconds, and then written as one.
+"""
 
 from __future__ import annotations
 
+import copy
 import logging
-from typing import Final
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
 
-from heartbit_site.base.log_outages import OutageHandler
+from heartbit_site.base.database_faults import is_away, one_line
 from heartbit_site.base.terminal_text import clean
+
+WINDOW_SECONDS: Final = 10.0
+#: By name, because importing the clients would make every short command slow.
+_BROKER: Final = frozenset(
+    {
+        "redis.exceptions.ConnectionError",
+        "redis.exceptions.TimeoutError",
+        "kombu.exceptions.OperationalError",
+    }
+)
+_POOL: Final = "psycopg.pool"  # it says of each of its connections that it is gone
+_UNAVAILABLE: Final = 503
+_MOST_CHARACTERS: Final = 400  # of a message, to which some libraries append a stack
+_SAME_CHARACTERS: Final = 40  # of a reason, by which a message is known to contain it
+
+
+@dataclass(slots=True)
+class _Repeated:
+    """A line that was written, and its like since."""
+
+    began: float
+    last: logging.LogRecord
+    times: int = 0
+
+
+class OutageHandler(logging.StreamHandler[Any]):
+    """A handler on standard error that counts the lines of an outage."""
+
+    def __init__(
+        self,
+        stream: Any = None,
+        *,
+        window_seconds: float = WINDOW_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Take the stream, None for standard error, and the time that is counted together."""
+        super().__init__(stream)
+        self._window = window_seconds
+        self._clock = clock
+        self._repeated: dict[tuple[str, str], _Repeated] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record, unless it repeats one of an outage."""
+        if not is_of_outage(record):
+            super().emit(record)
+            return
+        key, now = (record.name, str(record.msg)), self._clock()
+        known = self._repeated.get(key)
+        if known is not None and now - known.began < self._window:
+            known.last, known.times = record, known.times + 1
+            if known.times == 1:
+                self._write_later(key)
+            return
+        if known is not None:
+            self._write_count(key)
+        self._repeated[key] = _Repeated(now, record)
+        super().emit(in_one_line(record))
+
+    def _write_later(self, key: tuple[str, str]) -> None:
+        timer = threading.Timer(self._window, self.write_count, (key,))
+        timer.daemon = True
+        timer.start()
+
+    def write_count(self, key: tuple[str, str]) -> None:
+        """Write how often a line was repeated, if it was."""
+        self.acquire()
+        try:
+            self._write_count(key)
+        finally:
+            self.release()
+
+    def _write_count(self, key: tuple[str, str]) -> None:
+        known = self._repeated.pop(key, None)
+        if known is None or not known.times:
+            return
+        seconds = self._clock() - known.began
+        super().emit(in_one_line(known.last, f" (repeated {known.times} times in {seconds:.0f} s)"))
+
+
+def is_of_outage(record: logging.LogRecord) -> bool:
+    """Return True if a record tells that PostgreSQL or Valkey is unavailable."""
+    if record.name.startswith(_POOL) or getattr(record, "status_code", 0) == _UNAVAILABLE:
+        return True
+    error = _error_of(record)
+    return error is not None and (is_away(error) or _is_of_broker(error))
+
+
+def in_one_line(record: logging.LogRecord, end: str = "") -> logging.LogRecord:
+    """Return a copy of a record as one line: the reason instead of the traceback."""
+    line = copy.copy(record)
+    said = " ".join(record.getMessage().split())[:_MOST_CHARACTERS]
+    error = record.exc_info[1] if record.exc_info else None
+    if error is not None and one_line(error)[:_SAME_CHARACTERS] not in said:
+        said = f"{said} ({one_line(error)})"
+    line.msg, line.args = f"{said}{end}", ()
+    line.exc_info = line.exc_text = line.stack_info = None
+    return line
+
+
+def _error_of(record: logging.LogRecord) -> BaseException | None:
+    if record.exc_info and record.exc_info[1] is not None:
+        return record.exc_info[1]
+    values = record.args if isinstance(record.args, tuple) else ()
+    return next((value for value in values if isinstance(value, BaseException)), None)
+
+
+def _is_of_broker(error: BaseException) -> bool:
+    names = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__}
+    return not _BROKER.isdisjoint(names)
+
 
 #: Format for a process that does one thing, such as a worker.
 LINE: Final = "%(asctime)s %(levelname)-7s %(message)s"

@@ -6,11 +6,13 @@ for what every request asks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection
+from django.db.models import Model
 
 if TYPE_CHECKING:
     Values = Sequence[Any] | Mapping[str, Any] | None
@@ -61,3 +63,28 @@ def fetch_named(query: str, values: Values = None) -> list[dict[str, Any]]:
 def _cursor(*, prepare: bool) -> Any:
     backend: Any = connection  # heartbit_site.base.postgres
     return backend.preparing_cursor() if prepare else backend.cursor()
+
+
+M = TypeVar("M", bound=Model)
+
+
+def instance_of(model: type[M], values: Sequence[Any]) -> M:
+    """Return an instance from the values of all columns of its table, in the fields' order."""
+    names, conversions = _columns(model)
+    converted = list(values)
+    for place, convert in conversions:
+        converted[place] = convert(converted[place], None, connection)
+    found: M = model.from_db(DEFAULT_DB_ALIAS, names, converted)
+    return found
+
+
+@functools.cache
+def _columns(model: type[Model]) -> tuple[list[str], list[tuple[int, Callable[..., Any]]]]:
+    """Return the attributes of a model's columns, and how the fields convert their values."""
+    fields = model._meta.concrete_fields
+    conversions = [
+        (place, field.from_db_value)
+        for place, field in enumerate(fields)
+        if hasattr(field, "from_db_value")
+    ]
+    return [field.attname for field in fields], conversions

@@ -19,7 +19,7 @@ import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
-from heartbit_site.base.garbage import collect_seldom
+from heartbit_site.base.process_memory import collect_seldom
 from heartbit_site.cli.options import common, shared
 from heartbit_site.cli.options.shell_completion import prepare
 from heartbit_site.cli.terminal import errors

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from agents.actions.create_default_team import MEMBERS, ORCHESTRATOR, PROMPT
-from agents.actions.republish_orchestrators import publish_leaders
+from agents.actions.publish_agent import publish_leaders
 from agents.actions.write_agents import write_agents
 from agents.definitions.spec import AgentSpec
 from agents.models import Agent
@@ -23,7 +23,7 @@ from heartbit_site.base import audit, variables
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.models import Workspace
-from heartbit_site.config.definition import Configuration
+from heartbit_site.config.build import Configuration
 from heartbit_site.config.losses import find_losses
 from heartbit_site.config.mcp_servers import (
     McpServerChanges,

@@ -1,10 +1,19 @@
-"""Problems of a configuration file: all of them at once, with their places."""
+"""Problems of a configuration file: all of them at once, with their places.
+
+Errors of ``tomllib``, which speak of TOML's grammar, become problems of the user's own file.
+"""
 
 from __future__ import annotations
 
+import ast
+import re
 from dataclasses import dataclass
+from typing import Final
 
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.config import toml_text
+from heartbit_site.config.positions import end_of_string, last_repeat, offset_of
+from heartbit_site.config.sections import is_array
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -54,3 +63,102 @@ class ConfigFileError(ConfigurationError):
         ]
         more = f"{self.file}: There are more than these {len(found)} problems: mend them first."
         return [*found, more] if self.cut else found
+
+
+_PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_REPEATED: Final = ("cannot overwrite a value", "cannot declare", "duplicate inline table key")
+_COMPLETE: Final = re.compile(r"cannot mutate immutable namespace (\(.+\))$", re.DOTALL)
+_CODE: Final = re.compile(r"""[^"'#]+|\#[^\n]*""")
+
+
+def describe_malformed(message: str, text: str) -> Problem:
+    """Return the problem that ``tomllib`` found.
+
+    Args:
+        message: ``tomllib``'s message, which ends with the place.
+        text: The text of the file.
+    """
+    place = _PLACE.search(message)
+    line, column = 0, 0
+    if place is not None:
+        lines = text.split("\n")
+        line, column = len(lines), len(lines[-1]) + 1
+        if place[1]:
+            line, column = int(place[1]), int(place[2])
+    reason = _PLACE.sub("", message)
+    reason = f"{reason[:1].lower()}{reason[1:]}"
+    quote = _unclosed(text)
+    if quote is not None and line and quote < offset_of(text, line, column):
+        return _quote(text, quote)
+    if reason.startswith(_REPEATED):
+        return _repeated(text, line, column, reason)
+    if complete := _COMPLETE.match(reason):
+        return _complete(text, line, column, ast.literal_eval(complete[1]))
+    if reason == "invalid value":
+        reason += ": text stands in quotes, true and false do not"
+    return Problem(line, column, f"This is not TOML: {reason}.")
+
+
+def _unclosed(text: str) -> int | None:
+    """Return the offset of the first quote that is never closed, or not in its line."""
+    at = 0
+    while at < len(text):
+        code = _CODE.match(text, at)
+        end = end_of_string(text, at) if code is None else code.end()
+        if end is None:
+            return at
+        at = end
+    return None
+
+
+def _quote(text: str, offset: int) -> Problem:
+    line = text.count("\n", 0, offset) + 1
+    column = offset - text.rfind("\n", 0, offset)
+    mark = text[offset]
+    if text.startswith(3 * mark, offset):
+        return Problem(line, column, f"This text is never closed: end it with {3 * mark}.")
+    return Problem(
+        line,
+        column,
+        f"This text is not closed in its line: end it with {mark}, or write {3 * mark} around "
+        "text of several lines.",
+    )
+
+
+def _repeated(text: str, line: int, column: int, reason: str) -> Problem:
+    repeat = last_repeat(text, line, column)
+    if repeat is None and reason == "cannot overwrite a value":
+        return Problem(line, column, "This is not TOML: a part of the key has a value already.")
+    if repeat is None:
+        return Problem(line, column, f"This is not TOML: {reason}.")
+    name = ".".join(
+        toml_text.key(part) if isinstance(part, str) else str(part + 1) for part in repeat.path
+    )
+    if repeat.is_table and is_array(name):
+        sentence = f"Write [[{name}]], with two brackets: there is one in line {repeat.first[0]}."
+    elif repeat.is_table:
+        sentence = (
+            f"The table [{name}] is written twice, here and in line {repeat.first[0]}: "
+            "put its keys together."
+        )
+    else:
+        sentence = (
+            f"The key {name} is written twice, here and in line {repeat.first[0]}: "
+            "keep one of them."
+        )
+    return Problem(*repeat.place, sentence)
+
+
+def _complete(text: str, line: int, column: int, key: tuple[str, ...]) -> Problem:
+    """Return the problem of a key that adds to a list or an inline table written elsewhere."""
+    name = ".".join(map(toml_text.key, key))
+    repeat = last_repeat(text, line, column)
+    if repeat is not None and repeat.place[0] == line:
+        where, place = f"line {repeat.first[0]}", repeat.place
+    else:
+        where, place = "a line above", (line, column)
+    return Problem(
+        *place,
+        f"{name} has its whole value in {where} already: move what is written here into that line, "
+        "or take that line out.",
+    )

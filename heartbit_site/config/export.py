@@ -12,7 +12,7 @@ from agents.definitions.kinds import AGENT, UnknownKindError, find_kind
 from agents.definitions.spec import SETTINGS, ToolGrant
 from agents.delivery.targets import target_of
 from agents.models import Agent
-from agents.reads.agent_settings import spec_of
+from agents.reads.agents import spec_of
 from heartbit_site.base.models import Workspace
 from heartbit_site.config import toml_text
 from heartbit_site.config.build import INHERITED

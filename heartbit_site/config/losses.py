@@ -10,10 +10,10 @@ from agents.actions.create_default_team import PROMPT
 from agents.definitions.kinds import kind_of
 from agents.definitions.spec import DefinitionSpec, ToolGrant
 from agents.models import Agent
-from agents.reads.agent_settings import table_of
+from agents.reads.agents import table_of
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.spec import Spec
-from heartbit_site.config.definition import Configuration
+from heartbit_site.config.build import Configuration
 from scheduling.models import Schedule
 from scheduling.spec import KINDS, ScheduleSpec
 from scheduling.spec import SETTINGS as SCHEDULE_SETTINGS

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.models import Workspace
+from tools.actions.mcp_servers import save_mcp_server, set_mcp_server
 from tools.actions.read_mcp_server import Reading, read_mcp_server
 from tools.actions.refresh_mcp_server import store_reading
-from tools.actions.save_mcp_server import save_mcp_server, set_mcp_server
 from tools.models import McpServer
 from tools.server_spec import ADDRESS, McpServerSpec
 

@@ -15,19 +15,19 @@ from itertools import chain, islice
 from pathlib import Path as File
 from typing import Any, Final
 
-from agents.definitions import validation_messages
+from agents.definitions import validation_messages, validators
 from agents.definitions.validation_messages import Complaint
-from agents.reads.grantable_tools import grantable
+from agents.reads.agents import grantable
+from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.spec import Spec
-from heartbit_site.config import consistency, malformed, prompts, toml_text
-from heartbit_site.config.build import build
-from heartbit_site.config.definition import Configuration
-from heartbit_site.config.errors import ConfigFileError, Problem
+from heartbit_site.config import consistency, toml_text
+from heartbit_site.config.build import Configuration, ScheduleSection, build
+from heartbit_site.config.consistency import agents_of
+from heartbit_site.config.errors import ConfigFileError, Problem, describe_malformed
 from heartbit_site.config.locate import MAX_DOTS, NAME, TooManyDotsError, parse_toml, read_text
 from heartbit_site.config.positions import Path, Position, positions
 from heartbit_site.config.rust_original import translate
-from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.sections import (
     AgentSection,
     OrchestratorSection,
@@ -99,7 +99,7 @@ def parse(
         problem = f"The line has more than {MAX_DOTS:,} dots: break it up."
         raise ConfigFileError(name, [Problem(error.line, 1, problem)]) from None
     except ValueError as error:  # tomllib's own, or a number of thousands of digits
-        raise ConfigFileError(name, [malformed.describe(str(error), text)]) from None
+        raise ConfigFileError(name, [describe_malformed(str(error), text)]) from None
     except RecursionError:
         raise ConfigFileError(name, [Problem(0, 0, "Values are nested too deeply.")]) from None
     texts: dict[str, str] = {}
@@ -111,7 +111,7 @@ def parse(
         consistency.check(content, tools),
         consistency.check_schedules(content, tools),
         consistency.check_mcp_servers(content),
-        prompts.check(content, folder, texts),
+        _read_prompts(content, folder, texts),
     )
     found = list(islice(every, MOST_PROBLEMS + 1))
     if found:
@@ -167,3 +167,41 @@ def _name(content: dict[str, Any], array: str, index: int) -> str:
     table = content[array][index]
     name = table.get("name") if isinstance(table, dict) else None
     return name if isinstance(name, str) else ""
+
+
+def _read_prompts(
+    content: dict[str, Any], folder: File | None, texts: dict[str, str]
+) -> Iterator[Complaint]:
+    """Read every prompt file that a configuration names; yield the problems.
+
+    Args:
+        content: The configuration.
+        folder: Its folder; None: it is no file.
+        texts: Filled with the texts, by the name that the configuration gives them.
+    """
+    for path, table in agents_of(content):
+        name = table.get("system_prompt_file")
+        if isinstance(name, str):
+            try:
+                texts[name] = _prompt(folder, name)
+            except ValueError as error:
+                yield (*path, "system_prompt_file"), str(error)
+
+
+def _prompt(folder: File | None, name: str) -> str:
+    if folder is None:
+        raise ValueError("needs a configuration that is a file itself: use system_prompt")
+    if "\x00" in name:
+        raise ValueError("holds a NUL character, which no file name has")
+    file = (folder / name).resolve()
+    if File(name).is_absolute() or not file.is_relative_to(folder.resolve()):
+        raise ValueError(f'is "{name}", which leads out of the folder of this file')
+    if file.exists() and not file.is_file():  # reading a pipe would wait for its writer
+        raise ValueError(f'names "{name}", which is no file')
+    try:
+        text = validators.storable(read_text(file))
+    except ConfigurationError as error:
+        raise ValueError(f"names a file that cannot be used: {str(error).rstrip('.')}") from error
+    if not text.strip():
+        raise ValueError(f'names "{name}", which is empty')
+    return text

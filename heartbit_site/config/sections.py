@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from agents.definitions import validators
-from agents.definitions.kinds import AGENT, KINDS, DefinitionKind
+from agents.definitions.kinds import AGENT, RegisteredKind, defined_kinds
 from agents.definitions.spec import AgentSpec, Count, Description, FullText, Name, Retries
 from heartbit_site.base.spec import Spec
 
@@ -54,12 +54,12 @@ class OrchestratorSection(AgentSection):
     description: Description = "Answers a question with the help of its team."
 
 
-def other_kinds() -> list[DefinitionKind]:
+def other_kinds() -> list[RegisteredKind]:
     """Return the kinds of definitions beside an agent's; each has a section of its own."""
-    return [kind for kind in KINDS.values() if kind is not AGENT]
+    return [kind for kind in defined_kinds() if kind is not AGENT]
 
 
 def is_array(section: str) -> bool:
     """Return True for a section that may be written several times, with two brackets each."""
-    kinds = (kind.section for kind in KINDS.values())
+    kinds = (kind.section for kind in defined_kinds())
     return section in ("schedules", "mcp_servers", *kinds)

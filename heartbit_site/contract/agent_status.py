@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agents.reads.agent_view import AgentStatusOut
+from agents.reads.views import AgentStatusOut
 from heartbit_site.contract.model import Page
-from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operation
+from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Noun
 
 
 class AgentStatusesOut(Page):
@@ -13,23 +13,14 @@ class AgentStatusesOut(Page):
     agents: list[AgentStatusOut]
 
 
-LIST_AGENT_STATUSES = Operation(
-    "agent_status.list_agent_statuses", "GET /agent-statuses", AgentStatusesOut,
-    "List agents' statuses", READ_AGENTS,
-)  # fmt: skip
-SHOW_AGENT_STATUS = Operation(
-    "agent_status.show_agent_status", "GET /agents/{name}/status", AgentStatusOut,
-    "Get an agent's status", READ_AGENTS,
-)  # fmt: skip
-START_AGENT = Operation(
-    "agent_status.start_agent", "POST /agents/{name}/start", AgentStatusOut, "Start an agent",
-    WRITE_AGENTS,
-)  # fmt: skip
-STOP_AGENT = Operation(
-    "agent_status.stop_agent", "POST /agents/{name}/stop", AgentStatusOut, "Stop an agent",
-    WRITE_AGENTS,
-)  # fmt: skip
-RESTART_AGENT = Operation(
-    "agent_status.restart_agent", "POST /agents/{name}/restart", AgentStatusOut,
-    "Restart an agent", WRITE_AGENTS,
-)  # fmt: skip
+NOUN = Noun("agent_status", read=READ_AGENTS, write=WRITE_AGENTS)
+
+LIST_AGENT_STATUSES = NOUN.get(
+    "list_agent_statuses", "/agent-statuses", AgentStatusesOut, "List agents' statuses"
+)
+SHOW_AGENT_STATUS = NOUN.get(
+    "show_agent_status", "/agents/{name}/status", AgentStatusOut, "Get an agent's status"
+)
+START_AGENT = NOUN.post("start_agent", "/agents/{name}/start", AgentStatusOut)
+STOP_AGENT = NOUN.post("stop_agent", "/agents/{name}/stop", AgentStatusOut)
+RESTART_AGENT = NOUN.post("restart_agent", "/agents/{name}/restart", AgentStatusOut)

@@ -8,10 +8,10 @@ from pydantic import AliasPath, BeforeValidator, Field, JsonValue
 from pydantic.json_schema import SkipJsonSchema
 
 from agents.definitions.spec import AgentSpec, Name
-from agents.reads.agent_view import AgentMetricsOut, AgentState
+from agents.reads.views import AgentMetricsOut, AgentState
 from heartbit_site.base.view import Id, View
 from heartbit_site.contract.model import Page, changes
-from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operation
+from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Noun
 
 
 class AgentOut(View):
@@ -82,19 +82,16 @@ class AgentChangeIn(AgentIn):
     )
 
 
-LIST_AGENTS = Operation(
-    "agents.list_agents", "GET /agents", AgentsOut, "List agents", READ_AGENTS,
-    command="`heartbit agents list`",
+NOUN = Noun("agents", read=READ_AGENTS, write=WRITE_AGENTS)
+
+LIST_AGENTS = NOUN.get("list_agents", "/agents", AgentsOut, command="`heartbit agents list`")
+CREATE_AGENT = NOUN.post(
+    "create_agent", "/agents", AgentDetailOut, body=AgentIn, status=201, other_statuses=(200,),
+    errors=(409,),
 )  # fmt: skip
-CREATE_AGENT = Operation(
-    "agents.create_agent", "POST /agents", AgentDetailOut, "Create an agent", WRITE_AGENTS,
-    body=AgentIn, status=201, other_statuses=(200,), errors=(409,),
-)  # fmt: skip
-SHOW_AGENT = Operation(
-    "agents.show_agent", "GET /agents/{name}", AgentDetailOut, "Get an agent", READ_AGENTS,
-    command="`heartbit agents show {name}`",
-)  # fmt: skip
-CHANGE_AGENT = Operation(
-    "agents.change_agent", "PATCH /agents/{name}", AgentDetailOut, "Change an agent", WRITE_AGENTS,
-    body=AgentChangeIn, errors=(409,),
-)  # fmt: skip
+SHOW_AGENT = NOUN.get(
+    "show_agent", "/agents/{name}", AgentDetailOut, command="`heartbit agents show {name}`"
+)
+CHANGE_AGENT = NOUN.patch(
+    "change_agent", "/agents/{name}", AgentDetailOut, body=AgentChangeIn, errors=(409,)
+)

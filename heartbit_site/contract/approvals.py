@@ -13,7 +13,7 @@ from heartbit_site.base.question_states import QuestionStateName
 from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.model import Body, Moment, Page, Text, Word
 from heartbit_site.contract.operation import DECIDE as MAY_DECIDE
-from heartbit_site.contract.operation import READ_WAITING, Operation
+from heartbit_site.contract.operation import READ_WAITING, Noun
 
 Resolution = Literal["retry", "confirm", "skip"]
 Outcome = Literal["retried", "confirmed", "skipped"]
@@ -246,31 +246,27 @@ class OutcomeIn(Body):
         return self
 
 
-LIST_APPROVALS = Operation(
-    "approvals.list_approvals", "GET /approvals", ApprovalsOut, "List pending approvals",
-    READ_WAITING, command="`heartbit approve`",
+NOUN = Noun("approvals", read=READ_WAITING, write=MAY_DECIDE)
+
+LIST_APPROVALS = NOUN.get(
+    "list_approvals", "/approvals", ApprovalsOut, "List pending approvals",
+    command="`heartbit approve`",
 )  # fmt: skip
-LIST_UNCERTAIN_CALLS = Operation(
-    "approvals.list_uncertain_calls", "GET /uncertain-calls", UncertainCallsOut,
-    "List uncertain calls", READ_WAITING,
+LIST_UNCERTAIN_CALLS = NOUN.get("list_uncertain_calls", "/uncertain-calls", UncertainCallsOut)
+LIST_DECISIONS = NOUN.get("list_decisions", "/runs/{run_id}/decisions", DecisionsOut)
+GET_QUESTION = NOUN.get(
+    "get_question", "/runs/{run_id}/calls/{call_id}/decision", QuestionStateOut,
+    "Get the state of a question",
 )  # fmt: skip
-LIST_DECISIONS = Operation(
-    "approvals.list_decisions", "GET /runs/{run_id}/decisions", DecisionsOut, "List decisions",
-    READ_WAITING,
+DECIDE = NOUN.post(
+    "decide", "/runs/{run_id}/calls/{call_id}/decision", DecidedOut, "Decide a call",
+    body=DecisionIn, errors=(409,),
 )  # fmt: skip
-GET_QUESTION = Operation(
-    "approvals.get_question", "GET /runs/{run_id}/calls/{call_id}/decision", QuestionStateOut,
-    "Get the state of a question", READ_WAITING,
+RESOLVE_CALL = NOUN.post(
+    "resolve_call", "/runs/{run_id}/calls/{call_id}/outcome", ResolvedOut,
+    "Resolve an uncertain call", body=OutcomeIn, errors=(409,),
 )  # fmt: skip
-DECIDE = Operation(
-    "approvals.decide", "POST /runs/{run_id}/calls/{call_id}/decision", DecidedOut, "Decide a call",
-    MAY_DECIDE, body=DecisionIn, errors=(409,),
-)  # fmt: skip
-RESOLVE_CALL = Operation(
-    "approvals.resolve_call", "POST /runs/{run_id}/calls/{call_id}/outcome", ResolvedOut,
-    "Resolve an uncertain call", MAY_DECIDE, body=OutcomeIn, errors=(409,),
-)  # fmt: skip
-DRY_RUN = Operation(
-    "approvals.dry_run", "POST /runs/{run_id}/calls/{call_id}/dry-run", DryRunOut,
-    "Run a call in a transaction that is rolled back", MAY_DECIDE, body=DryRunIn, errors=(409,),
+DRY_RUN = NOUN.post(
+    "dry_run", "/runs/{run_id}/calls/{call_id}/dry-run", DryRunOut,
+    "Run a call in a transaction that is rolled back", body=DryRunIn, errors=(409,),
 )  # fmt: skip

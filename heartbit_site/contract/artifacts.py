@@ -8,7 +8,7 @@ from pydantic import AliasPath, Field
 
 from heartbit_site.base.view import Id, View
 from heartbit_site.contract.model import Page
-from heartbit_site.contract.operation import READ_RUNS, Operation
+from heartbit_site.contract.operation import READ_RUNS, Noun
 
 
 class ArtifactRowOut(View):
@@ -37,7 +37,8 @@ class ArtifactsOut(Page):
     artifacts: list[ArtifactRowOut]
 
 
-LIST_ARTIFACTS = Operation(
-    "artifacts.list_artifacts", "GET /runs/{run_id}/artifacts", ArtifactsOut,
-    "List a run's artifacts", READ_RUNS,
-)  # fmt: skip
+NOUN = Noun("artifacts", read=READ_RUNS)
+
+LIST_ARTIFACTS = NOUN.get(
+    "list_artifacts", "/runs/{run_id}/artifacts", ArtifactsOut, "List a run's artifacts"
+)

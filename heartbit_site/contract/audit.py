@@ -8,7 +8,7 @@ from pydantic import Field
 
 from heartbit_site.base.view import Time, View
 from heartbit_site.contract.model import Page
-from heartbit_site.contract.operation import OPERATE, READ_AUDIT, Operation
+from heartbit_site.contract.operation import OPERATE, READ_AUDIT, Noun
 
 
 class EntryOut(View):
@@ -65,12 +65,10 @@ class ChainsOut(View):
     chains: list[ChainOut]
 
 
-LIST_AUDIT_ENTRIES = Operation(
-    "audit.list_audit_entries", "GET /audit", EntriesOut, "List audit entries", READ_AUDIT,
-)  # fmt: skip
-VERIFY_AUDIT = Operation(
-    "audit.verify_audit", "GET /audit/verify", VerifiedOut, "Verify the audit", READ_AUDIT
-)
-VERIFY_ALL_AUDITS = Operation(
-    "audit.verify_all_audits", "GET /fleet/audit", ChainsOut, "Verify every audit", OPERATE
+NOUN = Noun("audit", read=READ_AUDIT)
+
+LIST_AUDIT_ENTRIES = NOUN.get("list_audit_entries", "/audit", EntriesOut)
+VERIFY_AUDIT = NOUN.get("verify_audit", "/audit/verify", VerifiedOut, "Verify the audit")
+VERIFY_ALL_AUDITS = NOUN.get(
+    "verify_all_audits", "/fleet/audit", ChainsOut, "Verify every audit", needs=OPERATE
 )

@@ -6,7 +6,7 @@ from pydantic import Field, JsonValue
 
 from heartbit_site.base.view import Time, View
 from heartbit_site.contract.model import Page
-from heartbit_site.contract.operation import READ_RUNS, Operation
+from heartbit_site.contract.operation import READ_RUNS, Noun
 
 
 class BlackboardRowOut(View):
@@ -37,12 +37,12 @@ class BlackboardOut(Page):
     entries: list[BlackboardRowOut]
 
 
-LIST_BLACKBOARD = Operation(
-    "blackboard.list_blackboard", "GET /runs/{run_id}/blackboard", BlackboardOut,
-    "List a tree's blackboard", READ_RUNS,
-)  # fmt: skip
+NOUN = Noun("blackboard", read=READ_RUNS)
+
+LIST_BLACKBOARD = NOUN.get(
+    "list_blackboard", "/runs/{run_id}/blackboard", BlackboardOut, "List a tree's blackboard"
+)
 # The key is no part of the path: an agent chooses it, and it may hold slashes, or be two dots.
-SHOW_BLACKBOARD_ENTRY = Operation(
-    "blackboard.show_blackboard_entry", "GET /runs/{run_id}/blackboard/entry", BlackboardEntryOut,
-    "Get a blackboard entry", READ_RUNS,
-)  # fmt: skip
+SHOW_BLACKBOARD_ENTRY = NOUN.get(
+    "show_blackboard_entry", "/runs/{run_id}/blackboard/entry", BlackboardEntryOut
+)

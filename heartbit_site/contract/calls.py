@@ -6,7 +6,7 @@ from pydantic import AliasPath, Field
 
 from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.model import Page
-from heartbit_site.contract.operation import READ_RUNS, Operation
+from heartbit_site.contract.operation import READ_RUNS, Noun
 
 
 class CallDecisionOut(View):
@@ -62,9 +62,7 @@ class CallsOut(Page):
     calls: list[CallSummaryOut]
 
 
-LIST_CALLS = Operation(
-    "calls.list_calls", "GET /runs/{run_id}/calls", CallsOut, "List a run's tool calls", READ_RUNS,
-)  # fmt: skip
-SHOW_CALL = Operation(
-    "calls.show_call", "GET /runs/{run_id}/calls/{call_id}", CallOut, "Get a tool call", READ_RUNS
-)
+NOUN = Noun("calls", read=READ_RUNS)
+
+LIST_CALLS = NOUN.get("list_calls", "/runs/{run_id}/calls", CallsOut, "List a run's tool calls")
+SHOW_CALL = NOUN.get("show_call", "/runs/{run_id}/calls/{call_id}", CallOut, "Get a tool call")

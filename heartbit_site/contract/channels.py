@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue
 
 from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.model import Body, Name, Page, Targets, Word, changes
-from heartbit_site.contract.operation import MANAGE, Operation
+from heartbit_site.contract.operation import MANAGE, Noun
 from heartbit_site.contract.webhooks import SECRET, EndpointOut
 
 MOST_AN_HOUR = 10_000
@@ -135,27 +135,22 @@ class ChannelChangeIn(ChannelIn):
     mailbox: MailboxIn | None = Field(None, description="All of it; null: none is read any more.")
 
 
-LIST_CHANNELS = Operation(
-    "channels.list_channels", "GET /channels", ChannelsOut, "List channels", MANAGE,
-    command="`heartbit channels list`",
+NOUN = Noun("channels", read=MANAGE, write=MANAGE)
+
+LIST_CHANNELS = NOUN.get(
+    "list_channels", "/channels", ChannelsOut, command="`heartbit channels list`"
+)
+CREATE_CHANNEL = NOUN.post(
+    "create_channel", "/channels", NewChannelOut, body=ChannelIn, status=201, errors=(409,)
+)
+CHANGE_CHANNEL = NOUN.patch(
+    "change_channel", "/channels/{channel_id}", ChannelOut, body=ChannelChangeIn, errors=(409,)
+)
+REMOVE_CHANNEL = NOUN.delete("remove_channel", "/channels/{channel_id}")
+ROTATE_CHANNEL_SECRET = NOUN.post(
+    "rotate_channel_secret", "/channels/{channel_id}/rotate-secret", NewChannelOut,
+    "Rotate a channel's secret",
 )  # fmt: skip
-CREATE_CHANNEL = Operation(
-    "channels.create_channel", "POST /channels", NewChannelOut, "Create a channel", MANAGE,
-    body=ChannelIn, status=201, errors=(409,),
-)  # fmt: skip
-CHANGE_CHANNEL = Operation(
-    "channels.change_channel", "PATCH /channels/{channel_id}", ChannelOut, "Change a channel",
-    MANAGE, body=ChannelChangeIn, errors=(409,),
-)  # fmt: skip
-REMOVE_CHANNEL: Operation[None] = Operation(
-    "channels.remove_channel", "DELETE /channels/{channel_id}", None, "Delete a channel", MANAGE,
-    status=204,
-)  # fmt: skip
-ROTATE_CHANNEL_SECRET = Operation(
-    "channels.rotate_channel_secret", "POST /channels/{channel_id}/rotate-secret", NewChannelOut,
-    "Rotate a channel's secret", MANAGE,
-)  # fmt: skip
-LIST_INBOUND_MESSAGES = Operation(
-    "channels.list_inbound_messages", "GET /channels/{channel_id}/messages", InboundsOut,
-    "List inbound messages", MANAGE,
-)  # fmt: skip
+LIST_INBOUND_MESSAGES = NOUN.get(
+    "list_inbound_messages", "/channels/{channel_id}/messages", InboundsOut
+)

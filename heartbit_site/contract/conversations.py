@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from heartbit_site.base.view import Id, Money, Time, View
 from heartbit_site.contract.model import Body, Name, Page, Reference, Text, Word, changes
-from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
+from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Noun
 from heartbit_site.contract.runs import Status, UsageOut
 
 #: As ``agents.choices.BusyPolicy`` has them.
@@ -169,27 +169,21 @@ class MessageIn(Body):
     require_approval: bool = Field(default=False, description="Every tool call waits for a person.")
 
 
-CREATE_CONVERSATION = Operation(
-    "conversations.create_conversation", "POST /conversations", ConversationOut,
-    "Create a conversation", WRITE_RUNS, body=ConversationIn, status=201,
+NOUN = Noun("conversations", read=READ_RUNS, write=WRITE_RUNS)
+
+CREATE_CONVERSATION = NOUN.post(
+    "create_conversation", "/conversations", ConversationOut, body=ConversationIn, status=201
+)
+LIST_CONVERSATIONS = NOUN.get("list_conversations", "/conversations", ConversationPageOut)
+SHOW_CONVERSATION = NOUN.get("show_conversation", "/conversations/{conversation_id}", ThreadOut)
+CHANGE_CONVERSATION = NOUN.patch(
+    "change_conversation", "/conversations/{conversation_id}", ConversationOut,
+    body=ConversationChangeIn,
 )  # fmt: skip
-LIST_CONVERSATIONS = Operation(
-    "conversations.list_conversations", "GET /conversations", ConversationPageOut,
-    "List conversations", READ_RUNS,
-)  # fmt: skip
-SHOW_CONVERSATION = Operation(
-    "conversations.show_conversation", "GET /conversations/{conversation_id}", ThreadOut,
-    "Get a conversation", READ_RUNS,
-)  # fmt: skip
-CHANGE_CONVERSATION = Operation(
-    "conversations.change_conversation", "PATCH /conversations/{conversation_id}",
-    ConversationOut, "Change a conversation", WRITE_RUNS, body=ConversationChangeIn,
-)  # fmt: skip
-DELETE_CONVERSATION: Operation[None] = Operation(
-    "conversations.delete_conversation", "DELETE /conversations/{conversation_id}", None,
-    "Delete a conversation", WRITE_RUNS, status=204, errors=(409,),
-)  # fmt: skip
-POST_MESSAGE = Operation(
-    "conversations.post_message", "POST /conversations/{conversation_id}/messages", PostedOut,
-    "Post a message", WRITE_RUNS, body=MessageIn, status=201, errors=(409,),
+DELETE_CONVERSATION = NOUN.delete(
+    "delete_conversation", "/conversations/{conversation_id}", errors=(409,)
+)
+POST_MESSAGE = NOUN.post(
+    "post_message", "/conversations/{conversation_id}/messages", PostedOut, body=MessageIn,
+    status=201, errors=(409,),
 )  # fmt: skip

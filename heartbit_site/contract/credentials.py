@@ -8,7 +8,7 @@ from pydantic import AliasPath, Field, JsonValue
 
 from heartbit_site.base.view import Time, View
 from heartbit_site.contract.model import Body, Name, Page, changes
-from heartbit_site.contract.operation import MANAGE_OR_OWN, READ_AGENTS, READ_RUNS, Operation
+from heartbit_site.contract.operation import MANAGE_OR_OWN, READ_AGENTS, READ_RUNS, Noun
 
 Fields = Annotated[
     dict[str, JsonValue],
@@ -74,27 +74,25 @@ class CredentialChangeIn(CredentialIn):
     """Settings to change; a setting that is left out stays."""
 
 
-LIST_CREDENTIAL_TYPES = Operation(
-    "credentials.list_credential_types", "GET /credential-types", CredentialTypesOut,
-    "List types of credentials", READ_AGENTS, command="`heartbit credentials types`",
+NOUN = Noun("credentials", read=READ_AGENTS, write=MANAGE_OR_OWN)
+
+LIST_CREDENTIAL_TYPES = NOUN.get(
+    "list_credential_types", "/credential-types", CredentialTypesOut, "List types of credentials",
+    command="`heartbit credentials types`",
 )  # fmt: skip
-LIST_CREDENTIALS = Operation(
-    "credentials.list_credentials", "GET /credentials", CredentialsOut, "List credentials",
-    READ_RUNS, command="`heartbit credentials`",
+LIST_CREDENTIALS = NOUN.get(
+    "list_credentials", "/credentials", CredentialsOut, needs=READ_RUNS,
+    command="`heartbit credentials`",
 )  # fmt: skip
-CREATE_CREDENTIAL = Operation(
-    "credentials.create_credential", "POST /credentials", CredentialOut, "Add a credential",
-    MANAGE_OR_OWN, body=CredentialIn, status=201, errors=(409,),
+CREATE_CREDENTIAL = NOUN.post(
+    "create_credential", "/credentials", CredentialOut, "Add a credential", body=CredentialIn,
+    status=201, errors=(409,),
 )  # fmt: skip
-CHANGE_CREDENTIAL = Operation(
-    "credentials.change_credential", "PATCH /credentials/{credential_id}", CredentialOut,
-    "Change a credential", MANAGE_OR_OWN, body=CredentialChangeIn, errors=(409,),
+CHANGE_CREDENTIAL = NOUN.patch(
+    "change_credential", "/credentials/{credential_id}", CredentialOut, body=CredentialChangeIn,
+    errors=(409,),
 )  # fmt: skip
-REMOVE_CREDENTIAL: Operation[None] = Operation(
-    "credentials.remove_credential", "DELETE /credentials/{credential_id}", None,
-    "Delete a credential", MANAGE_OR_OWN, status=204,
-)  # fmt: skip
-CHECK_CREDENTIAL = Operation(
-    "credentials.check_credential", "POST /credentials/{credential_id}/check", CredentialOut,
-    "Check a credential", MANAGE_OR_OWN,
-)  # fmt: skip
+REMOVE_CREDENTIAL = NOUN.delete("remove_credential", "/credentials/{credential_id}")
+CHECK_CREDENTIAL = NOUN.post(
+    "check_credential", "/credentials/{credential_id}/check", CredentialOut
+)

@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue
 
 from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.model import Page
-from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
+from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Noun
 
 Status = Literal["pending", "delivered", "failed"]
 
@@ -51,11 +51,11 @@ class ResultDeliveriesOut(Page):
     deliveries: list[ResultDeliveryOut]
 
 
-LIST_DELIVERIES = Operation(
-    "deliveries.list_deliveries", "GET /deliveries", ResultDeliveriesOut, "List deliveries",
-    READ_RUNS, command="`heartbit deliveries`",
-)  # fmt: skip
-REDELIVER_RESULT = Operation(
-    "deliveries.redeliver_result", "POST /deliveries/{delivery}/redeliver", ResultDeliveryOut,
-    "Redeliver a result", WRITE_RUNS, errors=(409,),
-)  # fmt: skip
+NOUN = Noun("deliveries", read=READ_RUNS, write=WRITE_RUNS)
+
+LIST_DELIVERIES = NOUN.get(
+    "list_deliveries", "/deliveries", ResultDeliveriesOut, command="`heartbit deliveries`"
+)
+REDELIVER_RESULT = NOUN.post(
+    "redeliver_result", "/deliveries/{delivery}/redeliver", ResultDeliveryOut, errors=(409,)
+)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from agents.reads.fleet_view import FleetOut
+from agents.reads.views import FleetOut
 from heartbit_site.base.view import View
-from heartbit_site.contract.operation import OPERATE, Operation
+from heartbit_site.contract.operation import OPERATE, Noun
 
 
 class WorkerActionOut(View):
@@ -16,12 +16,8 @@ class WorkerActionOut(View):
     requested_action: Literal["stop", "restart"]
 
 
-SHOW_FLEET = Operation("fleet.show_fleet", "GET /fleet", FleetOut, "Get the fleet", OPERATE)
-STOP_WORKER = Operation(
-    "fleet.stop_worker", "POST /fleet/workers/{worker_id}/stop", WorkerActionOut, "Stop a worker",
-    OPERATE,
-)  # fmt: skip
-RESTART_WORKER = Operation(
-    "fleet.restart_worker", "POST /fleet/workers/{worker_id}/restart", WorkerActionOut,
-    "Restart a worker", OPERATE,
-)  # fmt: skip
+NOUN = Noun("fleet", read=OPERATE, write=OPERATE)
+
+SHOW_FLEET = NOUN.get("show_fleet", "/fleet", FleetOut, "Get the fleet")
+STOP_WORKER = NOUN.post("stop_worker", "/fleet/workers/{worker_id}/stop", WorkerActionOut)
+RESTART_WORKER = NOUN.post("restart_worker", "/fleet/workers/{worker_id}/restart", WorkerActionOut)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from heartbit_site.base.view import View
 from heartbit_site.contract.model import Page
-from heartbit_site.contract.operation import MEMBER, Operation
+from heartbit_site.contract.operation import MEMBER, Noun
 
 
 class WorkspaceOut(View):
@@ -34,4 +34,6 @@ class MeOut(View):
     workspace: WorkspaceOut
 
 
-SHOW_ME = Operation("identity.show_me", "GET /me", MeOut, "Show the caller", MEMBER)
+NOUN = Noun("identity", read=MEMBER)
+
+SHOW_ME = NOUN.get("show_me", "/me", MeOut, "Show the caller")

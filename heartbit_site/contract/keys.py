@@ -9,7 +9,7 @@ from pydantic import AliasPath, Field
 from heartbit_site.base.scopes import USUAL_DAYS, USUAL_SCOPES
 from heartbit_site.base.view import Time, View
 from heartbit_site.contract.model import Body, Moment, Page, Word
-from heartbit_site.contract.operation import MANAGE, Operation
+from heartbit_site.contract.operation import MANAGE, Noun
 
 #: As ``base.scopes.SCOPES`` has them.
 ScopeName = Literal[
@@ -68,12 +68,8 @@ class KeyIn(Body):
     )
 
 
-LIST_KEYS = Operation(
-    "keys.list_keys", "GET /keys", KeysOut, "List keys", MANAGE, command="`heartbit keys list`"
-)
-CREATE_KEY = Operation(
-    "keys.create_key", "POST /keys", NewKeyOut, "Create a key", MANAGE, body=KeyIn, status=201
-)
-REVOKE_KEY = Operation(
-    "keys.revoke_key", "POST /keys/{prefix}/revoke", KeyOut, "Revoke a key", MANAGE
-)
+NOUN = Noun("keys", read=MANAGE, write=MANAGE)
+
+LIST_KEYS = NOUN.get("list_keys", "/keys", KeysOut, command="`heartbit keys list`")
+CREATE_KEY = NOUN.post("create_key", "/keys", NewKeyOut, body=KeyIn, status=201)
+REVOKE_KEY = NOUN.post("revoke_key", "/keys/{prefix}/revoke", KeyOut)

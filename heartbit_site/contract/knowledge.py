@@ -8,7 +8,7 @@ from pydantic import AliasPath, Field
 
 from heartbit_site.base.view import Time, View
 from heartbit_site.contract.model import Body, Name, Page, Text, Word
-from heartbit_site.contract.operation import READ_RUNS, WRITE_AGENTS, Operation
+from heartbit_site.contract.operation import READ_RUNS, WRITE_AGENTS, Noun
 
 KindName = Literal["text", "markdown", "html", "pdf", "docx"]
 StateName = Literal["queued", "reading", "ready", "failed"]
@@ -155,48 +155,34 @@ class PassageHitsOut(Page):
     hits: list[PassageHitOut]
 
 
-LIST_BASES = Operation(
-    "knowledge.list_knowledge_bases", "GET /knowledge-bases", KnowledgeBasesOut,
-    "List knowledge bases", READ_RUNS, command="`heartbit knowledge`",
+NOUN = Noun("knowledge", read=READ_RUNS, write=WRITE_AGENTS)
+
+LIST_BASES = NOUN.get(
+    "list_knowledge_bases", "/knowledge-bases", KnowledgeBasesOut, command="`heartbit knowledge`"
+)
+SAVE_BASE = NOUN.post(
+    "save_knowledge_base", "/knowledge-bases", KnowledgeBaseOut,
+    "Create or change a knowledge base", body=KnowledgeBaseIn,
 )  # fmt: skip
-SAVE_BASE = Operation(
-    "knowledge.save_knowledge_base", "POST /knowledge-bases", KnowledgeBaseOut,
-    "Create or change a knowledge base", WRITE_AGENTS, body=KnowledgeBaseIn,
+SHOW_BASE = NOUN.get("show_knowledge_base", "/knowledge-bases/{base}", KnowledgeBaseOut)
+REMOVE_BASE = NOUN.delete("remove_knowledge_base", "/knowledge-bases/{base}")
+REFRESH_BASE = NOUN.post(
+    "refresh_knowledge_base", "/knowledge-bases/{base}/refresh", KnowledgeBaseOut,
+    "Import the files of a knowledge base's folder",
 )  # fmt: skip
-SHOW_BASE = Operation(
-    "knowledge.show_knowledge_base", "GET /knowledge-bases/{base}", KnowledgeBaseOut,
-    "Get a knowledge base", READ_RUNS,
+LIST_DOCUMENTS = NOUN.get(
+    "list_documents", "/knowledge-bases/{base}/documents", DocumentsOut,
+    "List the documents of a knowledge base", command="`heartbit knowledge documents {base}`",
 )  # fmt: skip
-REMOVE_BASE: Operation[None] = Operation(
-    "knowledge.remove_knowledge_base", "DELETE /knowledge-bases/{base}", None,
-    "Delete a knowledge base", WRITE_AGENTS, status=204,
+SAVE_DOCUMENT = NOUN.post(
+    "save_document", "/knowledge-bases/{base}/documents", SavedDocumentOut,
+    "Add or replace a document", body=DocumentIn, errors=(413,),
 )  # fmt: skip
-REFRESH_BASE = Operation(
-    "knowledge.refresh_knowledge_base", "POST /knowledge-bases/{base}/refresh", KnowledgeBaseOut,
-    "Import the files of a knowledge base's folder", WRITE_AGENTS,
-)  # fmt: skip
-LIST_DOCUMENTS = Operation(
-    "knowledge.list_documents", "GET /knowledge-bases/{base}/documents", DocumentsOut,
-    "List the documents of a knowledge base", READ_RUNS,
-    command="`heartbit knowledge documents {base}`",
-)  # fmt: skip
-SAVE_DOCUMENT = Operation(
-    "knowledge.save_document", "POST /knowledge-bases/{base}/documents", SavedDocumentOut,
-    "Add or replace a document", WRITE_AGENTS, body=DocumentIn, errors=(413,),
-)  # fmt: skip
-SHOW_DOCUMENT = Operation(
-    "knowledge.show_document", "GET /knowledge-bases/{base}/documents/{document_id}", DocumentOut,
-    "Get a document", READ_RUNS,
-)  # fmt: skip
-REMOVE_DOCUMENT: Operation[None] = Operation(
-    "knowledge.remove_document", "DELETE /knowledge-bases/{base}/documents/{document_id}", None,
-    "Delete a document", WRITE_AGENTS, status=204,
-)  # fmt: skip
-SEARCH_PASSAGES = Operation(
-    "knowledge.search_knowledge", "GET /passages/search", PassageHitsOut, "Search passages",
-    READ_RUNS,
-)  # fmt: skip
-SHOW_PASSAGE = Operation(
-    "knowledge.show_passage", "GET /passages/{passage_id}", PassageDetailOut, "Get a passage",
-    READ_RUNS,
-)  # fmt: skip
+SHOW_DOCUMENT = NOUN.get(
+    "show_document", "/knowledge-bases/{base}/documents/{document_id}", DocumentOut
+)
+REMOVE_DOCUMENT = NOUN.delete("remove_document", "/knowledge-bases/{base}/documents/{document_id}")
+SEARCH_PASSAGES = NOUN.get(
+    "search_knowledge", "/passages/search", PassageHitsOut, "Search passages"
+)
+SHOW_PASSAGE = NOUN.get("show_passage", "/passages/{passage_id}", PassageDetailOut)

@@ -8,7 +8,7 @@ from pydantic import AliasPath, Field
 
 from heartbit_site.base.view import Time, View
 from heartbit_site.contract.model import Body, Name, Page, Word, changes
-from heartbit_site.contract.operation import MANAGE, READ_AGENTS, Operation
+from heartbit_site.contract.operation import MANAGE, READ_AGENTS, Noun
 from tools.server_spec import McpServerSettings, McpServerSpec
 
 State = Literal[
@@ -109,31 +109,30 @@ class McpChangesIn(Body):
     )
 
 
-LIST_MCP_SERVERS = Operation(
-    "mcp_servers.list_mcp_servers", "GET /mcp-servers", McpServersOut, "List MCP servers",
-    READ_AGENTS, command="`heartbit mcp`",
+NOUN = Noun("mcp_servers", read=READ_AGENTS, write=MANAGE)
+
+LIST_MCP_SERVERS = NOUN.get(
+    "list_mcp_servers", "/mcp-servers", McpServersOut, "List MCP servers", command="`heartbit mcp`"
+)
+CREATE_MCP_SERVER = NOUN.post(
+    "create_mcp_server", "/mcp-servers", McpServerOut, "Add an MCP server", body=McpServerIn,
+    status=201, errors=(409,),
 )  # fmt: skip
-CREATE_MCP_SERVER = Operation(
-    "mcp_servers.create_mcp_server", "POST /mcp-servers", McpServerOut, "Add an MCP server",
-    MANAGE, body=McpServerIn, status=201, errors=(409,),
+SHOW_MCP_SERVER = NOUN.get(
+    "show_mcp_server", "/mcp-servers/{server}", McpServerDetailOut, "Get an MCP server"
+)
+CHANGE_MCP_SERVER = NOUN.patch(
+    "change_mcp_server", "/mcp-servers/{server}", McpServerOut, "Change an MCP server",
+    body=McpServerChangeIn,
 )  # fmt: skip
-SHOW_MCP_SERVER = Operation(
-    "mcp_servers.show_mcp_server", "GET /mcp-servers/{server}", McpServerDetailOut,
-    "Get an MCP server", READ_AGENTS,
+REMOVE_MCP_SERVER = NOUN.delete(
+    "remove_mcp_server", "/mcp-servers/{server}", "Delete an MCP server"
+)
+REFRESH_MCP_SERVER = NOUN.post(
+    "refresh_mcp_server", "/mcp-servers/{server}/refresh", McpServerOut, "Refresh an MCP server",
+    status=202, errors=(409,),
 )  # fmt: skip
-CHANGE_MCP_SERVER = Operation(
-    "mcp_servers.change_mcp_server", "PATCH /mcp-servers/{server}", McpServerOut,
-    "Change an MCP server", MANAGE, body=McpServerChangeIn,
-)  # fmt: skip
-REMOVE_MCP_SERVER: Operation[None] = Operation(
-    "mcp_servers.remove_mcp_server", "DELETE /mcp-servers/{server}", None,
-    "Delete an MCP server", MANAGE, status=204,
-)  # fmt: skip
-REFRESH_MCP_SERVER = Operation(
-    "mcp_servers.refresh_mcp_server", "POST /mcp-servers/{server}/refresh", McpServerOut,
-    "Refresh an MCP server", MANAGE, status=202, errors=(409,),
-)  # fmt: skip
-ACCEPT_MCP_CHANGES = Operation(
-    "mcp_servers.accept_mcp_changes", "POST /mcp-servers/{server}/accept", McpServerDetailOut,
-    "Accept an MCP server's changes", MANAGE, body=McpChangesIn, errors=(409,),
+ACCEPT_MCP_CHANGES = NOUN.post(
+    "accept_mcp_changes", "/mcp-servers/{server}/accept", McpServerDetailOut,
+    "Accept an MCP server's changes", body=McpChangesIn, errors=(409,),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from pydantic import AliasPath, Field
 
 from heartbit_site.base.view import Time, View
 from heartbit_site.contract.model import Body, Page, Word
-from heartbit_site.contract.operation import MANAGE, Operation
+from heartbit_site.contract.operation import MANAGE, Noun
 
 #: As ``base.models.Role`` has them.
 RoleName = Literal["viewer", "operator", "editor", "admin"]
@@ -47,19 +47,16 @@ class RoleIn(Body):
     role: RoleName
 
 
-LIST_MEMBERS = Operation(
-    "members.list_members", "GET /members", MembersOut, "List members", MANAGE,
-    command="`heartbit users list`",
+NOUN = Noun("members", read=MANAGE, write=MANAGE)
+
+LIST_MEMBERS = NOUN.get("list_members", "/members", MembersOut, command="`heartbit users list`")
+ADD_MEMBER = NOUN.post(
+    "add_member", "/members", MemberOut, body=MemberIn, status=201, errors=(409,)
+)
+CHANGE_MEMBER = NOUN.patch(
+    "change_member", "/members/{username}", MemberOut, "Change a member's role", body=RoleIn,
+    errors=(409,),
 )  # fmt: skip
-ADD_MEMBER = Operation(
-    "members.add_member", "POST /members", MemberOut, "Add a member", MANAGE,
-    body=MemberIn, status=201, errors=(409,),
-)  # fmt: skip
-CHANGE_MEMBER = Operation(
-    "members.change_member", "PATCH /members/{username}", MemberOut, "Change a member's role",
-    MANAGE, body=RoleIn, errors=(409,),
-)  # fmt: skip
-REMOVE_MEMBER: Operation[None] = Operation(
-    "members.remove_member", "DELETE /members/{username}", None, "Remove a member", MANAGE,
-    status=204, errors=(409,),
-)  # fmt: skip
+REMOVE_MEMBER = NOUN.delete(
+    "remove_member", "/members/{username}", "Remove a member", errors=(409,)
+)

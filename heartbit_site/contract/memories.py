@@ -8,7 +8,7 @@ from pydantic import AliasPath, Field, JsonValue
 
 from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.model import Body, Name, NumberOnly, Page, Text, Word, changes
-from heartbit_site.contract.operation import MANAGE, MANAGE_OR_OWN, READ_RUNS, Operation
+from heartbit_site.contract.operation import MANAGE, MANAGE_OR_OWN, READ_RUNS, Noun, Operation
 
 ScopeName = Literal["workspace", "agent", "person", "conversation"]
 #: A conversation's memories are stored by its runs.
@@ -170,41 +170,30 @@ class MemorySettingsIn(Body):
     )
 
 
-LIST_MEMORIES = Operation(
-    "memories.list_memories", "GET /memories", MemoriesOut, "List memories", READ_RUNS,
-    command="`heartbit memory`",
-)  # fmt: skip
-SEARCH_MEMORIES = Operation(
-    "memories.search_memories", "GET /memories/search", MemoryHitsOut, "Search memories", READ_RUNS,
-)  # fmt: skip
-CREATE_MEMORY = Operation(
-    "memories.create_memory", "POST /memories", MemoryOut, "Store a memory", MANAGE_OR_OWN,
-    body=MemoryIn, status=201,
-)  # fmt: skip
-SHOW_SETTINGS = Operation(
-    "memories.show_memory_settings", "GET /memories/settings", MemorySettingsOut,
-    "Get the settings of memories", READ_RUNS,
-)  # fmt: skip
-CHANGE_SETTINGS = Operation(
-    "memories.change_memory_settings", "PATCH /memories/settings", MemorySettingsOut,
-    "Change the settings of memories", MANAGE, body=MemorySettingsIn,
+NOUN = Noun("memories", read=READ_RUNS, write=MANAGE_OR_OWN)
+
+LIST_MEMORIES = NOUN.get("list_memories", "/memories", MemoriesOut, command="`heartbit memory`")
+SEARCH_MEMORIES = NOUN.get("search_memories", "/memories/search", MemoryHitsOut, "Search memories")
+CREATE_MEMORY = NOUN.post(
+    "create_memory", "/memories", MemoryOut, "Store a memory", body=MemoryIn, status=201
+)
+SHOW_SETTINGS = NOUN.get(
+    "show_memory_settings", "/memories/settings", MemorySettingsOut, "Get the settings of memories"
+)
+CHANGE_SETTINGS = NOUN.patch(
+    "change_memory_settings", "/memories/settings", MemorySettingsOut,
+    "Change the settings of memories", needs=MANAGE, body=MemorySettingsIn,
 )  # fmt: skip
 ERASE_MEMORIES = Operation(
     "memories.erase_memories", "DELETE /memories/persons/{username}", ErasedOut,
     "Erase a person's memories", MANAGE_OR_OWN,
 )  # fmt: skip
-SHOW_MEMORY = Operation(
-    "memories.show_memory", "GET /memories/{memory_id}", MemoryDetailOut, "Get a memory", READ_RUNS,
-)  # fmt: skip
-CHANGE_MEMORY = Operation(
-    "memories.change_memory", "PATCH /memories/{memory_id}", MemoryOut, "Change a memory",
-    MANAGE_OR_OWN, body=MemoryChangeIn, errors=(409,),
-)  # fmt: skip
-FORGET_MEMORY = Operation(
-    "memories.forget_memory", "POST /memories/{memory_id}/forget", MemoryOut, "Forget a memory",
-    MANAGE_OR_OWN, body=ForgetIn,
-)  # fmt: skip
-UNDO_MEMORY_CHANGE = Operation(
-    "memories.undo_memory_change", "POST /memories/{memory_id}/undo", MemoryOut,
-    "Undo a memory's last change", MANAGE_OR_OWN, errors=(409,),
+SHOW_MEMORY = NOUN.get("show_memory", "/memories/{memory_id}", MemoryDetailOut)
+CHANGE_MEMORY = NOUN.patch(
+    "change_memory", "/memories/{memory_id}", MemoryOut, body=MemoryChangeIn, errors=(409,)
+)
+FORGET_MEMORY = NOUN.post("forget_memory", "/memories/{memory_id}/forget", MemoryOut, body=ForgetIn)
+UNDO_MEMORY_CHANGE = NOUN.post(
+    "undo_memory_change", "/memories/{memory_id}/undo", MemoryOut, "Undo a memory's last change",
+    errors=(409,),
 )  # fmt: skip

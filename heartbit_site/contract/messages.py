@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_A_THREAD, MOST_OF_AN_ENTRY
 from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.model import Body, Page, Text, Word
-from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
+from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Noun
 
 Kind = Literal["notification", "reply", "request", "task"]
 
@@ -98,15 +98,13 @@ class SendIn(Body):
         return self
 
 
-LIST_MESSAGES = Operation(
-    "messages.list_messages", "GET /messages", AgentMessagesOut, "List messages", READ_RUNS,
-    command="`heartbit inbox AGENT --json`",
-)  # fmt: skip
-SHOW_MESSAGE = Operation(
-    "messages.show_message", "GET /messages/{message_id}", AgentMessageOut, "Get a message",
-    READ_RUNS,
-)  # fmt: skip
-SEND_MESSAGE = Operation(
-    "messages.send_message", "POST /messages", AgentMessageOut, "Send a message to agents",
-    WRITE_RUNS, body=SendIn, status=201, errors=(409,),
+NOUN = Noun("messages", read=READ_RUNS, write=WRITE_RUNS)
+
+LIST_MESSAGES = NOUN.get(
+    "list_messages", "/messages", AgentMessagesOut, command="`heartbit inbox AGENT --json`"
+)
+SHOW_MESSAGE = NOUN.get("show_message", "/messages/{message_id}", AgentMessageOut)
+SEND_MESSAGE = NOUN.post(
+    "send_message", "/messages", AgentMessageOut, "Send a message to agents", body=SendIn,
+    status=201, errors=(409,),
 )  # fmt: skip

@@ -2,9 +2,9 @@
 
 ::
 
-    LIST_CHANNELS = Operation(
-        "channels.list_channels", "GET /channels", ChannelsOut, "List channels", MANAGE
-    )
+    NOUN = Noun("channels", read=MANAGE, write=MANAGE)
+
+    LIST_CHANNELS = NOUN.get("list_channels", "/channels", ChannelsOut)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pkgutil
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar, Unpack
 
 from pydantic import BaseModel
 
@@ -115,6 +115,71 @@ class Operation(Generic[Out]):
     def path(self) -> str:
         """The request's path below ``/api/v1``."""
         return self.route.partition(" ")[2]
+
+
+class Further(TypedDict, total=False):
+    """Settings that only some operations have; see ``Operation``."""
+
+    needs: Needs
+    body: type[BaseModel]
+    status: int
+    other_statuses: tuple[int, ...]
+    errors: tuple[int, ...]
+    module: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """A noun of the contract, whose methods declare its operations.
+
+    Attributes:
+        name: The module of ``heartbit_site.operations`` with a function for each of them.
+        read: Rights that its queries require, unless one names others.
+        write: Rights that its changes require, unless one names others.
+    """
+
+    name: str
+    read: Needs
+    write: Needs = OPERATE
+
+    def get(
+        self, name: str, path: str, output: type[Out], summary: str = "", **options: Unpack[Further]
+    ) -> Operation[Out]:
+        """Declare a query: its function, path and answer, and its title if not of its name."""
+        return self._declare(name, f"GET {path}", output, summary, {"needs": self.read, **options})
+
+    def post(
+        self, name: str, path: str, output: type[Out], summary: str = "", **options: Unpack[Further]
+    ) -> Operation[Out]:
+        """Declare an action as ``get`` declares a query."""
+        return self._declare(name, f"POST {path}", output, summary, {**options})
+
+    def patch(
+        self, name: str, path: str, output: type[Out], summary: str = "", **options: Unpack[Further]
+    ) -> Operation[Out]:
+        """Declare a change of settings as ``get`` declares a query."""
+        return self._declare(name, f"PATCH {path}", output, summary, {**options})
+
+    def delete(
+        self, name: str, path: str, summary: str = "", **options: Unpack[Further]
+    ) -> Operation[None]:
+        """Declare a removal, whose answer is empty."""
+        return self._declare(name, f"DELETE {path}", None, summary, {"status": 204, **options})
+
+    def _declare(
+        self, name: str, route: str, output: type[Out] | None, summary: str, options: dict[str, Any]
+    ) -> Operation[Out]:
+        given = {"needs": self.write, **options}
+        return Operation(f"{self.name}.{name}", route, output, summary or _title(name), **given)
+
+
+def _title(name: str) -> str:
+    """Return the title of an operation by its function: ``show_tool`` is "Get a tool"."""
+    verb, _, noun = name.partition("_")
+    verb = {"show": "Get", "remove": "Delete"}.get(verb, verb.capitalize())
+    article = "" if verb == "List" else "an " if noun.startswith(tuple("aeiou")) else "a "
+    return f"{verb} {article}{noun.replace('_', ' ')}"
 
 
 @dataclass(frozen=True, slots=True)

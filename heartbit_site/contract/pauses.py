@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from agents.reads.fleet_view import PausedOut
+from agents.reads.views import PausedOut
 from heartbit_site.contract.model import Body, Word
 from heartbit_site.contract.operation import MANAGE, OPERATE, Needs, Operation
 

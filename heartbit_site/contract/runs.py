@@ -13,7 +13,7 @@ from agents.output.results import MetricsOut, ResultOut
 from agents.runtime.files.folder_limits import LIMITS
 from heartbit_site.base.view import Id, Money, Time, View
 from heartbit_site.contract.model import Body, Name, Page, Priority, Reference, Targets, Text, Word
-from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
+from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Noun
 
 MAX_WAIT_SECONDS = 60
 
@@ -176,37 +176,27 @@ class SteerIn(Body):
     text: Text
 
 
-START_RUN = Operation(
-    "runs.start_run", "POST /runs", RunDetailOut, "Start a run", WRITE_RUNS, body=RunIn,
-    status=201, other_statuses=(200, 202), errors=(409,),
+NOUN = Noun("runs", read=READ_RUNS, write=WRITE_RUNS)
+
+START_RUN = NOUN.post(
+    "start_run", "/runs", RunDetailOut, body=RunIn, status=201, other_statuses=(200, 202),
+    errors=(409,),
 )  # fmt: skip
-LIST_RUNS = Operation(
-    "runs.list_runs", "GET /runs", RunPageOut, "List runs", READ_RUNS,
-    module="run_reads", command="`heartbit status`",
-)  # fmt: skip
-SHOW_RUN = Operation(
-    "runs.show_run", "GET /runs/{run_id}", RunViewOut, "Get a run", READ_RUNS, module="run_reads"
+LIST_RUNS = NOUN.get(
+    "list_runs", "/runs", RunPageOut, module="run_reads", command="`heartbit status`"
 )
-WAIT_FOR_RESULT = Operation(
-    "runs.wait_for_result", "GET /runs/{run_id}/result", RunResultOut, "Wait for a result",
-    READ_RUNS, other_statuses=(202,), module="run_reads",
+SHOW_RUN = NOUN.get("show_run", "/runs/{run_id}", RunViewOut, module="run_reads")
+WAIT_FOR_RESULT = NOUN.get(
+    "wait_for_result", "/runs/{run_id}/result", RunResultOut, "Wait for a result",
+    other_statuses=(202,), module="run_reads",
 )  # fmt: skip
-CANCEL_RUN = Operation(
-    "runs.cancel_run", "POST /runs/{run_id}/cancel", RunStateOut, "Cancel a run", WRITE_RUNS
+CANCEL_RUN = NOUN.post("cancel_run", "/runs/{run_id}/cancel", RunStateOut)
+STEER_RUN = NOUN.post("steer_run", "/runs/{run_id}/steer", RunStateOut, body=SteerIn, errors=(409,))
+RETRY_RUN = NOUN.post("retry_run", "/runs/{run_id}/retry", RunStateOut, status=201, errors=(409,))
+UNQUARANTINE_RUN = NOUN.post(
+    "unquarantine_run", "/runs/{run_id}/unquarantine", RunStateOut, "Resume a quarantined run",
+    errors=(409,),
+)  # fmt: skip
+DISCARD_RUN = NOUN.post(
+    "discard_run", "/runs/{run_id}/discard", RunStateOut, "Discard a quarantined run", errors=(409,)
 )
-STEER_RUN = Operation(
-    "runs.steer_run", "POST /runs/{run_id}/steer", RunStateOut, "Steer a run",
-    WRITE_RUNS, body=SteerIn, errors=(409,),
-)  # fmt: skip
-RETRY_RUN = Operation(
-    "runs.retry_run", "POST /runs/{run_id}/retry", RunStateOut, "Retry a run",
-    WRITE_RUNS, status=201, errors=(409,),
-)  # fmt: skip
-UNQUARANTINE_RUN = Operation(
-    "runs.unquarantine_run", "POST /runs/{run_id}/unquarantine", RunStateOut,
-    "Resume a quarantined run", WRITE_RUNS, errors=(409,),
-)  # fmt: skip
-DISCARD_RUN = Operation(
-    "runs.discard_run", "POST /runs/{run_id}/discard", RunStateOut,
-    "Discard a quarantined run", WRITE_RUNS, errors=(409,),
-)  # fmt: skip

@@ -14,7 +14,7 @@ from heartbit_site.contract.operation import (
     WRITE_AGENTS,
     WRITE_RUNS,
     WRITE_SCHEDULES,
-    Operation,
+    Noun,
 )
 from heartbit_site.contract.runs import Status
 from scheduling import rules
@@ -192,38 +192,26 @@ class BackfillIn(Body):
     end: At = Field(alias="to", description="Last moment of the span.")
 
 
-LIST_SCHEDULES = Operation(
-    "schedules.list_schedules", "GET /schedules", SchedulesOut, "List schedules", READ_AGENTS,
+NOUN = Noun("schedules", read=READ_AGENTS, write=WRITE_SCHEDULES)
+
+LIST_SCHEDULES = NOUN.get("list_schedules", "/schedules", SchedulesOut)
+CREATE_SCHEDULE = NOUN.post(
+    "create_schedule", "/schedules", ScheduleOut, body=ScheduleIn, status=201, errors=(409,)
+)
+PREVIEW_SCHEDULE = NOUN.post(
+    "preview_schedule", "/schedules/preview", RecurrenceOut, needs=READ_AGENTS, body=RecurrenceIn
+)
+SHOW_SCHEDULE = NOUN.get("show_schedule", "/schedules/{schedule}", ScheduleOut)
+CHANGE_SCHEDULE = NOUN.patch(
+    "change_schedule", "/schedules/{schedule}", ScheduleOut, body=ScheduleChangeIn, errors=(409,)
+)
+REMOVE_SCHEDULE = NOUN.delete("remove_schedule", "/schedules/{schedule}", needs=WRITE_AGENTS)
+RUN_SCHEDULE = NOUN.post(
+    "run_schedule", "/schedules/{schedule}/run", ScheduledRunOut, "Run a schedule now",
+    needs=WRITE_RUNS, status=201, other_statuses=(200,), errors=(409,),
 )  # fmt: skip
-CREATE_SCHEDULE = Operation(
-    "schedules.create_schedule", "POST /schedules", ScheduleOut, "Create a schedule",
-    WRITE_SCHEDULES, body=ScheduleIn, status=201, errors=(409,),
+BACKFILL_SCHEDULE = NOUN.post(
+    "backfill_schedule", "/schedules/{schedule}/backfill", BackfilledOut, needs=WRITE_RUNS,
+    body=BackfillIn, errors=(409,),
 )  # fmt: skip
-PREVIEW_SCHEDULE = Operation(
-    "schedules.preview_schedule", "POST /schedules/preview", RecurrenceOut, "Preview a schedule",
-    READ_AGENTS, body=RecurrenceIn,
-)  # fmt: skip
-SHOW_SCHEDULE = Operation(
-    "schedules.show_schedule", "GET /schedules/{schedule}", ScheduleOut, "Get a schedule",
-    READ_AGENTS,
-)  # fmt: skip
-CHANGE_SCHEDULE = Operation(
-    "schedules.change_schedule", "PATCH /schedules/{schedule}", ScheduleOut, "Change a schedule",
-    WRITE_SCHEDULES, body=ScheduleChangeIn, errors=(409,),
-)  # fmt: skip
-REMOVE_SCHEDULE: Operation[None] = Operation(
-    "schedules.remove_schedule", "DELETE /schedules/{schedule}", None, "Delete a schedule",
-    WRITE_AGENTS, status=204,
-)  # fmt: skip
-RUN_SCHEDULE = Operation(
-    "schedules.run_schedule", "POST /schedules/{schedule}/run", ScheduledRunOut,
-    "Run a schedule now", WRITE_RUNS, status=201, other_statuses=(200,), errors=(409,),
-)  # fmt: skip
-BACKFILL_SCHEDULE = Operation(
-    "schedules.backfill_schedule", "POST /schedules/{schedule}/backfill", BackfilledOut,
-    "Backfill a schedule", WRITE_RUNS, body=BackfillIn, errors=(409,),
-)  # fmt: skip
-LIST_FIRINGS = Operation(
-    "schedules.list_firings", "GET /schedules/{schedule}/firings", FiringsOut, "List firings",
-    READ_AGENTS,
-)  # fmt: skip
+LIST_FIRINGS = NOUN.get("list_firings", "/schedules/{schedule}/firings", FiringsOut)

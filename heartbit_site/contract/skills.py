@@ -10,7 +10,7 @@ from agents.skills.archive import MAX_ARCHIVE_BYTES
 from agents.skills.snapshot import SkillDiff
 from heartbit_site.base.view import Time, View
 from heartbit_site.contract.model import Body, Page
-from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operation
+from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Noun
 
 _SNAPSHOT = ("current_version", "snapshot")
 
@@ -133,34 +133,24 @@ class SkillDiffOut(SkillDiff):
     changed: bool
 
 
-LIST_SKILLS = Operation(
-    "skills.list_skills", "GET /skills", SkillsOut, "List skills", READ_AGENTS,
-    command="`heartbit skills`",
-)  # fmt: skip
-SAVE_SKILL = Operation(
-    "skills.save_skill", "POST /skills", SavedSkillOut, "Add a skill or a version of it",
-    WRITE_AGENTS, body=SkillIn,
-)  # fmt: skip
-SHOW_SKILL = Operation(
-    "skills.show_skill", "GET /skills/{skill}", SkillDetailOut, "Get a skill", READ_AGENTS
+NOUN = Noun("skills", read=READ_AGENTS, write=WRITE_AGENTS)
+
+LIST_SKILLS = NOUN.get("list_skills", "/skills", SkillsOut, command="`heartbit skills`")
+SAVE_SKILL = NOUN.post(
+    "save_skill", "/skills", SavedSkillOut, "Add a skill or a version of it", body=SkillIn
 )
-SHOW_SKILL_FILE = Operation(
-    "skills.show_skill_file", "GET /skills/{skill}/file", SkillContentOut, "Get a skill's file",
-    READ_AGENTS,
+SHOW_SKILL = NOUN.get("show_skill", "/skills/{skill}", SkillDetailOut)
+SHOW_SKILL_FILE = NOUN.get(
+    "show_skill_file", "/skills/{skill}/file", SkillContentOut, "Get a skill's file"
+)
+REMOVE_SKILL = NOUN.delete("remove_skill", "/skills/{skill}", errors=(409,))
+LIST_SKILL_VERSIONS = NOUN.get(
+    "list_skill_versions", "/skills/{skill}/versions", SkillVersionsOut, "List a skill's versions"
+)
+COMPARE_SKILL_VERSIONS = NOUN.get(
+    "compare_skill_versions", "/skills/{skill}/versions/diff", SkillDiffOut,
+    "Compare versions of a skill",
 )  # fmt: skip
-REMOVE_SKILL: Operation[None] = Operation(
-    "skills.remove_skill", "DELETE /skills/{skill}", None, "Delete a skill", WRITE_AGENTS,
-    status=204, errors=(409,),
-)  # fmt: skip
-LIST_SKILL_VERSIONS = Operation(
-    "skills.list_skill_versions", "GET /skills/{skill}/versions", SkillVersionsOut,
-    "List a skill's versions", READ_AGENTS,
-)  # fmt: skip
-COMPARE_SKILL_VERSIONS = Operation(
-    "skills.compare_skill_versions", "GET /skills/{skill}/versions/diff", SkillDiffOut,
-    "Compare versions of a skill", READ_AGENTS,
-)  # fmt: skip
-ROLL_SKILL_BACK = Operation(
-    "skills.roll_skill_back", "POST /skills/{skill}/versions/{number}/rollback", SavedSkillOut,
-    "Roll a skill back", WRITE_AGENTS, errors=(409,),
-)  # fmt: skip
+ROLL_SKILL_BACK = NOUN.post(
+    "roll_skill_back", "/skills/{skill}/versions/{number}/rollback", SavedSkillOut, errors=(409,)
+)

@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue
 
 from heartbit_site.base.view import Seconds, View
 from heartbit_site.contract.model import Body, Name, Page
-from heartbit_site.contract.operation import READ_AGENTS, WRITE_RUNS, Operation
+from heartbit_site.contract.operation import READ_AGENTS, WRITE_RUNS, Noun
 from heartbit_site.contract.runs import RunDetailOut
 
 
@@ -67,14 +67,8 @@ class ToolsOut(Page):
     tools: list[ToolOut]
 
 
-LIST_TOOLS = Operation(
-    "tools.list_tools", "GET /tools", ToolsOut, "List tools", READ_AGENTS,
-    command="`heartbit tools`",
-)  # fmt: skip
-SHOW_TOOL = Operation(
-    "tools.show_tool", "GET /tools/{tool}", ToolDetailOut, "Get a tool", READ_AGENTS
-)
-TRY_TOOL = Operation(
-    "tools.try_tool", "POST /tools/{tool}/try", RunDetailOut, "Try a tool", WRITE_RUNS,
-    body=ToolTrialIn, status=201,
-)  # fmt: skip
+NOUN = Noun("tools", read=READ_AGENTS, write=WRITE_RUNS)
+
+LIST_TOOLS = NOUN.get("list_tools", "/tools", ToolsOut, command="`heartbit tools`")
+SHOW_TOOL = NOUN.get("show_tool", "/tools/{tool}", ToolDetailOut)
+TRY_TOOL = NOUN.post("try_tool", "/tools/{tool}/try", RunDetailOut, body=ToolTrialIn, status=201)

@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue
 
 from heartbit_site.base.view import Time, View
 from heartbit_site.contract.model import Body, Page, Text
-from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
+from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Noun
 from heartbit_site.contract.runs import RunDetailOut, UsageOut
 
 
@@ -176,15 +176,13 @@ class ForkIn(Body):
     )
 
 
-LIST_TURNS = Operation(
-    "turns.list_turns", "GET /runs/{run_id}/turns", TurnsOut, "List a run's turns", READ_RUNS,
-    errors=(409,),
-)  # fmt: skip
-SHOW_TURN = Operation(
-    "turns.show_turn", "GET /runs/{run_id}/turns/{number}", TurnOut, "Get a turn", READ_RUNS,
-    errors=(409,),
-)  # fmt: skip
-FORK_RUN = Operation(
-    "turns.fork_run", "POST /runs/{run_id}/fork", RunDetailOut, "Fork a run", WRITE_RUNS,
-    body=ForkIn, status=201, other_statuses=(200,), errors=(409,),
+NOUN = Noun("turns", read=READ_RUNS, write=WRITE_RUNS)
+
+LIST_TURNS = NOUN.get(
+    "list_turns", "/runs/{run_id}/turns", TurnsOut, "List a run's turns", errors=(409,)
+)
+SHOW_TURN = NOUN.get("show_turn", "/runs/{run_id}/turns/{number}", TurnOut, errors=(409,))
+FORK_RUN = NOUN.post(
+    "fork_run", "/runs/{run_id}/fork", RunDetailOut, body=ForkIn, status=201,
+    other_statuses=(200,), errors=(409,),
 )  # fmt: skip

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agents.reads.usage_view import WorkspaceUsageOut
-from heartbit_site.contract.operation import READ_RUNS, Operation
+from agents.reads.views import WorkspaceUsageOut
+from heartbit_site.contract.operation import READ_RUNS, Noun
 
-SHOW_USAGE = Operation(
-    "usage.show_usage", "GET /usage", WorkspaceUsageOut, "Get usage and quotas", READ_RUNS
-)
+NOUN = Noun("usage", read=READ_RUNS)
+
+SHOW_USAGE = NOUN.get("show_usage", "/usage", WorkspaceUsageOut, "Get usage and quotas")

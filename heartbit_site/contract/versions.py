@@ -9,7 +9,7 @@ from pydantic import Field
 from agents.definitions.snapshot_diff import SnapshotDiff
 from heartbit_site.base.view import Time, View
 from heartbit_site.contract.model import Body, Page
-from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operation
+from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Noun
 
 
 class VersionOut(View):
@@ -68,19 +68,16 @@ class RollbackIn(Body):
     )
 
 
-LIST_VERSIONS = Operation(
-    "versions.list_versions", "GET /agents/{name}/versions", VersionsOut,
-    "List an agent's versions", READ_AGENTS,
-)  # fmt: skip
-COMPARE_VERSIONS = Operation(
-    "versions.compare_versions", "GET /agents/{name}/versions/diff", DiffOut, "Compare versions",
-    READ_AGENTS,
-)  # fmt: skip
-SHOW_VERSION = Operation(
-    "versions.show_version", "GET /agents/{name}/versions/{number}", VersionDetailOut,
-    "Get a version", READ_AGENTS,
-)  # fmt: skip
-ROLL_BACK = Operation(
-    "versions.roll_back", "POST /agents/{name}/versions/{number}/rollback", RolledBackOut,
-    "Roll an agent back", WRITE_AGENTS, body=RollbackIn, errors=(409,),
+NOUN = Noun("versions", read=READ_AGENTS, write=WRITE_AGENTS)
+
+LIST_VERSIONS = NOUN.get(
+    "list_versions", "/agents/{name}/versions", VersionsOut, "List an agent's versions"
+)
+COMPARE_VERSIONS = NOUN.get(
+    "compare_versions", "/agents/{name}/versions/diff", DiffOut, "Compare versions"
+)
+SHOW_VERSION = NOUN.get("show_version", "/agents/{name}/versions/{number}", VersionDetailOut)
+ROLL_BACK = NOUN.post(
+    "roll_back", "/agents/{name}/versions/{number}/rollback", RolledBackOut, "Roll an agent back",
+    body=RollbackIn, errors=(409,),
 )  # fmt: skip

@@ -6,7 +6,7 @@ from pydantic import AliasPath, Field, JsonValue
 
 from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.model import Body, Page
-from heartbit_site.contract.operation import DECIDE, READ_WAITING, Operation
+from heartbit_site.contract.operation import DECIDE, READ_WAITING, Noun
 
 
 class WaitOut(View):
@@ -53,11 +53,11 @@ class AnsweredWaitOut(View):
     answered_by: str
 
 
-LIST_WAITS = Operation(
-    "waits.list_waits", "GET /waits", WaitsOut, "List waits for an answer", READ_WAITING,
-    command="`heartbit answer`",
-)  # fmt: skip
-ANSWER_WAIT = Operation(
-    "waits.answer_wait", "POST /runs/{run_id}/waits/{key}", AnsweredWaitOut, "Answer a wait",
-    DECIDE, body=AnswerIn, errors=(409,),
-)  # fmt: skip
+NOUN = Noun("waits", read=READ_WAITING, write=DECIDE)
+
+LIST_WAITS = NOUN.get(
+    "list_waits", "/waits", WaitsOut, "List waits for an answer", command="`heartbit answer`"
+)
+ANSWER_WAIT = NOUN.post(
+    "answer_wait", "/runs/{run_id}/waits/{key}", AnsweredWaitOut, body=AnswerIn, errors=(409,)
+)

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, AliasPath, Field, JsonValue
 from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.deliveries import AttemptedOut
 from heartbit_site.contract.model import Body, Page, Word, changes
-from heartbit_site.contract.operation import MANAGE, Operation
+from heartbit_site.contract.operation import MANAGE, Noun
 
 SECRET = Field(description="Secret, whsec_...; returned only once.")
 #: As ``agents.delivery.webhooks.EVENTS`` has them.
@@ -122,39 +122,35 @@ class WebhookChangeIn(WebhookIn):
     """Settings to change; a setting that is left out stays."""
 
 
-LIST_WEBHOOKS = Operation(
-    "webhooks.list_webhooks", "GET /webhooks", WebhooksOut, "List webhooks", MANAGE,
-    command="the page Webhooks of the admin",
+NOUN = Noun("webhooks", read=MANAGE, write=MANAGE)
+
+LIST_WEBHOOKS = NOUN.get(
+    "list_webhooks", "/webhooks", WebhooksOut, command="the page Webhooks of the admin"
+)
+CREATE_WEBHOOK = NOUN.post(
+    "create_webhook", "/webhooks", NewWebhookOut, body=WebhookIn, status=201, errors=(409,)
+)
+CHANGE_WEBHOOK = NOUN.patch(
+    "change_webhook", "/webhooks/{webhook_id}", WebhookOut, body=WebhookChangeIn
+)
+REMOVE_WEBHOOK = NOUN.delete("remove_webhook", "/webhooks/{webhook_id}")
+ROTATE_WEBHOOK_SECRET = NOUN.post(
+    "rotate_webhook_secret", "/webhooks/{webhook_id}/rotate-secret", NewWebhookOut,
+    "Rotate a webhook's secret",
 )  # fmt: skip
-CREATE_WEBHOOK = Operation(
-    "webhooks.create_webhook", "POST /webhooks", NewWebhookOut, "Create a webhook", MANAGE,
-    body=WebhookIn, status=201, errors=(409,),
+PING_WEBHOOK = NOUN.post(
+    "ping_webhook", "/webhooks/{webhook_id}/ping", DeliveryOut, "Send a test event", status=201,
+    errors=(409,),
 )  # fmt: skip
-CHANGE_WEBHOOK = Operation(
-    "webhooks.change_webhook", "PATCH /webhooks/{webhook_id}", WebhookOut, "Change a webhook",
-    MANAGE, body=WebhookChangeIn,
+LIST_WEBHOOK_DELIVERIES = NOUN.get(
+    "list_webhook_deliveries", "/webhooks/{webhook_id}/deliveries", DeliveriesOut,
+    "List a webhook's deliveries",
 )  # fmt: skip
-REMOVE_WEBHOOK: Operation[None] = Operation(
-    "webhooks.remove_webhook", "DELETE /webhooks/{webhook_id}", None, "Delete a webhook", MANAGE,
-    status=204,
+SHOW_WEBHOOK_DELIVERY = NOUN.get(
+    "show_webhook_delivery", "/webhooks/{webhook_id}/deliveries/{delivery_id}", DeliveryOut,
+    "Get a delivery",
 )  # fmt: skip
-ROTATE_WEBHOOK_SECRET = Operation(
-    "webhooks.rotate_webhook_secret", "POST /webhooks/{webhook_id}/rotate-secret", NewWebhookOut,
-    "Rotate a webhook's secret", MANAGE,
-)  # fmt: skip
-PING_WEBHOOK = Operation(
-    "webhooks.ping_webhook", "POST /webhooks/{webhook_id}/ping", DeliveryOut, "Send a test event",
-    MANAGE, status=201, errors=(409,),
-)  # fmt: skip
-LIST_WEBHOOK_DELIVERIES = Operation(
-    "webhooks.list_webhook_deliveries", "GET /webhooks/{webhook_id}/deliveries", DeliveriesOut,
-    "List a webhook's deliveries", MANAGE,
-)  # fmt: skip
-SHOW_WEBHOOK_DELIVERY = Operation(
-    "webhooks.show_webhook_delivery", "GET /webhooks/{webhook_id}/deliveries/{delivery_id}",
-    DeliveryOut, "Get a delivery", MANAGE,
-)  # fmt: skip
-REDELIVER_WEBHOOK = Operation(
-    "webhooks.redeliver_webhook", "POST /webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver",
-    DeliveryOut, "Redeliver a webhook message", MANAGE, errors=(409,),
+REDELIVER_WEBHOOK = NOUN.post(
+    "redeliver_webhook", "/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver", DeliveryOut,
+    "Redeliver a webhook message", errors=(409,),
 )  # fmt: skip

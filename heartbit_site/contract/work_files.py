@@ -6,7 +6,7 @@ from pydantic import Field
 
 from heartbit_site.base.view import Time, View
 from heartbit_site.contract.model import Page
-from heartbit_site.contract.operation import READ_RUNS, Operation
+from heartbit_site.contract.operation import READ_RUNS, Noun
 
 
 class WorkFileOut(View):
@@ -23,7 +23,8 @@ class WorkFilesOut(Page):
     files: list[WorkFileOut]
 
 
-LIST_WORK_FILES = Operation(
-    "work_files.list_work_files", "GET /runs/{run_id}/files", WorkFilesOut,
-    "List the files of a run's folder", READ_RUNS,
-)  # fmt: skip
+NOUN = Noun("work_files", read=READ_RUNS)
+
+LIST_WORK_FILES = NOUN.get(
+    "list_work_files", "/runs/{run_id}/files", WorkFilesOut, "List the files of a run's folder"
+)

@@ -1,14 +1,18 @@
-"""A tool call that waits for a decision, and the decisions a program can make."""
+"""The callbacks of a program: of a run's text and events, and of calls that wait for a decision."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import Answer
+
+if TYPE_CHECKING:
+    from heartbit_site.library.result import Event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,3 +90,25 @@ def decision_of(said: object) -> Decision:
         f"The on_approval callback returned {said!r}: return True, False, Approve(), "
         'Edit({...}), Answer(value) or Deny("why").'
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Callbacks:
+    """The callbacks of one builder; see its steps."""
+
+    text: Callable[[str], Any] | None = None
+    restart: Callable[[], Any] | None = None
+    event: Callable[[Event], Any] | None = None
+    ask: Ask | None = None
+
+    def __bool__(self) -> bool:
+        """Return True if there is one."""
+        return any((self.text, self.restart, self.event, self.ask))
+
+
+async def invoke(callback: Callable[..., Any] | None, *arguments: Any) -> Any:
+    """Call a callback, if there is one, and await what it returns, if that can be awaited."""
+    if callback is None:
+        return None
+    answer = callback(*arguments)
+    return await answer if inspect.isawaitable(answer) else answer

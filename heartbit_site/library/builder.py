@@ -20,7 +20,7 @@ from agents.output.check import check_response_schema
 from heartbit_site.base import aio
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.library import shared_host
-from heartbit_site.library.callback_set import Callbacks
+from heartbit_site.library.approvals import Callbacks
 from heartbit_site.library.conversation import Conversation
 from heartbit_site.library.given_files import read_files
 from heartbit_site.library.team import Member, Team, check_member, check_provider

@@ -19,20 +19,20 @@ from uuid import UUID
 from django.db import Error
 from pydantic import BaseModel
 
-from agents.actions.cancel_run import cancel_run
-from agents.actions.take_follow_up import take_follow_up
-from agents.live.follow import Update, follow
+from agents.actions.runs import cancel_run, take_follow_up
+from agents.live.follow import follow
+from agents.live.updates import Update
 from agents.models import Run
 from agents.querysets import calls_waiting, shown_tool
 from heartbit_site.base import orm
 from heartbit_site.base.database_faults import is_away
 from heartbit_site.library import outcome
-from heartbit_site.library.callback_set import Callbacks
+from heartbit_site.library.approvals import Callbacks
 from heartbit_site.library.callbacks import CallbackDispatcher, warn_of_waiting
 from heartbit_site.library.result import Result
 from heartbit_site.library.shared_host import SharedHost
 from heartbit_site.library.team_request import STARTER
-from memory.providers.choice import is_in_process
+from memory.providers.calls import is_in_process
 
 T = TypeVar("T")
 

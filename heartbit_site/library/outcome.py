@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from agents.choices import TERMINAL, RunStatus
 from agents.live.ends import missing
-from agents.live.readable import readable
+from agents.live.updates import readable
 from agents.reads.outcome import OUTCOME, Outcome, outcome_in
 from heartbit_site.base.query import fetch_one
 from heartbit_site.library.result import AnswerError, Event, Result, Status, Usage

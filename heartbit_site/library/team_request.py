@@ -13,8 +13,8 @@ from django.db import transaction
 from agents.actions.admit import admit
 from agents.actions.create_default_team import MEMBERS
 from agents.actions.publish_agent import publish_agent
-from agents.actions.resume_run import resume_run
 from agents.actions.run_request import RunRequest
+from agents.actions.runs import resume_run
 from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement
 from agents.errors import AgentsChangedError
@@ -27,8 +27,7 @@ from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 from heartbit_site.config.apply import ephemeral_agent
-from heartbit_site.config.build import build
-from heartbit_site.config.definition import Configuration
+from heartbit_site.config.build import Configuration, build
 from heartbit_site.library import team as teams
 from heartbit_site.library.conversation import Conversation
 from heartbit_site.library.ready_team import ReadyTeam

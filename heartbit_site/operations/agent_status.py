@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from agents.actions.set_agent_state import Switch, set_agent_state
+from agents.actions.fleet import Switch, set_agent_state
 from agents.models import Agent
 from agents.reads.agent_status import status_of, statuses
-from agents.reads.agent_view import AgentStatusOut
 from agents.reads.versions import find_editable
+from agents.reads.views import AgentStatusOut
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, record_on
 from heartbit_site.contract.agent_status import AgentStatusesOut

@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from agents.actions import save_agent as saving
 from agents.errors import AgentNotFoundError
 from agents.models import Agent
-from agents.reads.agent_settings import spec_of
+from agents.reads.agents import spec_of
 from agents.reads.metrics import agents_with_metrics
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of

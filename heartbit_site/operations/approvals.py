@@ -13,17 +13,16 @@ from django.db.models import Q
 
 from agents.actions.decide_call import VERDICTS, Always, decide_call
 from agents.actions.dry_run_call import dry_run_call
-from agents.actions.resolve_call import resolve_call as resolve
+from agents.actions.resolve_wait import resolve_call as resolve
 from agents.approvals.call_display import display_call
-from agents.approvals.question_state import load_question_state
-from agents.approvals.questions import answer_schema
+from agents.approvals.questions import answer_schema, load_question_state
 from agents.approvals.uncertain_calls import UncertainCall, asked_about, to_uncertain_call
 from agents.choices import CallResolution
 from agents.dry_runs.changes_view import DryRunOut
 from agents.dry_runs.threads import in_time
 from agents.models import Decision, ToolCall, Vote, Wait
 from agents.querysets import approval_of, calls_waiting, find_run, shown_tool
-from agents.reads.pinned_tools import in_tool_order
+from agents.reads.tools import in_tool_order
 from agents.reads.versions import definition_of
 from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base.access import Access

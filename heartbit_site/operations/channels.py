@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from agents.actions.remove_channel import remove_channel as remove
-from agents.actions.rotate_secret import rotate_secret as rotate
-from agents.actions.save_channel import save_channel
+from agents.actions.channels import remove_channel as remove
+from agents.actions.channels import save_channel
+from agents.actions.webhooks import rotate_secret as rotate
 from agents.delivery.targets import describe_targets
 from agents.errors import ChannelNotFoundError
 from agents.models import Channel, InboundMessage

@@ -19,9 +19,9 @@ from heartbit_site.contract.credentials import (
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.contract.operation import MANAGE
 from heartbit_site.operations.paging import find_row, list_page, page_of, row_id
-from tools.actions.check_credential import check_credential as check
-from tools.actions.remove_credential import remove_credential as remove
-from tools.actions.save_credential import save_credential
+from tools.actions.credentials import check_credential as check
+from tools.actions.credentials import remove_credential as remove
+from tools.actions.credentials import save_credential
 from tools.errors import CredentialNotFoundError
 from tools.models import Credential
 

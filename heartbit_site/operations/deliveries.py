@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from agents.actions.redeliver_result import redeliver_result as redeliver
+from agents.actions.redeliver import redeliver_result as redeliver
 from agents.delivery.targets import describe_target, with_webhook_names
 from agents.errors import DeliveryNotFoundError, RunNotFoundError
 from agents.models import Delivery

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from agents.actions.request_worker_action import request_worker_action
+from agents.actions.fleet import request_worker_action
 from agents.reads.fleet import read_fleet
-from agents.reads.fleet_view import FleetOut
+from agents.reads.views import FleetOut
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.contract.fleet import WorkerActionOut

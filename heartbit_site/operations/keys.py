@@ -8,8 +8,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from heartbit_site.base.access import Access
-from heartbit_site.base.actions.create_api_key import create_api_key
-from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
+from heartbit_site.base.actions.api_keys import create_api_key, revoke_api_keys
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.models import ApiKey

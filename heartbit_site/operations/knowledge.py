@@ -28,20 +28,17 @@ from heartbit_site.contract.knowledge import (
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
 from heartbit_site.operations.paging import find_row, list_page, row_id
-from memory.actions import follow_folder as following
-from memory.actions import remove_base as removing_base
-from memory.actions import remove_document as removing_document
-from memory.actions import save_base as saving_base
-from memory.actions import save_document as saving_document
+from memory.actions import bases, documents
+from memory.actions import follow_folders as following
 from memory.errors import (
     DocumentNotFoundError,
     InvalidKnowledgeError,
     KnowledgeBaseNotFoundError,
     PassageNotFoundError,
 )
-from memory.knowledge.reads import with_counts
 from memory.knowledge.search import search_passages
 from memory.models import Document, KnowledgeBase, Passage
+from memory.querysets import with_counts
 
 
 def list_knowledge_bases(
@@ -58,7 +55,7 @@ def save_knowledge_base(access: Access, body: KnowledgeBaseIn) -> KnowledgeBaseO
     and deleted files each hour.
     """
     with transaction.atomic():
-        row, _ = saving_base.save_base(
+        row, _ = bases.save_base(
             access.workspace, body.name, description=body.description, by=actor_of(access)
         )
         if body.drive_folder is not None:
@@ -82,7 +79,7 @@ def remove_knowledge_base(access: Access, base: Name) -> None:
 
     Journals of runs keep what the runs have read.
     """
-    removing_base.remove_base(_find_base(access, base), by=actor_of(access))
+    bases.remove_base(_find_base(access, base), by=actor_of(access))
 
 
 def list_documents(
@@ -99,7 +96,7 @@ def save_document(access: Access, base: Name, body: DocumentIn) -> SavedDocument
     At most 10 MB of text, Markdown, HTML, PDF or DOCX. Repeating the same content changes nothing,
     except that an unreadable document is read again. A body may have up to 14 MB here.
     """
-    row, outcome = saving_document.save_document(
+    row, outcome = documents.save_document(
         _find_base(access, base),
         body.name,
         _content(body),
@@ -121,7 +118,7 @@ def remove_document(access: Access, base: Name, document_id: Word) -> None:
     Journals of runs keep what the runs have read.
     """
     row = _find_document(access, base, document_id)
-    removing_document.remove_document(row, by=actor_of(access))
+    documents.remove_document(row, by=actor_of(access))
 
 
 def search_knowledge(

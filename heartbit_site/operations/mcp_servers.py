@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from django.db import transaction
 from pydantic import Field
 
-from agents.reads.outdated_agents import outdated_agents
+from agents.reads.agents import outdated_agents
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import Remedy
@@ -23,10 +23,9 @@ from heartbit_site.contract.mcp_servers import (
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.operations.paging import find_row, list_page, row_id
-from tools.actions.accept_mcp_change import accept_mcp_change
-from tools.actions.remove_mcp_server import remove_mcp_server as remove
-from tools.actions.save_mcp_server import set_mcp_server
-from tools.actions.start_mcp_refresh import start_mcp_refresh
+from tools.actions.mcp_servers import accept_mcp_change, set_mcp_server
+from tools.actions.mcp_servers import remove_mcp_server as remove
+from tools.actions.refresh_mcp_server import start_mcp_refresh
 from tools.errors import McpServerNotFoundError
 from tools.mcp.definition_text import difference
 from tools.models import CatalogueTool, McpServer

@@ -5,8 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 
 from heartbit_site.base.access import Access
-from heartbit_site.base.actions import remove_member as removing
-from heartbit_site.base.actions.save_member import save_member
+from heartbit_site.base.actions import members
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import ConflictError, NotFoundError, Remedy
 from heartbit_site.base.models import Membership, Workspace
@@ -40,19 +39,19 @@ def add_member(access: Access, body: MemberIn) -> MemberOut:
         raise AlreadyMemberError(
             f"{user.get_username()} is already a member: PATCH changes the role."
         )
-    return _shown(save_member(access.workspace, user, body.role, by=actor_of(access)))
+    return _shown(members.save_member(access.workspace, user, body.role, by=actor_of(access)))
 
 
 def change_member(access: Access, username: Username, body: RoleIn) -> MemberOut:
     """Change a role, also for the member's keys, at once; 409 for the only admin."""
     user = _find(access.workspace, username).user
-    return _shown(save_member(access.workspace, user, body.role, by=actor_of(access)))
+    return _shown(members.save_member(access.workspace, user, body.role, by=actor_of(access)))
 
 
 def remove_member(access: Access, username: Username) -> None:
     """Remove a member and their keys for the workspace; 409 for the only admin."""
     user = _find(access.workspace, username).user
-    removing.remove_member(access.workspace, user, by=actor_of(access))
+    members.remove_member(access.workspace, user, by=actor_of(access))
 
 
 def _shown(row: Membership) -> MemberOut:
@@ -61,7 +60,7 @@ def _shown(row: Membership) -> MemberOut:
 
 def _find(workspace: Workspace, username: str) -> Membership:
     rows = Membership.objects.select_related("user")
-    missing = removing.MemberNotFoundError(
+    missing = members.MemberNotFoundError(
         f"{username[:60]!r} is not a member of {workspace.slug}.",
         remedy=Remedy("members.list_members"),
     )

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from agents.definitions.unknown_agent import unknown_agent
 from agents.models import Agent, LearnedMemory
-from agents.reads.memory_weights import weights_of_agent
+from agents.reads.agents import weights_of_agent
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import ForbiddenError, NotFoundError, Remedy
@@ -36,11 +36,8 @@ from heartbit_site.contract.operation import MANAGE
 from heartbit_site.operations.paging import find_row, list_page, row_id
 from memory.actions.erase import erase_memories as erase
 from memory.actions.erase import erase_person
-from memory.actions.forget import forget
-from memory.actions.remember import remember
+from memory.actions.memories import forget, remember, supersede, undo
 from memory.actions.save_policy import save_policy
-from memory.actions.supersede import supersede
-from memory.actions.undo import undo
 from memory.choices import Scope
 from memory.errors import MemoryNotFoundError
 from memory.history import Author

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from pydantic import Field
 
-from agents.actions.reply_to_message import reply_to_message
+from agents.actions.inbox import reply_to_message
 from agents.actions.send_message import send_message as put_into_inboxes
-from agents.actions.start_agent import start_agent
+from agents.actions.send_message import start_agent
 from agents.errors import IdempotencyMismatchError
 from agents.messaging.addresses import Sender, normalize_address, plain_address, sender_of_person
 from agents.messaging.storage import checked_text, checked_thread

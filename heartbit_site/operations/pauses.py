@@ -6,8 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from agents.actions.pause_work import pause_work
-from agents.actions.resume_work import resume_work
+from agents.actions.fleet import pause_work, resume_work
 from agents.limits import pauses
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of

@@ -16,9 +16,8 @@ from agents.models import Run, RunEvent, WorkerHeartbeat
 from agents.querysets import tree_rows
 from agents.reads.metrics import cost_of
 from agents.reads.outcome import OUTCOME, Outcome, outcome_in
-from heartbit_site.base.instances import instance_of
 from heartbit_site.base.preview import preview
-from heartbit_site.base.query import fetch_all, fetch_named, fetch_together
+from heartbit_site.base.query import fetch_all, fetch_named, fetch_together, instance_of
 from heartbit_site.contract.runs import ForkOut, RunDetailOut, RunSummaryOut, RunTreeOut, RunViewOut
 from heartbit_site.operations.paging import with_beginning
 

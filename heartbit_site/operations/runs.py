@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from agents.actions import cancel_run as cancelling
-from agents.actions import retry_run as retrying
-from agents.actions import steer_run as steering
+from agents.actions import runs as actions
 from agents.actions.admit import Admitted, admit
 from agents.actions.create_default_team import ORCHESTRATOR
-from agents.actions.discard_run import discard_run as discard
 from agents.actions.run_request import RunRequest
-from agents.actions.unquarantine_run import unquarantine_run as unquarantine
 from agents.choices import Placement
 from agents.delivery.targets import check_targets
 from agents.models import Run
@@ -84,14 +80,14 @@ def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") ->
 def cancel_run(access: Access, run_id: Word) -> RunStateOut:
     """Cancel a run: at once without a worker, else within a second; an ended run is unchanged."""
     run, by = find_run(access.workspace, run_id), actor_of(access)
-    cancelling.cancel_run(access.workspace, run.pk, reason=f"cancelled by {by.name}", by=by)
+    actions.cancel_run(access.workspace, run.pk, reason=f"cancelled by {by.name}", by=by)
     return _state(run)
 
 
 def steer_run(access: Access, run_id: Word, body: SteerIn) -> RunStateOut:
     """Send a text to a run, for its next model call."""
     run = find_run(access.workspace, run_id)
-    steering.steer_run(run, body.text, by=starter_of(access))
+    actions.steer_run(run, body.text, by=starter_of(access))
     return RunStateOut.of(run)
 
 
@@ -100,21 +96,21 @@ def retry_run(access: Access, run_id: Word) -> RunStateOut:
     run = find_run(access.workspace, run_id)
     # Whoever asks at a terminal can resume a local run there.
     home = Placement(run.home) if access.via == "terminal" else Placement.FLEET
-    again = retrying.retry_run(run, by=starter_of(access), home=home)
+    again = actions.retry_run(run, by=starter_of(access), home=home)
     return RunStateOut.of(Run.objects.get(pk=again))
 
 
 def unquarantine_run(access: Access, run_id: Word) -> RunStateOut:
     """Resume a quarantined run in its own process; 409 if it is not quarantined."""
     run = find_run(access.workspace, run_id)
-    unquarantine(run, by=actor_of(access))
+    actions.unquarantine_run(run, by=actor_of(access))
     return _state(run)
 
 
 def discard_run(access: Access, run_id: Word) -> RunStateOut:
     """Cancel a quarantined run; 409 if it is not quarantined."""
     run = find_run(access.workspace, run_id)
-    discard(run, by=actor_of(access))
+    actions.discard_run(run, by=actor_of(access))
     return _state(run)
 
 

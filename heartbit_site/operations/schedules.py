@@ -34,17 +34,16 @@ from heartbit_site.contract.schedules import (
     ScheduleSummaryOut,
 )
 from heartbit_site.operations.paging import list_page, page, with_beginning
-from scheduling.actions.backfill_schedule import backfill_schedule as backfill
 from scheduling.actions.remove_schedule import remove_schedule as remove
-from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.actions.run_schedule import backfill_schedule as backfill
+from scheduling.actions.run_schedule import run_schedule_now
 from scheduling.actions.set_schedule import change_schedule as change
 from scheduling.actions.set_schedule import create_schedule as create
 from scheduling.actions.set_schedule import put
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.occurrences import build_recurrence, upcoming_occurrences
-from scheduling.outcomes import with_outcomes
-from scheduling.querysets import database_now, find_schedule
+from scheduling.querysets import database_now, find_schedule, with_outcomes
 from scheduling.recurrence import format_time, time_zone
 
 S = TypeVar("S", bound=ScheduleSummaryOut)

@@ -10,15 +10,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from agents.actions import remove_skill as removing
-from agents.actions import save_skill as saving
-from agents.actions.save_skill import SavedSkill
+from agents.actions import skills as actions
+from agents.actions.skills import SavedSkill
 from agents.models import Skill, SkillVersion
 from agents.reads.skills import find_skill, skills_in, users_by_name
 from agents.reads.versions import pair
 from agents.runtime.files.skill_files import content_of, file_of
-from agents.skills.archive import unpack
-from agents.skills.faults import InvalidSkillError
+from agents.skills.archive import InvalidSkillError, unpack
 from agents.skills.folder import read_folder
 from agents.skills.snapshot import compare
 from heartbit_site.base.access import Access
@@ -61,7 +59,7 @@ def save_skill(access: Access, body: SkillIn) -> SavedSkillOut:
     except (binascii.Error, ValueError):
         raise InvalidSkillError(["archive is not base64: encode the archive's bytes."]) from None
     folder = read_folder(unpack(archive))
-    saved = saving.save_skill(access.workspace, folder, by=actor_of(access))
+    saved = actions.save_skill(access.workspace, folder, by=actor_of(access))
     return _saved(access, saved, note=folder.note)
 
 
@@ -83,7 +81,7 @@ def show_skill_file(access: Access, skill: Name, *, path: Path) -> SkillContentO
 
 def remove_skill(access: Access, skill: Name) -> None:
     """Delete a skill with its versions and files. 409 if agents have it, or for a shipped skill."""
-    removing.remove_skill(find_skill(access.workspace, skill), by=actor_of(access))
+    actions.remove_skill(find_skill(access.workspace, skill), by=actor_of(access))
 
 
 def list_skill_versions(
@@ -111,7 +109,7 @@ def compare_skill_versions(
 def roll_skill_back(access: Access, skill: Name, number: Number) -> SavedSkillOut:
     """Make an earlier version the current one; its agents are republished."""
     found = find_skill(access.workspace, skill)
-    return _saved(access, saving.rollback_skill(found, number, by=actor_of(access)))
+    return _saved(access, actions.rollback_skill(found, number, by=actor_of(access)))
 
 
 def _current(skill: Skill) -> SkillVersion:

@@ -8,7 +8,7 @@ from agents.actions.admit import admit
 from agents.actions.run_request import RunRequest, call_of
 from agents.errors import UnknownToolError
 from agents.limits.pauses import stopped_tools
-from agents.reads.tool_usage import ToolUsage, tool_usage
+from agents.reads.tools import ToolUsage, tool_usage
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import starter_of
 from heartbit_site.base.errors import Remedy

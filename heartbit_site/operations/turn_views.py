@@ -18,7 +18,7 @@ from agents.loop.history import Turn, find_turn, replay_to, turns
 from agents.loop.request import build_request
 from agents.models import Run
 from agents.reads.hidden_memories import history_for, known_block, texts_of_run
-from agents.reads.pinned_tools import pinned_tools
+from agents.reads.tools import pinned_tools
 from agents.reads.versions import definition_of
 from agents.runs.history import RunHistory, load_history
 from agents.runtime.execution.conversation_history import to_messages

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agents.reads.usage import usage_of
-from agents.reads.usage_view import WorkspaceUsageOut
+from agents.reads.views import WorkspaceUsageOut
 from heartbit_site.base.access import Access
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from uuid import UUID
 
-from agents.actions import answer_wait as action
+from agents.actions import resolve_wait as action
 from agents.journal import waits
 from agents.models import ToolCall, Wait
 from agents.querysets import find_run, waits_for_answers
-from agents.reads.tool_questions import ToolQuestion, questions_of
+from agents.reads.tools import ToolQuestion, questions_of
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.preview import preview

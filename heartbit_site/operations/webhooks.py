@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from agents.actions.redeliver_webhook import ping_webhook as ping
-from agents.actions.redeliver_webhook import redeliver_webhook as redeliver
-from agents.actions.remove_webhook import remove_webhook as remove
-from agents.actions.rotate_secret import rotate_secret as rotate
-from agents.actions.save_webhook import save_webhook
+from agents.actions.redeliver import ping_webhook as ping
+from agents.actions.redeliver import redeliver_webhook as redeliver
+from agents.actions.webhooks import remove_webhook as remove
+from agents.actions.webhooks import rotate_secret as rotate
+from agents.actions.webhooks import save_webhook
 from agents.errors import WebhookNotFoundError
 from agents.models import WebhookDelivery, WebhookEndpoint
 from heartbit_site.base.access import Access

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agents.querysets import find_run
-from agents.reads.work_files import work_files
+from agents.reads.artifacts import work_files
 from heartbit_site.base.access import Access
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.contract.work_files import WorkFileOut, WorkFilesOut

@@ -177,7 +177,7 @@ LOGGING = {
     "filters": {"refused_hosts": {"()": "heartbit_site.base.refused_hosts.RefusedHosts"}},
     "handlers": {
         "stderr": {
-            "class": "heartbit_site.base.log_outages.OutageHandler",
+            "class": "heartbit_site.base.log_output.OutageHandler",
             "formatter": "line",
         }
     },
@@ -244,16 +244,16 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = DATA_UPLOAD_MAX_MEMORY_SIZE = 14_000_000
 #: The embedding model of a provider account, for the memory app, which is below accounts.
 HEARTBIT_ACCOUNT_EMBEDDER = "agents.runtime.providers.account_embedder.AccountEmbedder"
 #: A callable that returns the weights by which a run recalls, likewise.
-HEARTBIT_MEMORY_WEIGHTS = "agents.reads.memory_weights.weights_of_run"
+HEARTBIT_MEMORY_WEIGHTS = "agents.reads.agents.weights_of_run"
 #: Dotted path of the class of another memory provider; empty: Heartbit's own memory.
 HEARTBIT_MEMORY_PROVIDER = variables.MEMORY_PROVIDER.read()
 #: Dotted path of the class that reads a knowledge base's folder; the memory app may not import it.
-HEARTBIT_FOLDER_SOURCE = "tools.connectors.drive.knowledge_source.DriveSource"
+HEARTBIT_FOLDER_SOURCE = "tools.connectors.drive.folder.DriveSource"
 #: Dotted paths of functions that delete a person's runs, and the runs that extracted memories.
 HEARTBIT_ERASE_RUNS = "agents.housekeeping.erase_person.erase_runs_everywhere"
-HEARTBIT_ERASE_EXTRACTIONS = "agents.actions.erase_extractions.erase_extractions"
+HEARTBIT_ERASE_EXTRACTIONS = "agents.actions.erase_runs.erase_extractions"
 #: Dotted paths of functions that find the runs of schedules which runs planned, and delete these.
-HEARTBIT_PLANNED_RUNS = "scheduling.actions.erase_plans.find_planned_runs"
-HEARTBIT_ERASE_PLANS = "scheduling.actions.erase_plans.erase_plans"
+HEARTBIT_PLANNED_RUNS = "scheduling.actions.remove_schedule.find_planned_runs"
+HEARTBIT_ERASE_PLANS = "scheduling.actions.remove_schedule.erase_plans"
 #: A callable that returns the keys of stored secrets, newest first; the same on all machines.
 HEARTBIT_ENCRYPTION_KEYS = encryption_keys(ENVIRONMENT.state)

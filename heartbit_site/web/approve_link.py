@@ -13,16 +13,14 @@ from agents.actions.decide_call import VERDICTS, decide_call
 from agents.approvals.call_display import display_call
 from agents.approvals.call_view import PieceOut
 from agents.approvals.links import Opened, open_link
-from agents.approvals.question_state import describe_question_state, load_question_state
-from agents.approvals.questions import answer_schema
+from agents.approvals.questions import answer_schema, describe_question_state, load_question_state
 from agents.errors import CallClosedError, InvalidEditError
 from agents.querysets import calls_waiting
-from agents.reads.pinned_tools import in_tool_order
+from agents.reads.tools import in_tool_order
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.untrusted import UntrustedJSONError
 from heartbit_site.base.visible_text import visible
-from tools.calls.answer_form import explained, without_form
-from tools.calls.questions import read_answer
+from tools.calls.questions import explained, read_answer, without_form
 
 _PAGE = "web/approve_link.html"
 _MOST_REASON = 2000

@@ -18,9 +18,8 @@ from heartbit_site.base.access import Access, access_of_user
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.web.page import page, show
-from tools.actions.finish_sign_in import finish_sign_in, take_sign_in
-from tools.actions.remove_credential import remove_credential
-from tools.actions.start_sign_in import CALLBACK, DOCUMENT, start_sign_in
+from tools.actions.credentials import remove_credential
+from tools.actions.sign_in import CALLBACK, DOCUMENT, finish_sign_in, start_sign_in, take_sign_in
 from tools.models import McpServer
 from tools.sign_in.client_metadata import client_metadata
 from tools.sign_in.storage import find_sign_in

@@ -19,7 +19,7 @@ from django.urls import reverse
 
 from heartbit_site.base.access import Access, access_of_user, enters_admin, workspaces_of
 from heartbit_site.base.errors import NotFoundError
-from heartbit_site.base.refusals import describe_refusal, people_with
+from heartbit_site.base.rights import describe_refusal, people_with
 
 
 @dataclass(frozen=True, slots=True)

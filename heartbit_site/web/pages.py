@@ -1,4 +1,4 @@
-"""The pages that are shells: what they show, their scripts ask the API for."""
+"""The pages that are shells, whose scripts ask the API for what they show; and a cited passage."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from agents.models import Run
 from agents.querysets import find_run
 from agents.reads.hidden_memories import split_known
 from heartbit_site.base.access import Access
+from heartbit_site.base.visible_text import visible
+from heartbit_site.operations.knowledge import show_passage
 from heartbit_site.operations.messages_of_conversations import find_conversation
 from heartbit_site.web.page import page, show
+from memory.errors import PassageNotFoundError
 from memory.visibility import visible_memories
 
 
@@ -66,3 +69,18 @@ def run(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
         "source": Run.objects.filter(follow_up=found.pk).first(),
     }
     return show(request, access, "web/run.html", context, here="runs")
+
+
+@page("runs:read")
+def passage(request: HttpRequest, access: Access, passage: int) -> HttpResponse:
+    """Show a passage; or, with 404, that it is gone with the content that it was a part of."""
+    try:
+        found = show_passage(access, str(passage))
+    except PassageNotFoundError:
+        return show(request, access, "web/passage_gone.html", status=404)
+    parts = [("before", found.before), ("cited", found), ("after", found.after)]
+    context = {
+        "passage": found,
+        "parts": [(name, part, visible(part.text)) for name, part in parts if part is not None],
+    }
+    return show(request, access, "web/passage.html", context)

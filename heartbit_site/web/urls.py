@@ -7,10 +7,8 @@ from typing import Any
 from django.urls import path
 
 from heartbit_site.web import pages
-from heartbit_site.web.account import account
+from heartbit_site.web.account import account, credentials
 from heartbit_site.web.connect import connect
-from heartbit_site.web.credentials import credentials
-from heartbit_site.web.passages import passage
 from heartbit_site.web.usage import usage
 
 app_name = "web"
@@ -25,7 +23,7 @@ urlpatterns: list[Any] = [
     path("fleet/", pages.fleet, name="fleet"),
     path("usage/", usage, name="usage"),
     path("approvals/", pages.approvals, name="approvals"),
-    path("passages/<int:passage>/", passage, name="passage"),
+    path("passages/<int:passage>/", pages.passage, name="passage"),
     path("runs/", pages.runs, name="runs"),
     path("runs/<uuid:run>/", pages.run, name="run"),
 ]

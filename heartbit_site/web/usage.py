@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from agents.reads.usage import DAYS, usage_of
-from agents.reads.usage_view import (
+from agents.reads.views import (
     AgentUseOut,
     BudgetUseOut,
     CountGaugeOut,

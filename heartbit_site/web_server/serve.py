@@ -16,8 +16,8 @@ from typing import Any, Final
 import uvicorn
 from django.conf import settings
 
-from heartbit_site.base.garbage import collect_seldom
 from heartbit_site.base.log_output import LINE, CleanFormatter
+from heartbit_site.base.process_memory import collect_seldom
 
 APPLICATION: Final = "heartbit_site.asgi:application"
 PROTOCOL: Final = "heartbit_site.web_server.connection:BoundedProtocol"
@@ -32,7 +32,7 @@ LOGGING: Final[dict[str, Any]] = {
     "formatters": {"line": {"()": CleanFormatter, "fmt": LINE}},
     "handlers": {
         "stderr": {
-            "class": "heartbit_site.base.log_outages.OutageHandler",
+            "class": "heartbit_site.base.log_output.OutageHandler",
             "formatter": "line",
         }
     },

@@ -1,1 +1,1 @@
-"""Actions on memories, one per file."""
+"""Actions on memories, knowledge bases and their settings."""

@@ -10,9 +10,8 @@ from typing import Final
 
 from heartbit_site.base import amounts
 from memory.embeddings import table
-from memory.embeddings.choice import make_embedder
+from memory.embeddings.embedder import Embedder, EmbeddingError, make_embedder
 from memory.embeddings.meaning import not_embedded, passages_not_embedded
-from memory.embeddings.protocol import Embedder, EmbeddingError
 from memory.embeddings.table import VectorTable
 from memory.models import KnowledgeBase, MemoryItem, MemoryPolicy, Passage
 

@@ -1,22 +1,93 @@
-"""Import the files of the folders that knowledge bases follow."""
+"""Let knowledge bases follow folders of the workspace's drive, and import their files."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
+from django.conf import settings
+from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils.module_loading import import_string
 
+from heartbit_site.base import audit, queues
 from heartbit_site.base.amounts import counted
 from heartbit_site.base.audit import Actor
-from heartbit_site.base.errors import HeartbitError
-from memory.actions.remove_document import remove_document
-from memory.actions.save_document import save_document
-from memory.knowledge.folder_source import FolderSource, folder_source
+from heartbit_site.base.enqueue import TaskMessage, send
+from heartbit_site.base.errors import HeartbitError, about
+from heartbit_site.base.rights import require
+from memory.actions.documents import remove_document, save_document
+from memory.errors import InvalidKnowledgeError
 from memory.models import Document, KnowledgeBase
+
+
+class FolderSource(Protocol):
+    """Files of a workspace's drive by name. Every method raises ``HeartbitError``."""
+
+    def folder(self, name: str) -> str:
+        """Return a folder's name in normal form; refuse a name that is not valid."""
+        ...
+
+    def names(self, workspace_id: int, folder: str) -> tuple[Sequence[str], bool]:
+        """Return the files below a folder by name, and True if the list is complete."""
+        ...
+
+    def read(self, workspace_id: int, name: str) -> bytes:
+        """Return a file's content."""
+        ...
+
+
+def folder_source() -> FolderSource:
+    """Return the source that ``HEARTBIT_FOLDER_SOURCE`` names."""
+    source: FolderSource = import_string(settings.HEARTBIT_FOLDER_SOURCE)()
+    return source
+
+
+def follow_folder(base: KnowledgeBase, folder: str, *, by: Actor) -> bool:
+    """Follow a folder of the drive; return True if that changes the followed folder.
+
+    A worker then imports its files, and again each hour. Empty: follow no folder; imported
+    documents are kept as if they had been uploaded.
+
+    Raises:
+        HeartbitError: The name is not valid for a folder of a drive.
+    """
+    require(by, "agents:write", workspace_id=base.workspace_id)
+    with about("drive_folder"):
+        folder = folder_source().folder(folder) if folder.strip("/ ") else ""
+    with transaction.atomic():
+        row = KnowledgeBase.objects.select_for_update(no_key=True, of=("self",)).get(pk=base.pk)
+        if row.drive_folder == folder:
+            return False
+        row.drive_folder, row.drive_problem, row.drive_checked_at = folder, "", None
+        row.drive_requested_at = None
+        row.save()
+        if not folder:
+            row.documents.exclude(drive_file="").update(drive_file="")
+        audit.record_on(by, "knowledge.follow", row, details={"folder": folder})
+    if folder:
+        request_folder(row)
+    base.refresh_from_db()
+    return True
+
+
+def request_folder(base: KnowledgeBase) -> None:
+    """Ask a worker to import the files of a base's folder now.
+
+    Raises:
+        InvalidKnowledgeError: The base follows no folder.
+    """
+    rows = KnowledgeBase.objects.filter(pk=base.pk).exclude(drive_folder="")
+    if not rows.update(drive_requested_at=Now()):
+        raise InvalidKnowledgeError(
+            f"{base.name} follows no folder of the drive: set drive_folder first."
+        )
+    message = TaskMessage(queues.FOLLOW_FOLDERS, "", queues.SYSTEM, seconds=30.0)
+    transaction.on_commit(lambda: send(message))
+
 
 EVERY: Final = timedelta(hours=1)
 #: Time after which another worker takes a base whose worker was lost.

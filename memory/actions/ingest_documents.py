@@ -14,8 +14,7 @@ from django.db.models.functions import Now
 from heartbit_site.base.query import fetch_one
 from memory.choices import DocumentState
 from memory.errors import UnreadableDocumentError
-from memory.knowledge.reader import PART_TIMEOUT_SECONDS, read_part
-from memory.knowledge.storing import store_part
+from memory.knowledge.reader import PART_TIMEOUT_SECONDS, read_part, store_part
 from memory.models import Document, DocumentContent
 
 logger = logging.getLogger(__name__)

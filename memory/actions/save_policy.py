@@ -11,8 +11,7 @@ from heartbit_site.base.models import Workspace
 from heartbit_site.base.rights import require
 from memory.choices import KeptDays
 from memory.embeddings import table
-from memory.embeddings.choice import make_embedder
-from memory.embeddings.protocol import MOST_DIMENSIONS, EmbeddingError
+from memory.embeddings.embedder import MOST_DIMENSIONS, EmbeddingError, make_embedder
 from memory.errors import InvalidMemoryError
 from memory.models import KnowledgeBase, MemoryItem, MemoryPolicy, Passage
 

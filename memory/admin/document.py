@@ -13,15 +13,20 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
-from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.actions import actor_of
 from heartbit_site.admin.columns import Column, format_datetime, link, pill, two_lines
+from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.admin.themed import ReadOnlyInline
 from heartbit_site.base.preview import preview
-from memory.actions.remove_document import remove_document
-from memory.actions.save_document import MOST_BYTES, save_document
+from memory.actions.documents import (
+    MOST_BYTES,
+    READABLE,
+    detect_kind,
+    remove_document,
+    save_document,
+)
 from memory.choices import DocumentState
-from memory.knowledge.kinds import READABLE, detect_kind
 from memory.models import Document, Passage
 
 _SENTENCES: Mapping[str, str] = {
@@ -87,18 +92,15 @@ class DocumentAdmin(VerbAdmin[Document]):
     """Documents of knowledge bases, for those who edit agents."""
 
     workspace_path = "base__workspace"
-    needs: ClassVar = {
-        "view": "runs:read",
-        **dict.fromkeys(("add", "change", "delete"), "agents:write"),
-    }
+    needs: ClassVar = rights("runs:read", "agents:write")
     form = DocumentForm
+    remove = staticmethod(remove_document)
     inlines = (PassageInline,)
     list_display = ("what", "base", "state_of", "progress", "passages_stored")
     list_select_related = ("base",)
     list_filter = ("base", "state", "kind")
     search_fields = ("name", "source")
     show_full_result_count = False
-    sortable_by = ()
     live = "knowledge"
     fixed = ("base",)
     readonly_fields = (
@@ -137,15 +139,6 @@ class DocumentAdmin(VerbAdmin[Document]):
         )
         row.pk, row.name = saved.pk, saved.name
         messages.success(request, _SENTENCES[outcome].format(saved.name))
-
-    def remove_row(self, request: HttpRequest, row: Document) -> None:
-        """Delete with ``remove_document``."""
-        remove_document(row, by=actor_of(request))
-
-    def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
-        """Delete each chosen document with ``remove_document``."""
-        for row in queryset.select_related("base__workspace"):
-            self.remove_row(request, row)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Return only the documents: their passages are counted, not listed."""

@@ -12,16 +12,12 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanSwitchWidget
 
-from heartbit_site.admin.actions import DialogForm, dialog
-from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, clock, format_datetime, link, pill, two_lines
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.admin.themed import ReadOnlyInline
 from memory.actions.erase import erase_memories, erase_person
-from memory.actions.forget import forget
-from memory.actions.remember import remember
-from memory.actions.supersede import supersede
-from memory.actions.undo import undo
+from memory.actions.memories import forget, remember, supersede, undo
 from memory.choices import Scope
 from memory.history import CONTENT, Author
 from memory.models import MemoryChange, MemoryItem
@@ -85,11 +81,9 @@ class ChangeInline(ReadOnlyInline[MemoryChange, MemoryItem]):
 class MemoryAdmin(VerbAdmin[MemoryItem]):
     """Memories of a workspace, for those who manage it: persons' memories are private."""
 
-    workspace_path = "workspace"
     needs: ClassVar = dict.fromkeys(
         ("view", "add", "change", "forget", "erase"), "workspace:manage"
     )
-    audit_name = "memory"
     form = MemoryForm
     inlines = (ChangeInline,)
     list_display = ("what", "recalled_by", "workspace", "category", "importance", "state", "why")
@@ -100,8 +94,6 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
         "Words to search for, as agents recall; the best matches come first, with the reasons."
     )
     show_full_result_count = False
-    sortable_by = ()
-    actions = ()
     actions_detail = ("undo_change", "forget_now", "erase")
     warn_unsaved_form = True
     fixed = _OWNERS

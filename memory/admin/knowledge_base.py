@@ -10,15 +10,14 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from heartbit_site.admin.actions import DialogForm, dialog
-from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, clock, format_datetime, link, pill, two_lines
+from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
-from memory.actions.follow_folder import follow_folder, request_folder
-from memory.actions.remove_base import remove_base
-from memory.actions.save_base import save_base
-from memory.knowledge.reads import with_counts
+from memory.actions.bases import remove_base, save_base
+from memory.actions.follow_folders import follow_folder, request_folder
 from memory.models import KnowledgeBase
+from memory.querysets import with_counts
 
 
 class KnowledgeBaseForm(VerbForm[KnowledgeBase]):
@@ -33,16 +32,12 @@ class KnowledgeBaseForm(VerbForm[KnowledgeBase]):
 class KnowledgeBaseAdmin(VerbAdmin[KnowledgeBase]):
     """Collections of documents that agents search, for people who edit agents."""
 
-    workspace_path = "workspace"
-    needs: ClassVar = {
-        "view": "runs:read",
-        **dict.fromkeys(("add", "change", "delete"), "agents:write"),
-    }
+    needs: ClassVar = rights("runs:read", "agents:write")
     form = KnowledgeBaseForm
+    remove = staticmethod(remove_base)
     list_display = ("what", "workspace", "documents_of", "passages_of", "state")
     list_select_related = ("workspace",)
     search_fields = ("name", "description")
-    sortable_by = ()
     actions = None  # one at a time: the page says how much goes with it
     live = "knowledge"
     warn_unsaved_form = True
@@ -78,10 +73,6 @@ class KnowledgeBaseAdmin(VerbAdmin[KnowledgeBase]):
         """Ask a worker to import the folder."""
         request_folder(row)
         messages.success(request, f"A worker will import the files of {row.drive_folder}.")
-
-    def remove_row(self, request: HttpRequest, row: KnowledgeBase) -> None:
-        """Delete with ``remove_base``."""
-        remove_base(row, by=actor_of(request))
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Return only the bases: their documents and passages are counted, not listed."""

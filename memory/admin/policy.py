@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.actions import actor_of
 from heartbit_site.admin.columns import Column, pill
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from memory.actions.save_policy import save_policy
@@ -28,13 +28,10 @@ class PolicyForm(VerbForm[MemoryPolicy]):
 class PolicyAdmin(VerbAdmin[MemoryPolicy]):
     """Embedding model and retention, for those who manage the workspace."""
 
-    workspace_path = "workspace"
     needs: ClassVar = dict.fromkeys(("view", "add", "change"), "workspace:manage")
     form = PolicyForm
     list_display = ("workspace", "found_by", "kept", "embedded", "state")
     list_select_related = ("workspace",)
-    sortable_by = ()
-    actions = ()
     warn_unsaved_form = True
     fixed = ("workspace",)
     readonly_fields = ("embedded", "state")

@@ -1,4 +1,5 @@
-"""The meaning of a query: its vector, by the embedding model of the workspace."""
+# ruff: noqa: S608  the statement consists of constants and the SQL of a query set
+"""The meaning of a query: its vector, and the ranking by the distance to it."""
 
 from __future__ import annotations
 
@@ -10,8 +11,9 @@ from typing import Any, Final
 from django.db.models import Q, QuerySet
 
 from memory.embeddings import table
-from memory.embeddings.choice import make_embedder
-from memory.embeddings.protocol import EmbeddingError
+from memory.embeddings.embedder import EmbeddingError, make_embedder
+from memory.embeddings.table import VectorTable
+from memory.fusion import Ranking
 from memory.models import KnowledgeBase, MemoryItem, MemoryPolicy, Passage
 from memory.querysets import MemoryQuerySet
 
@@ -80,3 +82,28 @@ def passages_not_embedded(bases: QuerySet[KnowledgeBase], model: str) -> QuerySe
 def _other(model: str) -> Q:
     other = Q(embedded_with__lt=model) | Q(embedded_with__gt=model)  # unlike <>, in the index
     return other & ~Q(embedded_with=table.refused_by(model))
+
+
+#: A ranking by meaning has no end, only ever farther rows.
+_MOST_NEAR: Final = 50
+
+
+def by_meaning(
+    table: VectorTable, embedded: str, values: tuple[Any, ...], meaning: Meaning, *, few: bool
+) -> Ranking:
+    """Rank embedded rows, as SQL of (id), by the distance of their vectors to the query's.
+
+    A few rows are compared one by one: an index scan would read thousands of others to find them.
+    """
+    size = int(meaning.dimensions)
+    distance = f"e.vector::halfvec({size}) <=> %s::halfvec({size})"
+    order = f"({distance}) + 0" if few else distance  # a sum is in no index
+    rows = f"""
+        SELECT near.id, rank() OVER (ORDER BY near.distance) AS rank
+        FROM (
+            SELECT e.{table.key} AS id, {distance} AS distance FROM {table.name} e
+            WHERE vector_dims(e.vector) = {size} AND e.{table.key} IN ({embedded})
+            ORDER BY {order} LIMIT {_MOST_NEAR}
+        ) near
+    """
+    return Ranking("meaning", rows, (meaning.vector, *values, meaning.vector))

@@ -15,7 +15,7 @@ from typing import Any, Final
 from django.db import ProgrammingError, transaction
 
 from heartbit_site.base.query import execute, fetch_all, fetch_one
-from memory.embeddings.protocol import EmbeddingError, Vector
+from memory.embeddings.embedder import EmbeddingError, Vector
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Passages from blocks: one never crosses a heading or a page, so that a citation is exact. Pure.
+"""Passages from the blocks of a document, without Django: the reading process has no settings.
 
 Paragraphs are joined up to ``LONGEST`` characters, about 375 tokens, which embedding models read as
 a whole; longer ones are split at lines, else at sentences, else at words.
@@ -8,10 +8,47 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from memory.knowledge.blocks import Block, Extraction
+
+class Block(NamedTuple):
+    """A paragraph, list, table or heading.
+
+    Attributes:
+        text: Its text.
+        level: Level of a heading, from 1, the outermost; 0 for other blocks.
+        page: Number of its page, from 1; None if the format has no pages.
+    """
+
+    text: str
+    level: int = 0
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """A part of a document, or all of it.
+
+    Attributes:
+        blocks: Its blocks in order.
+        above: Headings before the part, in order; those that apply to it are found by level.
+        pages: Number of pages of the whole document; None if the format has no pages.
+        pages_read: Number of the last page that was read; 0 if the format has no pages.
+        problem: Sentences about content that was guessed or could not be read; empty if all was
+            read.
+    """
+
+    blocks: list[Block]
+    above: list[Block] = field(default_factory=list)
+    pages: int | None = None
+    pages_read: int = 0
+    problem: str = ""
+
+
+class RefusedDocumentError(Exception):
+    """The document cannot be read; the message is the end of a sentence about it."""
+
 
 LONGEST: Final = 1_500
 _MOST_OF_HEADING: Final = 200

@@ -39,8 +39,8 @@ def main(kind: str, first: int) -> None:
 
 
 def _read(kind: str, data: bytes, first: int) -> dict[str, object]:
-    from memory.knowledge.blocks import RefusedDocumentError  # noqa: PLC0415  after sys.path is set
-    from memory.knowledge.passages import build_passages  # noqa: PLC0415
+    # After sys.path is set.
+    from memory.knowledge.passages import RefusedDocumentError, build_passages  # noqa: PLC0415
 
     reader = importlib.import_module(f"memory.knowledge.readers.{kind}")
     try:

@@ -9,12 +9,11 @@ from functools import partial
 from django.db.models import F, QuerySet
 
 from memory.embeddings import table
-from memory.embeddings.meaning import find_meaning, passages_not_embedded
-from memory.embeddings.ranking import by_meaning
+from memory.embeddings.meaning import by_meaning, find_meaning, passages_not_embedded
 from memory.fusion import by_words, fused
 from memory.lexical import are_few, find_lexemes
-from memory.marked import marked_text, marked_words
 from memory.models import KnowledgeBase, Passage
+from memory.scoring import marked_text, marked_words
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from memory.models.change import MemoryChange
-from memory.models.embedding import MemoryEmbedding
-from memory.models.item import MemoryItem
+from memory.models.item import MemoryChange, MemoryEmbedding, MemoryItem
 from memory.models.knowledge import (
     Document,
     DocumentContent,
@@ -13,15 +11,3 @@ from memory.models.knowledge import (
     PassageEmbedding,
 )
 from memory.models.policy import MemoryPolicy
-
-__all__ = [
-    "Document",
-    "DocumentContent",
-    "KnowledgeBase",
-    "MemoryChange",
-    "MemoryEmbedding",
-    "MemoryItem",
-    "MemoryPolicy",
-    "Passage",
-    "PassageEmbedding",
-]

@@ -1,4 +1,4 @@
-"""Memories."""
+"""Memories, their histories and their vectors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.models.constraints import index, one_of
-from memory.choices import Category, Scope
+from memory.choices import Category, ChangeKind, Scope
 from memory.querysets import MemoryQuerySet
 
 
@@ -113,3 +113,48 @@ class MemoryItem(models.Model):
     def __str__(self) -> str:
         # Without its text: audit entries, which no one can erase, are labelled with it.
         return f"Memory {self.pk}"
+
+
+class MemoryChange(models.Model):
+    """A change of a memory; deleted with the memory.
+
+    Attributes:
+        before: The memory's content before the change; null for a new memory.
+        reason: Reason that the author gave.
+        author: Name of the person, or of the agent.
+        run_id: The run that made the change, or in which it was said if another run extracted it;
+            null: a person or a program did.
+        undone_at: Time at which the change was undone; null if it was not.
+    """
+
+    item = models.ForeignKey(MemoryItem, on_delete=models.CASCADE, related_name="changes")
+    kind = models.CharField(max_length=16, choices=ChangeKind)
+    before = models.JSONField(null=True)
+    reason = models.TextField(blank=True, default="")
+    author = models.CharField(max_length=200)
+    run_id = models.UUIDField(null=True)
+    created_at = models.DateTimeField(db_default=Now())
+    undone_at = models.DateTimeField(null=True)
+
+    class Meta:
+        verbose_name = "change of a memory"
+        verbose_name_plural = "history"
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return self.get_kind_display()
+
+
+class MemoryEmbedding(models.Model):
+    """The vector of a memory's text; deleted with the memory.
+
+    Its column ``vector`` exists where PostgreSQL has pgvector, and is written and read in SQL
+    (``memory.embeddings.table``).
+    """
+
+    item = models.OneToOneField(
+        MemoryItem, on_delete=models.CASCADE, primary_key=True, related_name="embedding"
+    )
+
+    class Meta:
+        db_table = "memory_embedding"

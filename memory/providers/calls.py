@@ -1,19 +1,50 @@
-"""Calls of a memory provider, each in its own thread and with a deadline."""
+"""Choice and calls of the installation's memory provider, each with a deadline."""
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
 from collections.abc import Callable, Sequence
 from concurrent import futures
 from typing import Final, TypeVar
 
+from django.conf import settings
 from django.db import connections
+from django.utils.module_loading import import_string
 
 from heartbit_site.base.untrusted import clean_text
 from memory.errors import MemoryProviderError
-from memory.providers.choice import load_provider, provider_name
-from memory.providers.protocol import MemoryContext, ProvidedText, Said
+from memory.providers.protocol import MemoryContext, MemoryProvider, ProvidedText, Said
+
+IN_PROCESS: Final = "memory.providers.in_process.InProcessMemories"
+
+
+def provider_name() -> str:
+    """Return the class name of the provider; empty: Heartbit's own memory."""
+    path: str = settings.HEARTBIT_MEMORY_PROVIDER
+    return path.rpartition(".")[2][:100]
+
+
+def is_in_process() -> bool:
+    """Return True if memories exist only in the process that executes the runs."""
+    return bool(settings.HEARTBIT_MEMORY_PROVIDER == IN_PROCESS)
+
+
+def load_provider() -> MemoryProvider:
+    """Return the process's provider; the first call creates it.
+
+    Raises:
+        Exception: Any error of its module or its constructor.
+    """
+    return _load(settings.HEARTBIT_MEMORY_PROVIDER)
+
+
+@functools.cache
+def _load(path: str) -> MemoryProvider:
+    made: MemoryProvider = import_string(path)()
+    return made
+
 
 T = TypeVar("T")
 

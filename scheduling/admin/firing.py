@@ -12,14 +12,13 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from agents.admin import formatting
-from agents.admin.links import run_link
 from agents.choices import LIVE
 from agents.delivery.words import DELIVERIES
 from heartbit_site.admin.columns import Column, Tone, format_datetime, link, pill
 from heartbit_site.admin.themed import ReadOnlyAdmin, ReadOnlyInline
 from scheduling.choices import FiringStatus
 from scheduling.models import Firing, Schedule
-from scheduling.outcomes import with_outcomes
+from scheduling.querysets import with_outcomes
 
 FIRING_TONES: dict[str, Tone] = {
     FiringStatus.STARTED: "",
@@ -55,7 +54,7 @@ class _Columns:
         """Return a link to the run."""
         if firing.run_id is None:
             return "-"
-        return run_link(firing.schedule.workspace, firing.run_id, str(firing.run_id)[:8])
+        return formatting.run_link(firing.schedule.workspace, firing.run_id, str(firing.run_id)[:8])
 
 
 class FiringInline(_Columns, ReadOnlyInline[Firing, Schedule]):

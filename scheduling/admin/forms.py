@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django import forms
@@ -18,9 +19,8 @@ from agents.models import WebhookEndpoint
 from heartbit_site.admin.actions import DialogForm
 from heartbit_site.admin.saved_by_verb import VerbForm
 from heartbit_site.admin.themed import line_widget, text_widget
-from heartbit_site.base.local_times import NoSuchTimeError, localize
+from heartbit_site.base.moments import NoSuchTimeError, localize
 from scheduling.actions.save_schedule import problems
-from scheduling.admin.delivery_fields import changed_targets, shown_targets
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
 from scheduling.occurrences import first_slot
@@ -29,8 +29,42 @@ from scheduling.recurrence import time_zone
 from scheduling.rescheduling import RHYTHM
 from scheduling.spec import KINDS
 
-if TYPE_CHECKING:
-    from scheduling.admin.delivery_fields import Target
+Target = dict[str, Any]
+
+
+def shown_targets(targets: Sequence[Target], offered: Collection[int]) -> list[Target]:
+    """Return the targets that the fields show; of webhooks, only available ones."""
+    webhooks = [one for one in targets if one["kind"] == "webhook" and one["endpoint"] in offered]
+    firsts = {one["kind"]: one for one in reversed(targets) if one["kind"] != "webhook"}
+    return [*webhooks, *firsts.values()]
+
+
+def changed_targets(
+    targets: Sequence[Target], shown: Sequence[Target], given: Sequence[Target]
+) -> list[Target]:
+    """Return the targets in their order, with the shown ones replaced by those given.
+
+    Args:
+        targets: The stored ones.
+        shown: The stored targets that the fields show.
+        given: The fields' own: at most one e-mail and one artifact, and any number of webhooks.
+    """
+    left = list(given)
+    found: list[Target] = []
+    for target in targets:
+        if target not in shown:
+            found.append(target)
+            continue
+        new = next((one for one in left if _same_field(one, target)), None)
+        if new is not None:
+            left.remove(new)
+            found.append({**target, **new})
+    return found + left
+
+
+def _same_field(one: Target, other: Target) -> bool:
+    return one["kind"] == other["kind"] and one.get("endpoint") == other.get("endpoint")
+
 
 #: What the next runs follow from.
 RHYTHM_FIELDS = frozenset(RHYTHM)

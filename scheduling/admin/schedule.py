@@ -15,17 +15,16 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from agents.admin.links import run_link, run_url
+from agents.admin.formatting import run_link, run_url
 from agents.delivery.targets import describe_targets
 from agents.models import Agent
-from heartbit_site.admin.actions import DialogForm, dialog
-from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, link, pill, two_lines
+from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin
 from heartbit_site.admin.themed import ReadOnlyInline, tabs
-from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.remove_schedule import remove_schedule
-from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.actions.run_schedule import backfill_schedule, run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.actions.set_schedule import change_schedule
 from scheduling.admin.calendar import upcoming
@@ -34,7 +33,7 @@ from scheduling.admin.forms import RHYTHM_FIELDS, ScheduleForm, SpanForm, condit
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.occurrences import build_recurrence
-from scheduling.outcomes import with_outcomes
+from scheduling.querysets import with_outcomes
 from scheduling.recurrence import time_zone
 
 TABS: dict[str, tuple[Any, ...]] = {
@@ -51,14 +50,9 @@ TABS: dict[str, tuple[Any, ...]] = {
 class ScheduleAdmin(VerbAdmin[Schedule]):
     """Schedules and their next occurrences."""
 
-    workspace_path = "workspace"
-    audit_name = "schedule"
-    needs: ClassVar = {
-        "view": "agents:read",
-        **dict.fromkeys(("add", "change", "delete"), "agents:write"),
-        "run": "runs:write",
-    }
+    needs: ClassVar = rights("agents:read", "agents:write", run="runs:write")
     form = ScheduleForm
+    remove = staticmethod(remove_schedule)
 
     class Media:
         js = ("heartbit/admin/schedule-preview.js",)
@@ -68,8 +62,6 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
     list_filter = ("workspace", "enabled", "kind")
     list_select_related = ("workspace", "agent")
     search_fields = ("name", "agent__name")
-    sortable_by = ()
-    actions = ()
     actions_detail = ("run_now", "backfill", "pause", "go_on")
     inlines = (FiringInline,)
     readonly_fields = ("upcoming", "results_to", "made")
@@ -182,10 +174,6 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
     def save_row(self, request: HttpRequest, row: Schedule, form: Any) -> None:
         """Save with ``save_schedule``."""
         save_schedule(row, by=actor_of(request))
-
-    def remove_row(self, request: HttpRequest, row: Schedule) -> None:
-        """Delete with ``remove_schedule``."""
-        remove_schedule(row, by=actor_of(request))
 
     # ------------------------------------------------------------------------------------- actions
 

@@ -1,6 +1,5 @@
-"""Models of the scheduling app; import them from this package. One noun a file."""
+"""Models of the scheduling app; import them from this package."""
 
 from __future__ import annotations
 
-from scheduling.models.firing import Firing
-from scheduling.models.schedule import Schedule
+from scheduling.models.schedule import Firing, Schedule

@@ -15,7 +15,7 @@ from heartbit_site.base.access import (
     visible_to,
     workspaces_of,
 )
-from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.actions.api_keys import create_api_key
 from heartbit_site.base.models import ApiKey, Membership, Role, Workspace
 from heartbit_site.base.scopes import SCOPES
 

@@ -10,8 +10,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from heartbit_site.base.actions.create_api_key import authenticate_api_key, create_api_key
-from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
+from heartbit_site.base.actions.api_keys import (
+    authenticate_api_key,
+    create_api_key,
+    revoke_api_keys,
+)
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import ApiKey
 

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from django.db import connection
 
-from agents.actions.check_account import check_account, check_enabled_accounts
-from agents.actions.save_provider_account import save_provider_account
+from agents.actions.provider_accounts import (
+    check_account,
+    check_enabled_accounts,
+    save_provider_account,
+)
 from agents.housekeeping.beat import BEAT_SCHEDULE
 from agents.models import Agent
 from heartbit_site.base import queues

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
-from agents.actions.save_provider_account import save_provider_account
+from agents.actions.provider_accounts import save_provider_account
 from heartbit_site.base import secrets
 from heartbit_site.base.actions.rotate_secrets import rotate_secrets, secret_columns
 from heartbit_site.base.errors import ConfigurationError, ConflictError

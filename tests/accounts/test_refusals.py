@@ -12,7 +12,7 @@ from agents.approvals.links import open_link, token_of
 from agents.errors import CallClosedError
 from heartbit_site.base.access import access_of_user
 from heartbit_site.base.models import Membership, Role
-from heartbit_site.base.refusals import (
+from heartbit_site.base.rights import (
     INSTALLATION_ADMINS,
     describe_closed_admin,
     describe_refusal,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from django.conf import settings
 
-from agents.actions.save_provider_account import save_provider_account
+from agents.actions.provider_accounts import save_provider_account
 from agents.runs.pool import open_pool
 from agents.runtime.providers.accounts import Account, Accounts
 from agents.runtime.providers.ttl_cache import KEEP, KEEP_SECONDS

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from agents.definitions.unknown_agent import unknown_agent
 from heartbit_site.base.access import NoWorkspaceError
-from heartbit_site.base.actions.create_user import UserExistsError, create_user
+from heartbit_site.base.actions.users import UserExistsError, create_user
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.workspaces import find_workspace
 

@@ -11,32 +11,31 @@ from django.contrib.auth.models import Group, Permission, User
 from django.utils import timezone
 from django_celery_beat import models as beat
 
+from agents.actions.channels import save_channel
+from agents.actions.provider_accounts import save_provider_account
+from agents.actions.quotas import save_budget
 from agents.actions.save_agent import change_agent
-from agents.actions.save_budget import save_budget
-from agents.actions.save_channel import save_channel
-from agents.actions.save_provider_account import save_provider_account
-from agents.actions.save_skill import save_skill
-from agents.actions.save_webhook import save_webhook
+from agents.actions.skills import save_skill
+from agents.actions.webhooks import save_webhook
 from agents.definitions.spec import AgentSpec
 from agents.models import Agent, Budget, Channel, WebhookEndpoint
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import ProviderAccount, Tier, Workspace
-from memory.actions.remember import remember
-from memory.actions.save_base import save_base
-from memory.actions.save_document import save_document
+from memory.actions.bases import save_base
+from memory.actions.documents import save_document
+from memory.actions.memories import remember
 from memory.choices import Scope
 from memory.history import Author
 from memory.knowledge.passages import PassageText
-from memory.knowledge.reader import DocumentPart
-from memory.knowledge.storing import store_part
+from memory.knowledge.reader import DocumentPart, store_part
 from memory.models import Document, KnowledgeBase, MemoryPolicy
 from memory.place import MemoryPlace
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.models import Schedule
 from tests.skills.folders import skill_folder
-from tools.actions.save_credential import save_credential
-from tools.actions.save_mcp_server import set_mcp_server
+from tools.actions.credentials import save_credential
+from tools.actions.mcp_servers import set_mcp_server
 from tools.models import Credential, McpServer
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 from django.utils import timezone
 
-from agents.actions.save_provider_account import save_provider_account
+from agents.actions.provider_accounts import save_provider_account
 from heartbit_site.base import secrets
-from heartbit_site.base.actions.create_api_key import authenticate_api_key, create_api_key
+from heartbit_site.base.actions.api_keys import authenticate_api_key, create_api_key
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import ApiKey, ProviderAccount, UsageEntry, Workspace
 from tests.accounts.provider_server import models, provider_server

@@ -17,7 +17,7 @@ from agents.admin.bindings import ToolBindingForm
 from agents.definitions.spec import AgentSpec
 from agents.live.changes import notify
 from agents.models import Agent, Run, ToolBinding
-from agents.reads.agent_settings import table_of
+from agents.reads.agents import table_of
 from agents.runs import wake_messages
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Workspace

@@ -8,8 +8,8 @@ import pytest
 from django.contrib.messages import get_messages
 from django.urls import reverse
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.publish_agent import publish_agent
+from agents.actions.runs import cancel_run
 from agents.admin.bindings import ToolBindingForm
 from agents.admin.forms import AgentForm
 from agents.models import Agent, AgentVersion, ToolBinding

@@ -9,10 +9,10 @@ from django.contrib.auth.models import Permission, User
 from django.contrib.messages import get_messages
 from django.urls import reverse
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Always, approve_call, deny_call
+from agents.actions.runs import cancel_run
 from agents.actions.start_conversation import start_conversation
-from agents.admin import queries
+from agents.admin.prompts import waiting_calls
 from agents.models import Decision, Grant, ToolCall
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Membership, Workspace
@@ -59,7 +59,7 @@ def stranger(*permissions: str) -> Client:
 
 def others(call: ToolCall) -> str:
     """The ids of other waiting calls, as a page sends those that it is to prompt for no more."""
-    every = queries.waiting_calls().exclude(pk=call.pk).values_list("pk", flat=True)
+    every = waiting_calls().exclude(pk=call.pk).values_list("pk", flat=True)
     return ",".join(map(str, every))
 
 

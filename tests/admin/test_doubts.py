@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from django.urls import reverse
 
-from agents.actions.resolve_call import resolve_call
+from agents.actions.resolve_wait import resolve_call
 from agents.choices import CallResolution, Placement
 from agents.models import Decision
 from heartbit_site.base.audit import Actor

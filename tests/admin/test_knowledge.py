@@ -10,9 +10,9 @@ from django.urls import reverse
 
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Workspace
+from memory.actions.bases import save_base
+from memory.actions.documents import save_document
 from memory.actions.ingest_documents import ingest_documents
-from memory.actions.save_base import save_base
-from memory.actions.save_document import save_document
 from memory.models import Document, KnowledgeBase, MemoryPolicy, Passage
 from tests.admin.forms import filled, filled_undrawn
 from tests.memory.knowledge import documents

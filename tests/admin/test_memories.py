@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry, Workspace
-from memory.actions.remember import remember
+from memory.actions.memories import remember
 from memory.choices import Scope
 from memory.history import Author
 from memory.models import MemoryItem

@@ -20,33 +20,32 @@ from django_celery_beat.models import (
     SolarSchedule,
 )
 
-from agents.actions.accept_message import accept_message
 from agents.actions.decide_call import Always, approve_call
-from agents.actions.redeliver_webhook import ping_webhook
-from agents.actions.save_skill import save_skill
-from agents.actions.save_webhook import save_webhook
+from agents.actions.receive_message import accept_message
+from agents.actions.redeliver import ping_webhook
 from agents.actions.send_message import send_message
+from agents.actions.skills import save_skill
 from agents.actions.start_conversation import start_conversation
+from agents.actions.webhooks import save_webhook
 from agents.admin.decision import TONES
 from agents.admin.formatting import DELIVERY_TONES, RUN_TONES
 from agents.choices import VERDICTS, DeliveryStatus, RunStatus
-from agents.inbound.message import Inbound
+from agents.inbound.messages import Inbound
 from agents.messaging.addresses import sender_of_person
 from agents.models import Agent, Budget, Channel, Delivery, WebhookEndpoint
 from heartbit_site.admin.themed import ModelAdmin
 from heartbit_site.base import audit
-from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.actions.api_keys import create_api_key
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Membership, ProviderAccount
-from memory.actions.remember import remember
-from memory.actions.save_base import save_base
-from memory.actions.save_document import save_document
+from memory.actions.bases import save_base
+from memory.actions.documents import save_document
+from memory.actions.memories import remember
 from memory.choices import Scope
 from memory.history import Author
 from memory.knowledge.passages import PassageText
-from memory.knowledge.reader import DocumentPart
-from memory.knowledge.storing import store_part
+from memory.knowledge.reader import DocumentPart, store_part
 from memory.models import Document, MemoryPolicy
 from memory.place import MemoryPlace
 from scheduling.actions.save_schedule import save_schedule
@@ -56,7 +55,7 @@ from tests.admin import rows
 from tests.inbound.posts import channel_of
 from tests.skills.folders import skill_folder
 from tests.starts import post_message
-from tools.actions.save_credential import save_credential
+from tools.actions.credentials import save_credential
 from tools.models import Credential, McpServer
 
 if TYPE_CHECKING:

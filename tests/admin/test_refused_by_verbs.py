@@ -9,9 +9,9 @@ from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
 from django.urls import reverse
 
-from agents.actions import save_webhook as verb
+from agents.actions import webhooks as verb
 from agents.models import WebhookDelivery, WebhookEndpoint
-from heartbit_site.base.actions.save_member import save_member
+from heartbit_site.base.actions.members import save_member
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry, Membership, Role, Workspace
 from tests.admin.forms import filled_undrawn

@@ -9,8 +9,7 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from agents.actions.record_shipped_skills import record_shipped_skills
-from agents.actions.save_skill import save_skill
+from agents.actions.skills import record_shipped_skills, save_skill
 from agents.models import Agent, Skill
 from agents.skills.archive import pack
 from heartbit_site.base.audit import SYSTEM

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from agents.actions.publish_agent import publish_agent
 from agents.models import Agent, Pause, Run, ToolBinding, ToolCall
-from heartbit_site.base.actions.save_member import save_member
+from heartbit_site.base.actions.members import save_member
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Role, Workspace
 from tests.admin import rows

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import httpx
 
-from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.actions.api_keys import create_api_key
 from heartbit_site.base.scopes import SCOPES
 from tests import prepared
 from tests.fleet import wait_until

@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 
 from agents.models import Run
 from heartbit_site.api.auth import key_in
-from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.actions.api_keys import create_api_key
 from heartbit_site.base.models import ApiKey, Membership, Role
 from heartbit_site.base.scopes import SCOPES
 from tests.api.server import Caller

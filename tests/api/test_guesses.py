@@ -14,8 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from heartbit_site.api import auth
 from heartbit_site.api.auth import opened_by
 from heartbit_site.api.errors import TooManyRequestsError, UnauthorizedError
-from heartbit_site.api.key_prefix_cache import KeyPrefixCache
-from heartbit_site.api.rate_limit import RateLimiter, bucket_key
+from heartbit_site.api.rate_limit import KeyPrefixCache, RateLimiter, bucket_key
 from tests.api.server import key_for
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from agents.journal.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
 from agents.models import Agent, InboundMessage, Run, RunEvent, ToolCall
 from heartbit_site import contract
-from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.actions.api_keys import create_api_key
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Membership, Workspace
 from heartbit_site.cli.backend.server import Server, ServerBackend

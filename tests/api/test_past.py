@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.actions.pause_work import pause_work
-from agents.actions.resume_work import resume_work
+from agents.actions.fleet import pause_work, resume_work
 from agents.limits.pauses import of_workspace
 from agents.models import Agent, Run
 from heartbit_site.base.audit import Actor

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run
 from agents.choices import Placement
 from agents.models import Agent, Run
 from agents.runtime.providers.preflight import has_obstacle

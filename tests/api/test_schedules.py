@@ -13,7 +13,7 @@ from django.utils import timezone
 from agents.models import Delivery, Run, ToolBinding
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry, Workspace
-from heartbit_site.config.schedule_section import ScheduleSection
+from heartbit_site.config.build import ScheduleSection
 from heartbit_site.contract.schedules import (
     FiringOut,
     ScheduleIn,

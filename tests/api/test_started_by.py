@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.models import Agent, Run
-from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.actions.api_keys import create_api_key
 from heartbit_site.base.scopes import SCOPES
 from tests.api.server import Caller
 from tests.web.people import member, session_of

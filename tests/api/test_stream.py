@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from httpx_sse import EventSource, ServerSentEvent
 
-from agents.actions.pause_work import pause_work
-from agents.actions.resume_work import resume_work
+from agents.actions.fleet import pause_work, resume_work
 from agents.limits.pauses import queue
 from agents.models import Agent, Run, RunEvent
 from heartbit_site.api import stream
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
 
     from agents.limits.pauses import PauseTarget
-    from agents.live.follow import Update
+    from agents.live.updates import Update
     from heartbit_site.base.models import Workspace
     from tests.api.server import Caller
     from tests.fleet import Worker

@@ -29,7 +29,7 @@ EXTRAS = {
     "providers": "agents/llm/bridge",
     "local": "heartbit_site/embedded/local_model_server.py",
     "testing": "heartbit_site/testing",
-    "embeddings": "memory/embeddings/local.py",
+    "embeddings": "memory/embeddings/embedder.py",
 }
 
 

@@ -52,6 +52,7 @@ SHARED = {
     "Conversation": "the row, the library's, and the one that a fake model server reads",
     "Deny": "a decision in the library's vocabulary, and in the CLI's",
     "Edit": "a decision in the library's vocabulary, and in the CLI's",
+    "Event": "the base of a journal's event types, and a fact of a run in the library",
     "Kind": "of a schedule, of a channel in the CLI, of a prompt",
     "Limits": "of a dry run, of a provider account, of a response, of a run",
     "Server": "an embedded server, and the server that the CLI talks to",

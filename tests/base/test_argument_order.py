@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from heartbit_site.base.argument_order import in_schema_order
+from heartbit_site.base.schema_references import in_schema_order
 
 LEG = {"type": "object", "properties": {"to": {"type": "string"}, "by": {"type": "string"}}}
 STORED = {"by": "train", "to": "Rome"}

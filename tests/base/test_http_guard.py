@@ -12,11 +12,10 @@ import httpx
 import pytest
 
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.http.allow import parse_allow
+from heartbit_site.base.http.allow import AddressPolicy, parse_allow
 from heartbit_site.base.http.backend import GuardedBackend, system_resolver
 from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.http.errors import BlockedAddressError, OutboundLimitError
-from heartbit_site.base.http.policy import AddressPolicy
 from tests.base.loopback import Server, redirect, response, serving
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from heartbit_site.base.line_diff import MOST_COMPARED, line_diff
 from heartbit_site.base.markdown import LONGEST, MOST_MARKS, to_html
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.base.visible_text import visible
-from heartbit_site.config.malformed import describe
+from heartbit_site.config.errors import describe_malformed
 from memory.knowledge.readers.pdf import _place_of
 from tests.pace import within
 from tools.definitions.registry import resolve
@@ -192,7 +192,7 @@ def test_given_blank_lines_around_when_a_heading_is_looked_for_then_each_line_is
 def test_given_a_quote_that_is_never_closed_when_described_then_it_is_quick(quote: str) -> None:
     text = f"a = {quote}{'b' * 100_000}"
     with within(1):
-        assert "closed" in describe("Unterminated (at end of document)", text).message
+        assert "closed" in describe_malformed("Unterminated (at end of document)", text).message
 
 
 def test_given_fences_of_all_widths_when_read_then_each_closes_its_own() -> None:

@@ -8,8 +8,7 @@ import logging
 import psycopg
 import redis
 
-from heartbit_site.base.log_outages import OutageHandler
-from heartbit_site.base.log_output import CleanFormatter
+from heartbit_site.base.log_output import CleanFormatter, OutageHandler
 
 AWAY = psycopg.OperationalError("connection refused\n\tIs the server running?")
 

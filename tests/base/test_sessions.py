@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from heartbit_site.base.sessions import is_session_valid
+from heartbit_site.base.access import is_session_valid
 from tests.web.people import member, session_of
 
 if TYPE_CHECKING:

@@ -13,12 +13,11 @@ from django.db import connection
 
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Workspace
+from memory.actions.bases import remove_base, save_base
+from memory.actions.documents import save_document
 from memory.actions.ingest_documents import ingest_documents
-from memory.actions.remove_base import remove_base
-from memory.actions.save_base import save_base
-from memory.actions.save_document import save_document
 from memory.actions.save_policy import save_policy
-from memory.embeddings.local import LOCAL
+from memory.embeddings.embedder import LOCAL
 from memory.embeddings.table import require_index
 from memory.knowledge.search import search_passages
 from memory.models import Document, KnowledgeBase, MemoryPolicy, Passage

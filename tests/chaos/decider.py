@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from django.db import connections
 
 from agents.actions.decide_call import approve_call, deny_call, edit_call
-from agents.actions.resolve_call import resolve_call
+from agents.actions.resolve_wait import resolve_call
 from agents.choices import CallResolution
 from agents.errors import CallClosedError
 from agents.querysets import calls_waiting, uncertain_calls

@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings
 from redis import Redis
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run
 from agents.llm.adapters.failures import _page_detail
 from agents.llm.adapters.partial_json import PartialCall
 from agents.llm.adapters.sse import EventSplitter, SentEvent

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run
 from agents.models import Decision, Grant, Run, ToolCall, Wait
 from agents.querysets import calls_waiting
 from heartbit_site.base.errors import ConflictError, HeartbitError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run
 from agents.llm.messages import ToolCall
 from agents.models import Agent, WorkerHeartbeat
 from heartbit_site.cli.terminal.errors import CANNOT_START, FAILED, CommandError

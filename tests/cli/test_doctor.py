@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from django.contrib.auth.models import User
 
-from agents.actions.save_webhook import save_webhook
+from agents.actions.webhooks import save_webhook
 from agents.models import Agent, AgentVersion, Channel, WebhookEndpoint
 from heartbit_site.base import secrets
 from heartbit_site.base.actions.rotate_secrets import secret_columns

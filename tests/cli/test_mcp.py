@@ -14,9 +14,9 @@ from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry
 from heartbit_site.cli.terminal.errors import FAILED, USAGE
 from tests.cli.terminal import Terminal
+from tools.actions.mcp_servers import set_mcp_server
 from tools.actions.read_mcp_server import Reading
 from tools.actions.refresh_mcp_server import store_reading
-from tools.actions.save_mcp_server import set_mcp_server
 from tools.mcp.listing import Offer
 from tools.models import CatalogueTool, McpServer
 

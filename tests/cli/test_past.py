@@ -7,9 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from agents.actions.pause_work import pause_work
+from agents.actions.fleet import pause_work, resume_work
 from agents.actions.publish_agent import publish_agent
-from agents.actions.resume_work import resume_work
 from agents.choices import Placement
 from agents.limits.pauses import of_workspace
 from agents.models import Agent, Run, ToolBinding

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.actions.create_deliveries import create_deliveries
+from agents.actions.admit import create_deliveries
 from agents.actions.send_message import send_message
 from agents.delivery.targets import check_targets
 from agents.messaging.addresses import sender_of_person

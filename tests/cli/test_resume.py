@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run
 from agents.models import Run
 from heartbit_site.first_start import default_workspace
 from tests.cli.terminal import PROMPT, Terminal

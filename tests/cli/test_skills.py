@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.record_shipped_skills import record_shipped_skills
+from agents.actions.skills import record_shipped_skills
 from agents.models import Agent, Skill
 from agents.skills.archive import pack
 from heartbit_site.cli.terminal.errors import FAILED, USAGE

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from agents.journal import events
-from agents.live.follow import DeltaUpdate, EventUpdate, RunUpdate, Update
+from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate, Update
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Run
 from agents.runs.live_entries import Delta

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from heartbit_site.base.models import Workspace
-    from heartbit_site.config.definition import Configuration
+    from heartbit_site.config.build import Configuration
 
 TEAM = """
 [provider]

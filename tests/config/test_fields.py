@@ -13,9 +13,9 @@ from django.db import models
 from agents.definitions.spec import SETTINGS, AgentSpec, ToolGrant
 from agents.models import Agent, ToolBinding
 from heartbit_site.config import sections
+from heartbit_site.config.build import ScheduleSection
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.read import parse
-from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.sections import AgentSection
 from heartbit_site.config.toml_text import value
 from tools.server_spec import McpServerSpec

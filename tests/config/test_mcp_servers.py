@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.models import Agent
-from agents.reads.tool_usage import tool_usage
+from agents.reads.tools import tool_usage
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli.doctor import work as doctor_work
 from heartbit_site.config.apply import ephemeral_agent, import_config

@@ -11,7 +11,7 @@ import pytest
 from agents.actions.create_default_team import BLACKBOARD
 from agents.actions.publish_agent import publish_agent
 from agents.models import Agent
-from agents.reads.outdated_agents import outdated_agents
+from agents.reads.agents import outdated_agents
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.config.apply import import_config
 from heartbit_site.config.build import INHERITED

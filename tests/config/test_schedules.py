@@ -20,10 +20,10 @@ from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import AuditEntry
 from heartbit_site.config.apply import ScheduleChanges, ephemeral_agent, import_config
+from heartbit_site.config.build import ScheduleSection
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.export import export
 from heartbit_site.config.read import parse
-from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.toml_text import value
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.actions.set_schedule import change_schedule

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
-from agents.actions.create_deliveries import create_deliveries
+from agents.actions.admit import create_deliveries
 from agents.delivery.targets import check_targets
 from agents.models import Agent, Delivery, Run
 from tests.admin import rows

@@ -11,9 +11,8 @@ from django.utils import timezone
 
 from agents.actions.deliver_results import LEASE_SECONDS, deliver_results
 from agents.actions.deliver_webhooks import deliver_webhooks
-from agents.actions.redeliver_result import redeliver_result
-from agents.actions.redeliver_webhook import ping_webhook, redeliver_webhook
-from agents.actions.save_webhook import save_webhook
+from agents.actions.redeliver import ping_webhook, redeliver_result, redeliver_webhook
+from agents.actions.webhooks import save_webhook
 from agents.delivery.webhooks import RETRY_AFTER
 from agents.models import WebhookDelivery, WebhookEndpoint
 from heartbit_site.base.audit import SYSTEM

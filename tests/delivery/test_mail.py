@@ -15,13 +15,12 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
-from agents.actions.cancel_run import cancel_run
-from agents.actions.create_deliveries import create_deliveries
+from agents.actions.admit import create_deliveries
 from agents.actions.deliver_results import LEASE_SECONDS, deliver_results
-from agents.actions.redeliver_result import redeliver_result
+from agents.actions.redeliver import redeliver_result
+from agents.actions.runs import cancel_run
 from agents.choices import Placement
-from agents.delivery.html_report import html_of
-from agents.delivery.report import report_of
+from agents.delivery.report import html_of, report_of
 from agents.delivery.targets import EmailTarget
 from agents.delivery.webhooks import RETRY_AFTER
 from agents.errors import DeliveryStateError

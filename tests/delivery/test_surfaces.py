@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from agents.actions.deliver_results import deliver_results
 from agents.housekeeping.beat import BEAT_SCHEDULE
-from agents.housekeeping.prune import DELIVERIES_KEPT, prune_result_deliveries
+from agents.housekeeping.run_housekeeping import DELIVERIES_KEPT, prune_result_deliveries
 from agents.models import Delivery
 from heartbit_site.base import queues
 from heartbit_site.base.ids import new_id

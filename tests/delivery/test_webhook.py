@@ -10,9 +10,8 @@ from standardwebhooks import Webhook
 
 from agents.actions.deliver_results import deliver_results
 from agents.actions.deliver_webhooks import deliver_webhooks
-from agents.actions.redeliver_result import redeliver_result
-from agents.actions.remove_webhook import remove_webhook
-from agents.actions.save_webhook import save_webhook
+from agents.actions.redeliver import redeliver_result
+from agents.actions.webhooks import remove_webhook, save_webhook
 from agents.errors import DeliveryStateError
 from agents.models import Delivery, Run, WebhookDelivery, WebhookEndpoint
 from agents.reads.artifacts import file_name, find_artifact, produced_below

@@ -24,10 +24,9 @@ from tests.deploy import under_unit
 from tests.deploy.under_unit import directives
 from tools.connectors import web_fetch
 from tools.sandbox import seccomp
-from tools.sandbox.binary import bubblewrap
 from tools.sandbox.languages import interpreter_for
 from tools.sandbox.program import Limits, Program
-from tools.sandbox.walls import walls
+from tools.sandbox.walls import bubblewrap, walls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

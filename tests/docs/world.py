@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 from django.contrib.auth.models import User
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.save_skill import save_skill
+from agents.actions.skills import save_skill
 from agents.models import Agent
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Membership, Role, Workspace
+from memory.actions.bases import save_base
+from memory.actions.documents import save_document
 from memory.actions.ingest_documents import ingest_documents
-from memory.actions.save_base import save_base
-from memory.actions.save_document import save_document
 from memory.models import MemoryItem, Passage
 from tests.admin.rows import Held
 from tests.doubtful import in_doubt

@@ -13,10 +13,10 @@ from unittest.mock import patch
 
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Workspace
+from memory.actions.bases import save_base
+from memory.actions.documents import save_document
 from memory.actions.embed_memories import embed_memories
 from memory.actions.ingest_documents import ingest_documents
-from memory.actions.save_base import save_base
-from memory.actions.save_document import save_document
 from memory.actions.save_policy import save_policy
 from memory.embeddings.meaning import find_meaning
 from memory.knowledge import search

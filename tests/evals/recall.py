@@ -11,7 +11,7 @@ from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Workspace
 from memory import recall as recalling
 from memory.actions.embed_memories import embed_memories
-from memory.actions.remember import remember
+from memory.actions.memories import remember
 from memory.actions.save_policy import save_policy
 from memory.choices import Scope
 from memory.history import Author

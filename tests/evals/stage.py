@@ -16,7 +16,7 @@ from agents.live.follow import wait_for_end
 from agents.models import Run
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor
-from memory.actions.remember import remember
+from memory.actions.memories import remember
 from memory.choices import Scope
 from memory.history import Author
 from memory.models import MemoryItem

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from standardwebhooks import Webhook
 
-from agents.actions.save_channel import save_channel
+from agents.actions.channels import save_channel
 from agents.delivery.webhooks import new_message_id
 from agents.models import Channel
 from heartbit_site.base.audit import SYSTEM

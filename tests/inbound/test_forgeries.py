@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from standardwebhooks import Webhook
 
-from agents.actions.accept_message import accept_message
+from agents.actions.receive_message import accept_message
 from agents.errors import InvalidSignatureError
-from agents.inbound.message import Inbound
+from agents.inbound.messages import Inbound
 from agents.inbound.signature import TOLERANCE, verify
 from agents.models import Agent, InboundMessage, Run
 from tests.inbound.posts import channel_of, signed

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.db import transaction
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.channels import save_channel
 from agents.actions.deliver_results import deliver_results
 from agents.actions.poll_mailboxes import poll_mailboxes
-from agents.actions.save_channel import save_channel
+from agents.actions.runs import cancel_run
 from agents.choices import TERMINAL
-from agents.inbound.mailboxes import due_for_polling
+from agents.inbound.channels import due_for_polling
 from agents.models import Agent, Channel, Delivery, InboundMessage, Run
 from heartbit_site.base.audit import SYSTEM
 from scheduling.querysets import database_now

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.utils import timezone
 
-from agents.actions.accept_message import HOUR
-from agents.actions.pause_work import pause_work
-from agents.actions.resume_work import resume_work
-from agents.actions.rotate_secret import rotate_secret
-from agents.housekeeping.prune import MESSAGES_KEPT, prune_inbound_messages
+from agents.actions.fleet import pause_work, resume_work
+from agents.actions.receive_message import HOUR
+from agents.actions.webhooks import rotate_secret
+from agents.housekeeping.run_housekeeping import MESSAGES_KEPT, prune_inbound_messages
 from agents.limits.pauses import of_workspace
 from agents.models import Agent, Channel, Conversation, Delivery, InboundMessage, Run
 from heartbit_site.base.audit import SYSTEM

@@ -17,7 +17,7 @@ from typing import Any
 from tests.bench.report import merge
 from tests.interop import drives, installed, overhead
 from tests.server_process import ROOT
-from tools.mcp.endpoint import McpEndpoint
+from tools.mcp.endpoints import McpEndpoint
 
 Steps = Callable[[drives.Drive], Awaitable[None]]
 

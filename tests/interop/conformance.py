@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from tests.mcp.servers import connected, pinned
-from tools.mcp.endpoint import McpEndpoint
+from tools.mcp.endpoints import McpEndpoint
 
 SECONDS = 20.0
 EXAMPLES: dict[str, Any] = {"number": 5, "integer": 5, "string": "text", "boolean": True}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
     from tools.mcp.connection import McpConnection
-    from tools.mcp.endpoint import McpEndpoint
+    from tools.mcp.endpoints import McpEndpoint
 
 SECONDS = 60.0
 USER = 50_001  # of the processes of the endpoint 1, if root starts them

@@ -10,7 +10,7 @@ import httpx
 
 from heartbit_site.base.http.allow import parse_allow
 from tests.mcp.servers import connected, http_server, pinned
-from tools.mcp.endpoint import McpEndpoint
+from tools.mcp.endpoints import McpEndpoint
 from tools.mcp.pool import McpPool
 
 if TYPE_CHECKING:

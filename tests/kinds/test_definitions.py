@@ -11,13 +11,12 @@ from pydantic import Field
 from agents.actions.publish_agent import publish_agent
 from agents.actions.rollback_agent import rollback_agent
 from agents.actions.save_agent import change_agent, create_agent
-from agents.definitions.kinds import KINDS, DefinitionKind, UnknownKindError, add_kind
+from agents.definitions.kinds import KINDS, RegisteredKind, UnknownKindError, add_kind
 from agents.definitions.snapshot_diff import compare
 from agents.definitions.spec import DefinitionSpec, FullText, Pinned, Positive
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent
-from agents.reads.agent_settings import spec_of
-from agents.reads.grantable_tools import grantable
+from agents.reads.agents import grantable, spec_of
 from agents.reads.versions import find_version
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import SYSTEM, Actor
@@ -52,7 +51,7 @@ class VerseSpec(DefinitionSpec):
 
 @pytest.fixture
 def verse() -> Iterator[type[VerseSpec]]:
-    add_kind(DefinitionKind("verse", section="verses", spec=VerseSpec))
+    add_kind(RegisteredKind("verse", section="verses", spec=VerseSpec))
     yield VerseSpec
     KINDS.pop("verse", None)
 

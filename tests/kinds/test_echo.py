@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.retry_run import retry_run
+from agents.actions.runs import retry_run
 from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Agent, AgentVersion, Run

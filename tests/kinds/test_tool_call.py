@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import deny_call, edit_call
 from agents.actions.fork_run import Edits
 from agents.actions.publish_agent import publish_agent
-from agents.actions.retry_run import retry_run
-from agents.actions.save_budget import save_budget
-from agents.actions.steer_run import steer_run
+from agents.actions.quotas import save_budget
+from agents.actions.runs import cancel_run, retry_run, steer_run
 from agents.choices import Placement, RunStatus
 from agents.errors import InvalidEditError, RunStateError
 from agents.journal.events import ApprovalRequested, decode
+from agents.live.agent_view import ToolCallView
 from agents.live.follow import wait_for_end
-from agents.live.tool_call_view import ToolCallView
 from agents.live.words import say
 from agents.loop.history import TurnNotFoundError
 from agents.models import Budget, Run

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from pydantic import BaseModel, field_validator
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run
 from agents.errors import AgentsChangedError
 from agents.models import Agent, Run, WorkerHeartbeat, WorkFile
 from heartbit_site.base import orm
@@ -22,7 +22,7 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 from heartbit_site.library import AnswerError, RunFailedError, tool
 from memory.models import MemoryItem
-from memory.providers import choice
+from memory.providers import calls
 from tests.fleet import wait_until
 from tests.starts import start_run
 
@@ -534,8 +534,8 @@ def test_a_program_gives_files(heartbit: Heartbit, tmp_path: Path) -> None:
 def test_what_was_said_is_remembered_in_the_process_without_a_worker(
     heartbit: Heartbit, settings: Settings
 ) -> None:
-    settings.HEARTBIT_MEMORY_PROVIDER = choice.IN_PROCESS
-    choice._load.cache_clear()
+    settings.HEARTBIT_MEMORY_PROVIDER = calls.IN_PROCESS
+    calls._load.cache_clear()
     solo = heartbit.agent("solo", "Be brief.", memory_tokens=500, extract_memories=True)
     told = solo.run("I live in Bonn.")
     follow_up = Run.objects.get(extraction__source=told.run_id)

@@ -9,9 +9,8 @@ import pytest
 
 from agents.journal.events import RunCreated, encode
 from agents.live.json_lines import to_json_line
-from agents.live.readable import Unreadable, encoded, readable
 from agents.live.tree_view import TreeView
-from agents.live.updates import RunUpdate, happened
+from agents.live.updates import RunUpdate, Unreadable, encoded, happened, readable
 from agents.models import Run, RunEvent
 
 A = UUID(int=10)

@@ -56,3 +56,12 @@ async def test_a_compressed_error_page_costs_its_sentence_only(client: ProviderC
     async with raw_server(head) as server:
         with pytest.raises(Exception, match="HTTP 503; try again later"):
             await collect(model(client, url=server.url))
+
+
+async def test_a_server_that_closes_without_notice_loses_no_request(client: ProviderClient) -> None:
+    answers = [b"HTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n"] * 5
+    async with raw_server(answers[0]) as server:
+        for _ in answers:  # each needs a connection of its own: the last one is about to end
+            with pytest.raises(Exception, match="HTTP 400"):
+                await collect(model(client, url=server.url))
+    assert len(server.requests) == len(answers)

@@ -14,7 +14,7 @@ from heartbit_site.base.toolspec import Effect
 from tests.fleet import wait_until
 from tools.definitions.registry import definition_hash
 from tools.mcp.connection import McpConnection
-from tools.mcp.endpoint import McpEndpoint, PinnedTool
+from tools.mcp.endpoints import McpEndpoint, PinnedTool
 from tools.mcp.guarded_client import guarded_mcp_client
 from tools.mcp.listing import definition
 

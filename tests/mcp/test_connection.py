@@ -15,7 +15,7 @@ import pytest
 
 from tests.fleet import wait_until
 from tests.mcp.servers import STDIO, connected, hostile, http_server, pinned
-from tools.mcp.endpoint import McpEndpoint
+from tools.mcp.endpoints import McpEndpoint
 from tools.mcp.errors import McpConnectionError, McpError, McpListingError, McpToolError
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from tests.base.loopback import Answer, Server, redirect, response, serving
 from tests.base.test_http_guard import HOSTS, ODD_URLS, client
 from tests.mcp.servers import connected
 from tools.mcp.connection import McpConnection
-from tools.mcp.endpoint import McpEndpoint
-from tools.mcp.endpoints import endpoint_of
+from tools.mcp.endpoints import McpEndpoint, endpoint_of
 from tools.mcp.errors import McpConnectionError, McpError
 from tools.mcp.guarded_client import guarded_mcp_client
 from tools.mcp.guarded_transport import GuardedMcpTransport, sdk_client

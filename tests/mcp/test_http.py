@@ -12,7 +12,7 @@ import pytest
 
 from heartbit_site.base.http.allow import parse_allow
 from tests.mcp.servers import connected, pinned
-from tools.mcp.endpoint import McpEndpoint
+from tools.mcp.endpoints import McpEndpoint
 from tools.mcp.errors import McpError, SessionEndedError
 from tools.mcp.pool import McpPool
 

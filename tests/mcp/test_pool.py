@@ -17,10 +17,9 @@ import pytest
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.toolspec import Effect
 from tests.mcp.servers import STDIO, connected, hostile, http_server, pinned
-from tools.mcp.breaker import FAILURES
-from tools.mcp.endpoint import McpEndpoint, PinnedTool
+from tools.mcp.endpoints import McpEndpoint, PinnedTool
 from tools.mcp.errors import McpConnectionError, McpError
-from tools.mcp.pool import McpPool
+from tools.mcp.pool import FAILURES, McpPool
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -7,9 +7,9 @@ import pytest
 
 from heartbit_site.base import variables
 from heartbit_site.base.toolspec import Effect
-from tools.mcp.breaker import FAILURES, ServerBreaker
 from tools.mcp.errors import McpError
 from tools.mcp.listing import effect_of, local_names
+from tools.mcp.pool import FAILURES, ServerBreaker
 
 
 def names(

@@ -14,7 +14,7 @@ from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient
 from tests.base.loopback import Answer, Server, redirect, response, serving
-from tools.credentials.token_response import OAuthError, TokenRefusedError
+from tools.credentials.oauth import OAuthError, TokenRefusedError
 from tools.sign_in.discovery import _check, discover
 from tools.sign_in.errors import SignInError
 from tools.sign_in.flow import authorization_link, begin, finish

@@ -15,11 +15,11 @@ from tests.mcp.servers import STDIO, connected
 from tests.tools.sandbox.attacks import ESCAPES
 from tests.tools.sandbox.conftest import host
 from tools.mcp import stdio
-from tools.mcp.endpoint import McpEndpoint
+from tools.mcp.endpoints import McpEndpoint
 from tools.mcp.errors import McpConnectionError
-from tools.mcp.program_line import read_line
+from tools.mcp.walls import read_line
 from tools.sandbox.bubblewrap import Bubblewrap
-from tools.sandbox.probed import Probed
+from tools.sandbox.probe import Probed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 from django.db import connection
 
-from agents.actions.save_provider_account import save_provider_account
+from agents.actions.provider_accounts import save_provider_account
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import ProviderAccount, Workspace
 from memory.actions.embed_memories import embed_memories
-from memory.actions.remember import remember
+from memory.actions.memories import remember, supersede
 from memory.actions.save_policy import save_policy
-from memory.actions.supersede import supersede
 from memory.choices import Scope
 from memory.history import Author
 from memory.models import MemoryEmbedding, MemoryItem, MemoryPolicy

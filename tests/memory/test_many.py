@@ -7,7 +7,7 @@ from django.db import connection
 
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Workspace
-from memory.actions.remember import remember
+from memory.actions.memories import remember
 from memory.choices import Scope
 from memory.history import Author
 from memory.lexical import MOST_MATCHED

@@ -10,8 +10,8 @@ from django.utils import timezone
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import AuditEntry, Workspace
-from memory.actions.expire_memories import expire_memories
-from memory.actions.remember import remember
+from memory.actions.erase import expire_memories
+from memory.actions.memories import remember
 from memory.actions.save_policy import save_policy
 from memory.choices import Scope
 from memory.history import Author

@@ -16,10 +16,8 @@ from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry, Workspace
 from heartbit_site.base.toolspec import Effect, Label
 from memory import agent_tools
-from memory.actions.consolidate import consolidate
 from memory.actions.erase import erase_memories
-from memory.actions.remember import remember
-from memory.actions.undo import undo
+from memory.actions.memories import consolidate, remember, undo
 from memory.choices import Scope
 from memory.errors import MemoryStateError
 from memory.history import Author

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.reply_to_message import reply_to_message
+from agents.actions.inbox import reply_to_message
 from agents.actions.send_message import send_message
 from agents.models import Run
 from heartbit_site.base.models import AuditEntry

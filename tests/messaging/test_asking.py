@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from agents.actions.ask_agent import ask_agent
-from agents.actions.cancel_run import cancel_run
 from agents.actions.publish_agent import publish_agent
+from agents.actions.runs import cancel_run
+from agents.actions.send_message import ask_agent
 from agents.choices import RunStatus
 from agents.journal.events import CallWaiting
 from agents.live.follow import wait_for_end

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from agents.actions.read_inbox import read_inbox
-from agents.actions.reply_to_message import reply_to_message, steer_with_reply
+from agents.actions.inbox import read_inbox, reply_to_message, steer_with_reply
 from agents.actions.send_message import send_message
 from agents.choices import RunStatus
 from agents.errors import MessageLimitReachedError

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from django.utils import timezone
 
-from agents.actions.reply_to_message import reply_to_message
-from agents.actions.send_message import send_message
-from agents.actions.start_agent import start_agent
+from agents.actions.inbox import reply_to_message
+from agents.actions.send_message import send_message, start_agent
 from agents.errors import MessageLimitReachedError
-from agents.housekeeping.prune import MESSAGES_KEPT, prune_messages
+from agents.housekeeping.run_housekeeping import MESSAGES_KEPT, prune_messages
 from agents.models import InboxEntry, Message, Run
 from tests.messaging.conftest import Writes, inbox, sender_of_run
 

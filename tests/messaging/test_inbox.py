@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 from django.db import transaction
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import answer_call
-from agents.actions.read_inbox import read_inbox
-from agents.actions.reply_to_message import reply_to_message, steer_with_reply
+from agents.actions.inbox import read_inbox, reply_to_message, steer_with_reply
+from agents.actions.runs import cancel_run
 from agents.actions.send_message import send_message
 from agents.choices import RunStatus
 from agents.errors import RecipientError, UnknownMessageError

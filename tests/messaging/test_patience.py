@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from django.db import connection
 
-from agents.actions.ask_agent import ask_agent
-from agents.actions.pause_work import pause_work
+from agents.actions.fleet import pause_work, resume_work, set_agent_state
 from agents.actions.publish_agent import publish_agent
-from agents.actions.resume_work import resume_work
-from agents.actions.set_agent_state import set_agent_state
+from agents.actions.send_message import ask_agent
 from agents.choices import RunStatus
 from agents.limits.pauses import EVERYTHING, of_workspace, queue
 from agents.models import Agent, Run, Wait, WorkerHeartbeat

@@ -8,9 +8,8 @@ from uuid import uuid4
 import pytest
 from django.db import DatabaseError, transaction
 
-from agents.actions.reply_to_message import reply_to_message
-from agents.actions.send_message import send_message
-from agents.actions.start_agent import start_agent
+from agents.actions.inbox import reply_to_message
+from agents.actions.send_message import send_message, start_agent
 from agents.choices import Placement
 from agents.dry_runs.rollback_run import rehearse
 from agents.errors import (
@@ -21,7 +20,7 @@ from agents.errors import (
     UnknownMessageError,
 )
 from agents.messaging.addresses import Sender, sender_of_person
-from agents.messaging.receipts import describe_receipt
+from agents.messaging.texts import describe_receipt
 from agents.models import Agent, Message, Run
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import AuditEntry, Workspace

@@ -83,7 +83,7 @@ AREAS: Final = {
         (
             "heartbit_site/api/auth.py",
             "heartbit_site/base/access.py",
-            "heartbit_site/api/key_prefix_cache.py",
+            "heartbit_site/api/rate_limit.py",
         ),
         (
             *("tests/accounts", "tests/api/test_auth.py", "tests/api/test_guesses.py"),

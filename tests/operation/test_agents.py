@@ -9,7 +9,7 @@ import pytest
 from django.db import OperationalError, connection
 from django.urls import reverse
 
-from agents.actions.set_agent_state import set_agent_state
+from agents.actions.fleet import set_agent_state
 from agents.errors import AgentNotFoundError
 from agents.models import Agent, Run, RunEvent
 from agents.reads.agent_status import statuses as agent_statuses

@@ -15,9 +15,9 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from agents.actions.accept_message import accept_message
 from agents.actions.fork_run import Edits
 from agents.actions.publish_agent import publish_agent
+from agents.actions.receive_message import accept_message
 from agents.actions.start_conversation import start_conversation
 from agents.housekeeping import archive_files as archive
 from agents.housekeeping import archive_runs
@@ -29,7 +29,7 @@ from agents.housekeeping.archive_runs import (
 )
 from agents.housekeeping.erase_person import erase_runs_everywhere
 from agents.housekeeping.run_housekeeping import run_housekeeping
-from agents.inbound.message import Inbound
+from agents.inbound.messages import Inbound
 from agents.models import Agent, Conversation, Run
 from agents.runs import archive as rows
 from heartbit_site.base.audit import NOBODY, Actor

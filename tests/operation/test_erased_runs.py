@@ -17,19 +17,19 @@ from agents.models import Agent, Delivery, Message, MessageKind, Run
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Workspace
 from heartbit_site.embedded.state import StateDirectory
-from memory.actions.remember import remember
+from memory.actions.memories import remember
 from memory.choices import Scope
 from memory.history import Author
 from memory.models import MemoryItem
 from memory.place import MemoryPlace
-from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.actions.run_schedule import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.models import Schedule
 from tests.admin.rows import Held, answer
 from tests.operation.test_archive import actor, age, finished, read
 from tests.runtime.extraction import person
 from tests.starts import fork_run
-from tools.actions.save_credential import save_credential
+from tools.actions.credentials import save_credential
 from tools.models import Credential
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
+from agents.actions.fleet import WorkerNotFoundError, request_worker_action, set_agent_state
 from agents.actions.publish_agent import publish_agent
-from agents.actions.request_worker_action import WorkerNotFoundError, request_worker_action
-from agents.actions.set_agent_state import set_agent_state
 from agents.models import Agent, RunEvent, WorkerHeartbeat
 from agents.reads.fleet import read_fleet
 from tests.fleet import Worker, wait_until
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from django.test import Client
 
-    from agents.reads.fleet_view import QueueOut, WorkerOut
+    from agents.reads.views import QueueOut, WorkerOut
     from heartbit_site.base.models import Workspace
     from tests.command import Command
     from tests.fleet import WireServer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from django.db import IntegrityError, connection, transaction
 
-from agents.actions.pause_work import pause_work
+from agents.actions.fleet import pause_work
 from agents.errors import HaltedError
 from agents.limits.pauses import blocked_reason, of_tool, of_workspace, stopped_tools
 from agents.models import Pause, Run

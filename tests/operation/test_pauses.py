@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from django.db import connection, transaction
 
-from agents.actions.cancel_run import cancel_run
-from agents.actions.pause_work import pause_work
+from agents.actions.fleet import pause_work, resume_work, set_agent_state
 from agents.actions.publish_agent import publish_agent
-from agents.actions.resume_work import resume_work
-from agents.actions.retry_run import retry_run
-from agents.actions.set_agent_state import set_agent_state
+from agents.actions.runs import cancel_run, retry_run
 from agents.errors import HaltedError
 from agents.limits.pauses import EVERYTHING, blocked_reason, of_workspace, queue
 from agents.models import Agent, Pause, Run, RunEvent

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from django.utils import timezone
 
-from agents.housekeeping.prune import WORKERS_KEPT, prune_workers
+from agents.housekeeping.run_housekeeping import WORKERS_KEPT, prune_workers
 from agents.models import WorkerHeartbeat
 
 if TYPE_CHECKING:

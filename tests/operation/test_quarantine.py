@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.db import connection, transaction
 
-from agents.actions.discard_run import discard_run
-from agents.actions.retry_run import retry_run
-from agents.actions.unquarantine_run import unquarantine_run
+from agents.actions.runs import discard_run, retry_run, unquarantine_run
 from agents.errors import CallClosedError, RunStateError
 from agents.models import Agent, Run, RunEvent, WorkerHeartbeat
 from agents.runs.claims import GENERATION

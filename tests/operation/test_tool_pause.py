@@ -11,10 +11,9 @@ import pytest
 from django.db import connection, transaction
 from mcp_types import Tool
 
-from agents.actions.cancel_run import cancel_run
-from agents.actions.pause_work import pause_work
+from agents.actions.fleet import pause_work, resume_work
 from agents.actions.publish_agent import publish_agent
-from agents.actions.resume_work import resume_work
+from agents.actions.runs import cancel_run
 from agents.errors import UnknownToolError
 from agents.limits.pauses import (
     blocked_reason,
@@ -33,9 +32,9 @@ from heartbit_site.base.models import AuditEntry
 from tests.admin import rows
 from tests.fleet import Worker, wait_until
 from tests.pace import in_time
+from tools.actions.mcp_servers import set_mcp_server
 from tools.actions.read_mcp_server import Reading
 from tools.actions.refresh_mcp_server import store_reading
-from tools.actions.save_mcp_server import set_mcp_server
 from tools.mcp.listing import Offer
 from tools.models import McpServer
 

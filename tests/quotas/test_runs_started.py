@@ -14,9 +14,8 @@ from django.db import connections, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.publish_agent import publish_agent
-from agents.actions.retry_run import retry_run
+from agents.actions.runs import cancel_run, retry_run
 from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy, Placement
 from agents.errors import QuotaExceededError, TooManyRunsError

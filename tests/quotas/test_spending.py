@@ -12,9 +12,8 @@ import pytest
 from django.db import connection, connections, transaction
 from django.db.models import F
 
-from agents.actions.save_budget import save_budget
-from agents.actions.save_webhook import save_webhook
-from agents.actions.send_quota_notices import send_quota_notices
+from agents.actions.quotas import save_budget, send_quota_notices
+from agents.actions.webhooks import save_webhook
 from agents.choices import RunStatus
 from agents.models import Budget, WebhookDelivery, WebhookEndpoint
 from heartbit_site.base import audit, orm

@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 from django.urls import reverse
 
-from agents.actions.save_budget import save_budget
+from agents.actions.quotas import save_budget
 from agents.housekeeping.archive_runs import limit_of
 from agents.models import Agent, Budget, Run, WorkerHeartbeat
 from agents.reads.usage import DAYS, usage_of
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser
 
-    from agents.reads.usage_view import CountGaugeOut, MoneyGaugeOut, WorkspaceUsageOut
+    from agents.reads.views import CountGaugeOut, MoneyGaugeOut, WorkspaceUsageOut
     from heartbit_site.base.models import Workspace
     from tests.web.visitor import Visitor
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run
 from agents.definitions import snapshot
 from agents.llm.messages import ToolCall
 from agents.loop.agent_state import AgentState

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.actions.admit import admit
-from agents.actions.cancel_run import cancel_run
 from agents.actions.fork_run import fork_run
-from agents.actions.retry_run import retry_run
 from agents.actions.run_request import RunRequest, call_of
+from agents.actions.runs import cancel_run, retry_run
 from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement
 from agents.models import Conversation, Run, WorkFile

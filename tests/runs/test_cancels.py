@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run
 from agents.journal.events import ToolStarted
 from agents.loop import call_record
 from agents.loop.tool_calls import CANCELLED_FIRST

@@ -14,9 +14,9 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Always, approve_call, deny_call
 from agents.actions.publish_agent import publish_agent
+from agents.actions.runs import cancel_run
 from agents.choices import Placement, RunStatus
 from agents.errors import CallClosedError
 from agents.journal.events import ApprovalRequested, ModelDelayed

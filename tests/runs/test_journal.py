@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from django.db import DatabaseError, connection
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run
 from agents.choices import Placement, RunStatus
 from agents.errors import AgentNotFoundError, EmptyTaskError, LeaseLostError
 from agents.journal.events import (

@@ -9,8 +9,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from agents.actions.cancel_run import cancel_run
-from agents.actions.resume_run import resume_run
+from agents.actions.runs import cancel_run, resume_run
 from agents.choices import Placement
 from agents.errors import RunStateError
 from agents.models import Run, WorkerHeartbeat

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from django.db import connection, transaction
 
-from agents.actions.cancel_run import cancel_run
-from agents.actions.retry_run import retry_run
+from agents.actions.runs import cancel_run, retry_run
 from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy
 from agents.journal.events import RunForked, encode

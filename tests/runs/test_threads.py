@@ -13,9 +13,8 @@ from django.conf import settings
 from django.db.migrations.loader import MigrationLoader
 
 from agents.actions.admit import Admitted
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run, steer_run
 from agents.actions.start_conversation import start_conversation
-from agents.actions.steer_run import steer_run
 from agents.choices import BusyPolicy, Placement, RunStatus
 from agents.errors import CallClosedError
 from agents.journal.events import ApprovalRequested, RunCancelled, RunSucceeded, encode

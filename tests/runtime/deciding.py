@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.journal.events import ApprovalRequested, Event
-from agents.live.follow import EventUpdate, follow
+from agents.live.follow import follow
+from agents.live.updates import EventUpdate
 from agents.querysets import calls_waiting
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.db import connections
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Always, approve_call, deny_call, edit_call
 from agents.actions.publish_agent import publish_agent
+from agents.actions.runs import cancel_run
 from agents.choices import RunStatus
 from agents.definitions.definition import AgentDefinition, BoundTool
 from agents.errors import CallClosedError, InvalidEditError

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db.models import F
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.save_budget import save_budget
+from agents.actions.quotas import save_budget
 from agents.choices import RunStatus
 from agents.live.follow import wait_for_end
 from agents.live.valkey import connect

@@ -19,7 +19,7 @@ from heartbit_site.base.credentials import BearerCredential
 from heartbit_site.base.toolspec import Effect, ToolContext, spec_of
 from tests.runtime.deciding import ANNA, waiting
 from tests.starts import start_run
-from tools.actions.save_credential import save_credential
+from tools.actions.credentials import save_credential
 from tools.definitions.registry import registry
 from tools.models import Credential
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import approve_call, deny_call, edit_call
 from agents.actions.fork_run import Edits
+from agents.actions.runs import cancel_run
 from agents.choices import Placement, RunStatus
 from agents.journal.events import ScriptCalled, encode
 from agents.live.follow import wait_for_end

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run, steer_run
 from agents.actions.start_conversation import start_conversation
-from agents.actions.steer_run import steer_run
 from agents.choices import BusyPolicy, Placement, RunStatus
 from agents.errors import CallClosedError, ConversationBusyError
 from agents.journal.events import ModelAnswered
-from agents.live.follow import DeltaUpdate, follow, wait_for_end
+from agents.live.follow import follow, wait_for_end
+from agents.live.updates import DeltaUpdate
 from agents.models import Agent, Conversation, Run
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor

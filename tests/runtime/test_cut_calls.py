@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from agents.actions.cancel_run import cancel_run
-from agents.actions.save_budget import save_budget
+from agents.actions.quotas import save_budget
+from agents.actions.runs import cancel_run
 from agents.choices import RunStatus
-from agents.live.follow import DeltaUpdate, follow, wait_for_end
+from agents.live.follow import follow, wait_for_end
+from agents.live.updates import DeltaUpdate
 from agents.llm.messages import AssistantMessage, ChatRequest, Completion, Usage
 from agents.llm.messages import UserMessage as Said
 from agents.loop.attempt import Attempt

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
-from agents.actions.create_deliveries import create_deliveries
+from agents.actions.admit import create_deliveries
 from agents.actions.deliver_results import deliver_results
-from agents.actions.redeliver_result import redeliver_result
+from agents.actions.redeliver import redeliver_result
 from agents.choices import DeliveryStatus, Placement, RunStatus
 from agents.delivery.targets import Target, ending_of, target_of
 from agents.live.follow import wait_for_end
@@ -24,7 +24,7 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.audit import BY_CHANNEL, SYSTEM, Actor, actor_of
 from heartbit_site.base.errors import ForbiddenError
 from heartbit_site.base.toolspec import UNDECLARED, Label, Origin, spec_of
-from memory.actions.remember import remember
+from memory.actions.memories import remember
 from memory.choices import Scope
 from memory.history import Author
 from memory.place import MemoryPlace
@@ -34,8 +34,8 @@ from tests.mcp.servers import STDIO
 from tests.runtime.deciding import waiting
 from tests.runtime.desk import agent_tools
 from tests.starts import start_run
+from tools.actions.mcp_servers import save_mcp_server
 from tools.actions.refresh_mcp_server import refresh_mcp_server
-from tools.actions.save_mcp_server import save_mcp_server
 from tools.definitions.registry import marked, registry
 from tools.models import McpServer
 

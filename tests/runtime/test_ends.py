@@ -10,11 +10,11 @@ from uuid import UUID, uuid4
 import pytest
 from django.conf import settings
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run
 from agents.errors import RunNotFoundError
 from agents.live import ends as waiting
 from agents.live import valkey_ends
-from agents.live.in_memory_stream import InMemoryLiveStream
+from agents.live.pubsub import InMemoryLiveStream
 from agents.live.valkey import ValkeyPublisher, connect
 from agents.models import Agent, Run
 from agents.runs.live_entries import PUSHED_BYTES, RunEnd, RunEnded, decode_end, encode_end

@@ -21,8 +21,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.query import fetch_one
 from memory.actions.erase import erase_memories
-from memory.actions.forget import forget
-from memory.actions.supersede import supersede
+from memory.actions.memories import forget, supersede
 from memory.history import Author
 from memory.models import MemoryChange, MemoryItem
 from tests.fleet import Worker, wait_until

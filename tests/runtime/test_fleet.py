@@ -12,7 +12,7 @@ import redis
 from django.conf import settings
 from django.db import connection
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run
 from agents.choices import TERMINAL, RunStatus
 from agents.models import Agent, Run, RunEvent, WorkerHeartbeat
 from agents.runs import wake_messages

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.retry_run import retry_run
+from agents.actions.runs import retry_run
 from agents.actions.start_conversation import start_conversation
 from agents.agent_tools import folder as tools_of_folder
 from agents.agent_tools import keep_file, shell

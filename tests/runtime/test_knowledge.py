@@ -15,11 +15,10 @@ from agents.models import Agent, ToolBinding
 from heartbit_site.base import orm, queues
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.enqueue import TaskMessage, send
-from memory.actions import save_document as saving
+from memory.actions import documents as saving
+from memory.actions.bases import remove_base, save_base
+from memory.actions.documents import save_document
 from memory.actions.ingest_documents import ingest_documents
-from memory.actions.remove_base import remove_base
-from memory.actions.save_base import save_base
-from memory.actions.save_document import save_document
 from memory.choices import DocumentState
 from memory.knowledge.readers.pdf import MOST_OF_PART
 from memory.models import Document, KnowledgeBase, Passage

@@ -19,8 +19,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.operations.turn_views import describe_turn
 from memory.actions.erase import erase_memories
-from memory.actions.remember import remember
-from memory.actions.supersede import supersede
+from memory.actions.memories import remember, supersede
 from memory.choices import Scope
 from memory.history import Author
 from memory.models import MemoryItem

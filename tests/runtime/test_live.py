@@ -9,7 +9,8 @@ from uuid import UUID, uuid4
 import pytest
 from django.conf import settings
 
-from agents.live.follow import DeltaUpdate, EventUpdate, RunUpdate, follow, wait_for_end
+from agents.live.follow import follow, wait_for_end
+from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate
 from agents.live.valkey import (
     READ_ENTRIES,
     ValkeyPublisher,

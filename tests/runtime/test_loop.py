@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.db import connection
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.fleet import set_agent_state
 from agents.actions.publish_agent import publish_agent
-from agents.actions.set_agent_state import set_agent_state
-from agents.actions.steer_run import steer_run
+from agents.actions.runs import cancel_run, steer_run
 from agents.choices import RunStatus
-from agents.live.follow import DeltaUpdate, ProgressUpdate, follow, wait_for_end
+from agents.live.follow import follow, wait_for_end
+from agents.live.updates import DeltaUpdate, ProgressUpdate
 from agents.loop.delegation import SUB_AGENT_NOTE
 from agents.models import Agent, Run, ToolCall, Wait
 from agents.runtime.toolset.toolbox import RunToolbox

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from django.db import connection
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.publish_agent import publish_agent
+from agents.actions.runs import cancel_run
 from agents.choices import RunStatus
 from agents.models import Agent, Run, RunEvent, ToolBinding
 from agents.runtime.recovery.loop_watchdog import LoopWatchdog

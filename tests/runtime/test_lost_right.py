@@ -12,7 +12,7 @@ from django.contrib.auth.models import Group, User
 
 from agents.actions.decide_call import Always, approve_call
 from agents.actions.publish_agent import publish_agent
-from agents.actions.resolve_call import resolve_call
+from agents.actions.resolve_wait import resolve_call
 from agents.choices import CallResolution
 from agents.journal.events import ApprovalLapsed, OutcomeRequested
 from agents.live.follow import wait_for_end

@@ -23,11 +23,9 @@ from heartbit_site.base.models import AuditEntry
 from heartbit_site.base.toolspec import Effect
 from tests.mcp.servers import HERE, STDIO, http_server
 from tests.runtime.deciding import waiting
-from tools.actions.accept_mcp_change import accept_mcp_change
+from tools.actions.credentials import save_credential
+from tools.actions.mcp_servers import accept_mcp_change, remove_mcp_server, save_mcp_server
 from tools.actions.refresh_mcp_server import Refresh, refresh_mcp_server
-from tools.actions.remove_mcp_server import remove_mcp_server
-from tools.actions.save_credential import save_credential
-from tools.actions.save_mcp_server import save_mcp_server
 from tools.definitions.catalogue import catalogue
 from tools.models import CatalogueTool, Credential, McpServer
 

@@ -22,9 +22,9 @@ from heartbit_site.base.audit import SYSTEM
 from tests.fleet import Worker, wait_until
 from tests.mcp.servers import HERE
 from tests.starts import start_run
+from tools.actions.mcp_servers import save_mcp_server
 from tools.actions.read_mcp_server import Reading
 from tools.actions.refresh_mcp_server import store_reading
-from tools.actions.save_mcp_server import save_mcp_server
 from tools.mcp.listing import Offer
 from tools.models import McpServer
 

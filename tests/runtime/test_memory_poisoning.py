@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents.actions.runs import steer_run
 from agents.actions.start_conversation import start_conversation
-from agents.actions.steer_run import steer_run
 from agents.choices import Placement
 from agents.live.follow import wait_for_end
 from agents.loop import known
@@ -19,7 +19,7 @@ from agents.models import Message, MessageKind, Run
 from agents.runtime.memories.extraction_source import load_source
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor
-from memory.actions.remember import remember
+from memory.actions.memories import remember
 from memory.choices import Scope
 from memory.history import Author
 from memory.place import MemoryPlace

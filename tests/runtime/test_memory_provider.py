@@ -21,7 +21,7 @@ from heartbit_site.operations.turn_views import describe_turn
 from memory.actions.erase import erase_memories
 from memory.errors import MemoryProviderError
 from memory.models import MemoryItem
-from memory.providers import calls, choice
+from memory.providers import calls
 from memory.providers.protocol import ProvidedText
 from tests.fleet import Worker, wait_until
 from tests.runtime.extraction import Create, follow, person, tell
@@ -48,7 +48,7 @@ def provider(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """The provider, in this process."""
     settings.HEARTBIT_MEMORY_PROVIDER = PATH
     monkeypatch.setenv(FOLDER, str(tmp_path))
-    choice._load.cache_clear()
+    calls._load.cache_clear()
     return FileMemories()
 
 

@@ -12,7 +12,7 @@ from agents.models import RecalledMemory, Run
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM
 from memory.actions.erase import erase_memories
-from memory.providers import choice
+from memory.providers import calls
 from tests.runtime.extraction import Create, person, proposal, say, saying, tell
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ TEA = "I drink green tea."
 BIKE = "I repair my bicycle myself."
 
 
-@pytest.fixture(params=["", choice.IN_PROCESS], ids=["postgres", "in-process"])
+@pytest.fixture(params=["", calls.IN_PROCESS], ids=["postgres", "in-process"])
 def store(request: pytest.FixtureRequest, settings: Settings) -> None:
     """Where memories are."""
     settings.HEARTBIT_MEMORY_PROVIDER = request.param
-    choice._load.cache_clear()
+    calls._load.cache_clear()
 
 
 pytestmark = pytest.mark.usefixtures("store")

@@ -15,11 +15,10 @@ from uuid import uuid4
 import pytest
 
 from agents.choices import RunStatus
-from agents.delivery.html_report import html_of
-from agents.delivery.report import Report
+from agents.delivery.report import Report, html_of
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM
-from memory.actions.remember import remember
+from memory.actions.memories import remember
 from memory.choices import Scope
 from memory.history import Author
 from memory.place import MemoryPlace
@@ -28,9 +27,9 @@ from tests.inbound.imap_server import ImapServer, imap_server
 from tests.mcp.servers import http_server
 from tests.runtime.deciding import waiting
 from tests.sizes import chosen
+from tools.actions.credentials import save_credential
+from tools.actions.mcp_servers import save_mcp_server
 from tools.actions.refresh_mcp_server import refresh_mcp_server
-from tools.actions.save_credential import save_credential
-from tools.actions.save_mcp_server import save_mcp_server
 from tools.connectors.drive.folder import workspace_drive
 from tools.models import Credential, McpServer
 

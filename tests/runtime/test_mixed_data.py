@@ -9,10 +9,10 @@ from uuid import uuid4
 
 import pytest
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Always, approve_call, edit_call
 from agents.actions.fork_run import Edits
 from agents.actions.publish_agent import publish_agent
+from agents.actions.runs import cancel_run
 from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement, RunStatus
 from agents.definitions.advice import advice
@@ -24,15 +24,13 @@ from agents.runtime.rights.mixed_data import labels_read
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.toolspec import Label
-from memory.actions.remember import remember
-from memory.actions.supersede import supersede
-from memory.actions.undo import undo
+from memory.actions.memories import remember, supersede, undo
 from memory.choices import Scope
 from memory.history import Author
 from memory.models import MemoryItem
 from memory.place import MemoryPlace
 from scheduling.actions.remove_schedule import remove_schedule
-from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.actions.run_schedule import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.models import Schedule
 from tests.fleet import Worker, wait_until

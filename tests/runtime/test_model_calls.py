@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.provider_accounts import save_provider_account
 from agents.actions.publish_agent import publish_agent
-from agents.actions.save_provider_account import save_provider_account
+from agents.actions.runs import cancel_run
 from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement, RunStatus
 from agents.context.tokens import estimate_all
@@ -18,7 +18,7 @@ from agents.journal.events import ContextSummarized, ModelAnswered, ModelDelayed
 from agents.live.follow import follow, wait_for_end
 from agents.live.pubsub import START
 from agents.live.updates import EventUpdate
-from agents.live.writing import Writing
+from agents.live.view_parts import Writing
 from agents.llm.adapters.scripted import Reply, ScriptedModel
 from agents.llm.bridge.known import KNOWN
 from agents.llm.errors import RateLimitedError, ThrottledError

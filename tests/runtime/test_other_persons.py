@@ -13,9 +13,8 @@ from django.contrib.auth.models import User
 from agents.actions.decide_call import answer_call, approve_call, deny_call, edit_call
 from agents.actions.fork_run import Edits
 from agents.actions.publish_agent import publish_agent
-from agents.actions.retry_run import retry_run
+from agents.actions.runs import retry_run, steer_run
 from agents.actions.start_conversation import start_conversation
-from agents.actions.steer_run import steer_run
 from agents.choices import BusyPolicy, Placement
 from agents.live.follow import wait_for_end
 from agents.live.words import say
@@ -29,14 +28,14 @@ from heartbit_site.base.credentials import BearerCredential
 from heartbit_site.base.errors import ForbiddenError
 from heartbit_site.base.models.membership import Membership, Role
 from heartbit_site.base.toolspec import Effect, ToolContext, spec_of
-from memory.actions.remember import remember
+from memory.actions.memories import remember
 from memory.choices import Scope
 from memory.history import Author
 from memory.models import MemoryItem
 from memory.place import MemoryPlace
 from tests.runtime.deciding import waiting
 from tests.starts import fork_run, post_message, start_run
-from tools.actions.save_credential import save_credential
+from tools.actions.credentials import save_credential
 from tools.definitions.registry import registry
 from tools.models import Credential
 

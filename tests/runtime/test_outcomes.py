@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from django.db import connection
 
-from agents.actions.resolve_call import resolve_call
+from agents.actions.resolve_wait import resolve_call
 from agents.choices import CallResolution, Placement, RunStatus
 from agents.errors import CallClosedError
 from agents.journal.events import Event, OutcomeRequested, ToolStarted, encode

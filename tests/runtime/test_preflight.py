@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.cancel_run import cancel_run
-from agents.actions.retry_run import retry_run
+from agents.actions.runs import cancel_run, retry_run
 from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy, Placement
 from agents.errors import ModelUnreachableError, NoSandboxError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import psycopg
 from django.db import connection
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run
 from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Run

@@ -10,7 +10,7 @@ from agents.runtime.recovery import sandbox_watch
 from agents.runtime.recovery.sandbox_watch import SandboxWatch
 from tests.pace import Patience
 from tools.sandbox.bubblewrap import Bubblewrap
-from tools.sandbox.probed import Probed
+from tools.sandbox.probe import Probed
 
 if TYPE_CHECKING:
     import pytest
@@ -36,7 +36,7 @@ async def test_the_row_follows_a_sandbox_that_comes_and_goes(
     settings.HEARTBIT_SANDBOX = "repaired"
     monkeypatch.setattr("tools.sandbox.choice.SANDBOXES", {"repaired": Repaired})
     monkeypatch.setattr("tools.sandbox.choice._probed", Probed())
-    for module in (sandbox_watch, "tools.sandbox.probed"):
+    for module in (sandbox_watch, "tools.sandbox.probe"):
         name = module if isinstance(module, str) else module.__name__
         monkeypatch.setattr(f"{name}.KEEP_SECONDS", 0.0)
     control = studio.host.process.control

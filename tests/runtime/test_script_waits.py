@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.actions.answer_wait import answer_wait
 from agents.actions.publish_agent import publish_agent
+from agents.actions.resolve_wait import answer_wait
 from agents.choices import RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Run

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.answer_wait import answer_wait
+from agents.actions.resolve_wait import answer_wait
 from agents.choices import RunStatus
 from agents.errors import InvalidEditError
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, RunEvent, Wait
-from agents.reads.tool_questions import question_of
+from agents.reads.tools import question_of
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 from tests.mcp.servers import http_server
+from tools.actions.mcp_servers import save_mcp_server
 from tools.actions.refresh_mcp_server import refresh_mcp_server
-from tools.actions.save_mcp_server import save_mcp_server
 from tools.models import McpServer
 
 if TYPE_CHECKING:

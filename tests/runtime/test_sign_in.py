@@ -20,9 +20,9 @@ from heartbit_site.base.models import AuditEntry, Role
 from tests.mcp.sign_ins import PUBLIC_URL, Vault, connected_as, vault
 from tests.starts import start_run
 from tests.web.people import member
+from tools.actions.mcp_servers import save_mcp_server, set_mcp_server
 from tools.actions.refresh_mcp_server import refresh_mcp_server
-from tools.actions.save_mcp_server import save_mcp_server, set_mcp_server
-from tools.credentials.token_response import TokenAnswer
+from tools.credentials.oauth import TokenAnswer
 from tools.credentials.values import reveal
 from tools.models import Credential, McpServer
 from tools.sign_in.access import access_token

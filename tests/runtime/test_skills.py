@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.record_shipped_skills import record_shipped_skills
-from agents.actions.remove_skill import remove_skill
-from agents.actions.save_skill import save_skill
+from agents.actions.skills import record_shipped_skills, remove_skill, save_skill
 from agents.choices import RunStatus
 from agents.journal.events import RecordedEvent, decode
 from agents.loop.agent_state import AgentState
@@ -18,8 +16,7 @@ from agents.loop.request import build_request
 from agents.loop.skills import TOOLS
 from agents.models import Agent, Run, Skill, ToolCall
 from agents.reads.versions import definition_of
-from agents.skills.folder import read_folder
-from agents.skills.shipped_skills import shipped_skills
+from agents.skills.folder import read_folder, shipped_skills
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM
 from tests.skills.examples import Example, read_example

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from agents.actions.decide_call import approve_call
-from agents.actions.pause_work import pause_work
+from agents.actions.fleet import pause_work
 from agents.choices import Placement, RunStatus
 from agents.limits.pauses import of_tool
 from agents.live.follow import wait_for_end

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from heartbit_site.base.audit import Actor
+from scheduling.actions.fire_due import FailureBackoff
 from scheduling.actions.save_schedule import save_schedule
-from scheduling.backoff import FailureBackoff
 from scheduling.choices import Kind
 from scheduling.models import Schedule
 from tests.runtime.conftest import agent, studio

@@ -10,8 +10,8 @@ import pytest
 from django.urls import reverse
 from django_celery_beat.models import PeriodicTask
 
-from agents.actions.save_webhook import save_webhook
-from agents.actions.set_agent_state import set_agent_state
+from agents.actions.fleet import set_agent_state
+from agents.actions.webhooks import save_webhook
 from agents.models import WebhookEndpoint
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry, Role, Workspace

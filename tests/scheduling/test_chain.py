@@ -9,15 +9,15 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from agents.actions.cancel_run import cancel_run
-from agents.actions.start_agent import start_agent
+from agents.actions.runs import cancel_run
+from agents.actions.send_message import start_agent
 from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy
 from agents.errors import MessageLimitReachedError, SubAgentError
 from agents.models import Message, Run
 from heartbit_site.base.audit import Actor
 from scheduling.actions.fire_due import fire_due
-from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.actions.run_schedule import run_schedule_now
 from scheduling.agent_tools import schedule
 from scheduling.models import Firing, Schedule
 from tests.messaging.conftest import Writes, context_of, sender_of_run, unserved, writes

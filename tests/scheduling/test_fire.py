@@ -11,20 +11,15 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 
-from agents.actions.cancel_run import cancel_run
-from agents.actions.pause_work import pause_work
-from agents.actions.resume_work import resume_work
-from agents.actions.set_agent_state import set_agent_state
+from agents.actions.fleet import pause_work, resume_work, set_agent_state
+from agents.actions.runs import cancel_run
 from agents.limits import pauses
 from agents.models import Delivery, Run
 from heartbit_site.base.models import AuditEntry
-from scheduling.actions.backfill_schedule import backfill_schedule
-from scheduling.actions.fire_due import _fired, fire_due
-from scheduling.actions.prune_firings import prune_firings
-from scheduling.actions.remove_schedule import remove_schedule
-from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.actions.fire_due import MOST, FailureBackoff, _fired, fire_due
+from scheduling.actions.remove_schedule import prune_firings, remove_schedule
+from scheduling.actions.run_schedule import backfill_schedule, run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
-from scheduling.backoff import MOST, FailureBackoff
 from scheduling.choices import CatchUp, FiringStatus, Kind, Overlap, TaskType, Trigger
 from scheduling.errors import ScheduleConflictError, ScheduleError
 from scheduling.firings import has_running_run, start_firing

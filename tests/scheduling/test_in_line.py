@@ -9,9 +9,8 @@ import pytest
 
 from agents.models import Run
 from scheduling.actions import fire_due as firing
-from scheduling.actions.backfill_schedule import backfill_schedule
-from scheduling.actions.fire_due import fire_due
-from scheduling.backoff import SECONDS, FailureBackoff
+from scheduling.actions.fire_due import SECONDS, FailureBackoff, fire_due
+from scheduling.actions.run_schedule import backfill_schedule
 from scheduling.choices import CatchUp, FiringStatus, Kind, Overlap
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import database_now, due_schedules

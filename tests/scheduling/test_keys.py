@@ -11,7 +11,7 @@ from agents.actions.start_conversation import start_conversation
 from agents.models import Delivery, Run
 from agents.runs.idempotency_keys import InternalKey, ReservedKeyError
 from scheduling.actions.fire_due import fire_due
-from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.actions.run_schedule import run_schedule_now
 from scheduling.models import Firing, Schedule
 from tests.scheduling.conftest import ANN, let_pass
 from tests.starts import fork_run, post_message, start_run

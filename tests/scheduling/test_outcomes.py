@@ -17,9 +17,9 @@ from heartbit_site.base.audit import SYSTEM
 from heartbit_site.cli.commands.schedules import _standing
 from heartbit_site.contract.schedules import FiringOut
 from heartbit_site.operations.schedules import list_firings, show_schedule
-from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.actions.run_schedule import run_schedule_now
 from scheduling.models import Firing
-from scheduling.outcomes import with_outcomes
+from scheduling.querysets import with_outcomes
 from tests.admin import rows
 from tests.admin.conftest import browser
 

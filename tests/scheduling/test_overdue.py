@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.actions.save_budget import save_budget
-from agents.actions.save_channel import save_channel
-from agents.actions.save_webhook import save_webhook
+from agents.actions.channels import save_channel
+from agents.actions.quotas import save_budget
+from agents.actions.webhooks import save_webhook
 from agents.choices import DeliveryStatus
 from agents.delivery.webhooks import new_message_id
-from agents.housekeeping.enqueue_overdue import (
+from agents.housekeeping.scheduler_thread import (
     PendingQuotaNotices,
     documents_are_overdue,
     enqueue_overdue,
     results_are_overdue,
     webhooks_are_overdue,
 )
-from agents.inbound.mailboxes import mailboxes_are_overdue
+from agents.inbound.channels import mailboxes_are_overdue
 from agents.models import Agent, Budget, Channel, Delivery, Run, WebhookDelivery, WebhookEndpoint
 from heartbit_site.base import queues
 from heartbit_site.base.audit import SYSTEM
-from memory.actions.save_base import save_base
-from memory.actions.save_document import save_document
+from memory.actions.bases import save_base
+from memory.actions.documents import save_document
 from memory.models import Document
 from scheduling.querysets import database_now
 from tests.delivery.conftest import alone

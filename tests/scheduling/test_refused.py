@@ -12,19 +12,16 @@ import pytest
 from django.db import connection
 from django.db.models import F
 
-from agents.actions.cancel_run import cancel_run
-from agents.actions.pause_work import pause_work
-from agents.actions.set_agent_state import set_agent_state
+from agents.actions.fleet import pause_work, set_agent_state
+from agents.actions.runs import cancel_run
 from agents.limits import pauses
 from agents.models import Agent, Run
 from heartbit_site.base.models import Tier, Workspace
-from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.fire_due import fire_due
-from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.actions.run_schedule import backfill_schedule, run_schedule_now
 from scheduling.choices import CatchUp, FiringStatus, Kind, Overlap, TaskType, Trigger
-from scheduling.deferral import GIVEN_UP, LONGEST, SHORTEST
 from scheduling.errors import ScheduleConflictError
-from scheduling.firings import start_firing
+from scheduling.firings import GIVEN_UP, LONGEST, SHORTEST, start_firing
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import database_now
 from tests.outages import account_of, outages
@@ -206,7 +203,7 @@ def test_when_the_next_slot_comes_its_policies_decide(
 def test_no_more_of_them_wait_than_are_made_up_for(
     planned: Plan, spent: Tier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scheduling.deferral.MOST", 2)
+    monkeypatch.setattr("scheduling.firings.MOST", 2)
     plan = planned(catch_up=CatchUp.ALL)
     for _ in range(4):
         let_pass(plan, HOUR)

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from agents.actions.create_deliveries import create_deliveries
+from agents.actions.admit import create_deliveries
 from agents.actions.start_conversation import start_conversation
 from agents.choices import BusyPolicy
 from agents.delivery.targets import read_targets

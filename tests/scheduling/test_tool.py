@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.create_deliveries import create_deliveries
+from agents.actions.admit import create_deliveries
 from agents.actions.start_conversation import start_conversation
 from agents.choices import Placement, RunStatus
 from agents.delivery.targets import EmailTarget
@@ -21,7 +21,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor, record
 from heartbit_site.base.models import Workspace
 from scheduling import agent_tools
-from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.actions.run_schedule import run_schedule_now
 from scheduling.actions.save_schedule import CREATED, save_schedule
 from scheduling.choices import TaskType
 from scheduling.models import Schedule

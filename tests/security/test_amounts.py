@@ -22,8 +22,7 @@ from tests.pace import in_time
 from tests.security.measured import MOST_MEGABYTES, MOST_SECONDS, measured, measured_on_loop
 from tests.sizes import sized
 from tools.connectors.calendars import google
-from tools.connectors.service import read_json
-from tools.connectors.xml_text import XmlError, parse_xml
+from tools.connectors.service import XmlError, parse_xml, read_json
 from tools.mail.mime import read_mail
 from tools.mcp.errors import McpError
 from tools.mcp.guarded_transport import GuardedMcpTransport, sdk_client

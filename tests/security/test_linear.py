@@ -15,14 +15,14 @@ import pytest
 
 from agents.runtime.files.path_pattern import fits, parts_of
 from agents.skills import front_matter
-from agents.skills.faults import InvalidSkillError
+from agents.skills.archive import InvalidSkillError
 from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.markdown import LONGEST, to_html
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.base.visible_text import visible
 from tests.api.server import Caller, key_for
 from tests.pace import in_time
-from tools.credentials.token_response import OAuthError, read_token_response
+from tools.credentials.oauth import OAuthError, read_token_response
 from tools.mail.headers import split_header
 from tools.mail.parts import read_body
 from tools.sandbox.languages import interpreter_for

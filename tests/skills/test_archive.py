@@ -14,8 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.skills.archive import MAX_ARCHIVE_BYTES, MAX_ENTRIES, pack, read_path, unpack
-from agents.skills.faults import InvalidSkillError
+from agents.skills.archive import (
+    MAX_ARCHIVE_BYTES,
+    MAX_ENTRIES,
+    InvalidSkillError,
+    pack,
+    read_path,
+    unpack,
+)
 from agents.skills.spec import MAX_BYTES, MAX_FILES
 from tests.skills.folders import skill_files
 

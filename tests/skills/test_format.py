@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.skills import front_matter
-from agents.skills.faults import InvalidSkillError
-from agents.skills.folder import read_folder
-from agents.skills.shipped_skills import shipped_skills
+from agents.skills.archive import InvalidSkillError
+from agents.skills.folder import read_folder, shipped_skills
 from agents.skills.spec import MAX_FILE_BYTES, MAX_FILES, SkillSpec
 from tests.skills.folders import skill_files
 

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.db import OperationalError, transaction
 
-from agents.actions.publish_agent import publish_agent
-from agents.actions.record_shipped_skills import record_shipped_skills
-from agents.actions.remove_skill import remove_skill
-from agents.actions.republish_agents import republish_agents
+from agents.actions.publish_agent import publish_agent, republish_agents
 from agents.actions.rollback_agent import RollbackRefusedError, rollback_agent
 from agents.actions.save_agent import change_agent, create_agent
-from agents.actions.save_skill import rollback_skill, save_skill
+from agents.actions.skills import record_shipped_skills, remove_skill, rollback_skill, save_skill
 from agents.definitions.snapshot_diff import compare
 from agents.definitions.spec import AgentSpec
 from agents.definitions.validation_messages import InvalidSettingError
@@ -22,7 +19,8 @@ from agents.models import Agent, Skill, SkillFile, SkillVersion, ToolBinding
 from agents.reads.skills import find_skill, skills_in
 from agents.reads.versions import VersionNotFoundError
 from agents.runtime.files.skill_files import content_of, files_of
-from agents.skills import shipped_skills, snapshot
+from agents.skills import snapshot
+from agents.skills.folder import shipped_skills
 from heartbit_site.base import audit
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry
@@ -30,7 +28,7 @@ from heartbit_site.config.apply import import_config
 from heartbit_site.config.build import build
 from heartbit_site.config.export import export
 from tests.skills.folders import skill_files, skill_folder
-from tools.actions.save_credential import save_credential
+from tools.actions.credentials import save_credential
 from tools.models import Credential
 
 if TYPE_CHECKING:
@@ -282,7 +280,7 @@ def test_an_upgrade_brings_new_versions_of_shipped_skills_to_their_agents(
     other = agent(workspace, "other")
     before, untouched = version_of(row), version_of(other)
     newer = (skill_folder("writing", "Writes."),)
-    monkeypatch.setattr("agents.actions.record_shipped_skills.shipped_skills", lambda: newer)
+    monkeypatch.setattr("agents.actions.skills.shipped_skills", lambda: newer)
     record_shipped_skills()
     assert "greeter" in republish_agents()  # beside the agents of other tests
     assert version_of(row).snapshot["skills"][0]["description"] == "Writes."
@@ -306,4 +304,4 @@ def test_a_tool_for_skills_can_be_bound_like_any_other(workspace: Workspace) -> 
 
 
 def test_the_folders_of_shipped_skills_are_read_once() -> None:
-    assert shipped_skills.shipped_skills() is shipped_skills.shipped_skills()
+    assert shipped_skills() is shipped_skills()

@@ -15,7 +15,7 @@ from heartbit_site.base.credentials import BearerCredential
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import Effect, Origin, ToolSpec, spec_of
 from tests.installed import uninstall, without_tools
-from tools.definitions import stored as definitions
+from tools.definitions import catalogue as definitions
 from tools.definitions.catalogue import catalogue, record_installed
 from tools.definitions.registry import Registry, definition_hash, registry
 from tools.models import CatalogueTool, ToolDefinition

@@ -16,7 +16,7 @@ from heartbit_site.base.credentials import (
 from heartbit_site.base.errors import ConfigurationError, ConflictError
 from heartbit_site.base.models import AuditEntry
 from heartbit_site.base.toolspec import ToolSpec, spec_of
-from tools.actions.save_credential import save_credential
+from tools.actions.credentials import save_credential
 from tools.credentials.choice import NoCredentialError, choose
 from tools.credentials.values import reveal
 from tools.models import Credential

@@ -7,8 +7,15 @@ from typing import Any
 
 import pytest
 
-from tools.calls.answer_form import are_numbered, choices, draft, explained, without_form
-from tools.calls.questions import TEXT, read_answer
+from tools.calls.questions import (
+    TEXT,
+    are_numbered,
+    choices,
+    draft,
+    explained,
+    read_answer,
+    without_form,
+)
 
 TRIP = {
     "type": "object",

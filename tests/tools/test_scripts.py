@@ -10,8 +10,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from heartbit_site.base.toolspec import Effect, Origin, ToolSpec, spec_of
-from tools.scripts.finding import FunctionIndex
-from tools.scripts.functions import script_functions
+from tools.scripts.functions import FunctionIndex, script_functions
 from tools.scripts.interpreter import MAX_TOGETHER, ScriptInterpreter
 from tools.scripts.steps import CallResult, EndedScript, PausedScript, Round
 from tools.scripts.types import python_type, shape

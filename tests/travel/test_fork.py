@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import approve_call, deny_call
 from agents.actions.fork_run import Edits, ForkRefusedError
 from agents.actions.publish_agent import publish_agent
+from agents.actions.runs import cancel_run, steer_run
 from agents.actions.start_conversation import start_conversation
-from agents.actions.steer_run import steer_run
 from agents.choices import Placement, RunStatus
 from agents.errors import AgentNotFoundError, InvalidEditError
 from agents.live.follow import wait_for_end

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.save_skill import save_skill
+from agents.actions.skills import save_skill
 from agents.definitions import snapshot
 from agents.definitions.snapshot import pins_of
 from agents.definitions.spec import CODE_TOOL, AgentSettings, ToolGrant

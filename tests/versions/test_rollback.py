@@ -17,7 +17,7 @@ from agents.definitions.snapshot_diff import compare
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.errors import AgentNotFoundError
 from agents.models import Agent, AgentVersion, Run, ToolBinding
-from agents.reads.agent_settings import spec_of
+from agents.reads.agents import spec_of
 from agents.reads.versions import (
     VersionNotFoundError,
     find_editable,

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from django.db.models import Value
 
+from agents.actions.channels import save_channel
 from agents.actions.publish_agent import publish_agent
-from agents.actions.save_channel import save_channel
-from agents.actions.save_skill import save_skill
-from agents.actions.save_webhook import save_webhook
 from agents.actions.send_message import send_message
+from agents.actions.skills import save_skill
 from agents.actions.start_conversation import start_conversation
+from agents.actions.webhooks import save_webhook
 from agents.delivery.webhooks import new_message_id
 from agents.journal.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
@@ -33,21 +33,19 @@ from agents.models import (
     WebhookEndpoint,
     WorkFile,
 )
-from heartbit_site.base.actions.create_api_key import create_api_key
-from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
+from heartbit_site.base.actions.api_keys import create_api_key, revoke_api_keys
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import ApiKey, AuditEntry, Membership, Role, Workspace
 from heartbit_site.base.scopes import SCOPES
-from memory.actions.remember import remember
-from memory.actions.save_base import save_base
-from memory.actions.save_document import save_document
-from memory.actions.supersede import supersede
+from memory.actions.bases import save_base
+from memory.actions.documents import save_document
+from memory.actions.memories import remember, supersede
 from memory.choices import Scope
 from memory.history import Author
 from memory.models import Document, KnowledgeBase, Passage
 from memory.place import MemoryPlace
-from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.actions.run_schedule import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus
 from scheduling.firings import record_firing
@@ -56,8 +54,8 @@ from tests.skills.folders import skill_folder
 from tests.starts import start_run
 from tests.web.matrix_table import ROUTES
 from tests.web.people import member, person, session_of
-from tools.actions.save_credential import save_credential
-from tools.actions.save_mcp_server import set_mcp_server
+from tools.actions.credentials import save_credential
+from tools.actions.mcp_servers import set_mcp_server
 from tools.models import Credential, McpServer
 
 if TYPE_CHECKING:

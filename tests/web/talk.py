@@ -9,7 +9,7 @@ from asgiref.testing import ApplicationCommunicator
 from django.conf import settings
 from django.db import transaction
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run
 from heartbit_site.asgi import application
 from tests.starts import start_run
 

@@ -8,10 +8,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from agents.actions.save_provider_account import save_provider_account
+from agents.actions.provider_accounts import save_provider_account
 from agents.models import Agent
-from heartbit_site.base.actions.remove_member import remove_member
-from heartbit_site.base.actions.save_member import save_member
+from heartbit_site.base.actions.members import remove_member, save_member
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Membership, ProviderAccount, Role, Workspace

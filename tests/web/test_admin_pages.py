@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.actions.save_provider_account import save_provider_account
+from agents.actions.provider_accounts import save_provider_account
 from agents.models import Agent, AgentVersion
-from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.actions.api_keys import create_api_key
 from heartbit_site.base.models import AuditEntry, ProviderAccount
 from tests.admin import rows
 from tests.versions.conftest import keeper

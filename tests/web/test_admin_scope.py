@@ -14,22 +14,22 @@ from django.db import connection
 from django.test import RequestFactory
 from django.urls import reverse
 
-from agents.actions.accept_message import accept_message
 from agents.actions.create_default_team import create_default_team
 from agents.actions.decide_call import Always, approve_call
-from agents.actions.redeliver_webhook import ping_webhook
-from agents.actions.save_provider_account import save_provider_account
-from agents.actions.save_skill import save_skill
-from agents.actions.save_webhook import save_webhook
+from agents.actions.provider_accounts import save_provider_account
+from agents.actions.receive_message import accept_message
+from agents.actions.redeliver import ping_webhook
 from agents.actions.send_message import send_message
+from agents.actions.skills import save_skill
 from agents.actions.start_conversation import start_conversation
-from agents.inbound.message import Inbound
+from agents.actions.webhooks import save_webhook
+from agents.inbound.messages import Inbound
 from agents.messaging.addresses import sender_of_person
 from agents.models import Agent, Budget, Delivery, Run, WebhookEndpoint
 from heartbit_site.admin.permissions import INSTALLATION
 from heartbit_site.admin.workspace_scoped import WorkspaceScopedAdmin
 from heartbit_site.base import audit
-from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.actions.api_keys import create_api_key
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import (
@@ -41,14 +41,14 @@ from heartbit_site.base.models import (
     Workspace,
 )
 from heartbit_site.base.scopes import SCOPES
-from memory.actions.remember import remember
-from memory.actions.save_base import save_base
-from memory.actions.save_document import save_document
+from memory.actions.bases import save_base
+from memory.actions.documents import save_document
+from memory.actions.memories import remember
 from memory.choices import Scope
 from memory.history import Author
 from memory.models import MemoryPolicy
 from memory.place import MemoryPlace
-from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.actions.run_schedule import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.models import Schedule
 from tests.admin import rows
@@ -57,10 +57,10 @@ from tests.clients import Client
 from tests.inbound.posts import channel_of
 from tests.skills.folders import skill_folder
 from tests.starts import post_message
-from tools.actions.save_credential import save_credential
-from tools.actions.save_mcp_server import save_mcp_server
+from tools.actions.credentials import save_credential
+from tools.actions.mcp_servers import save_mcp_server
+from tools.definitions.catalogue import store
 from tools.definitions.registry import definition_hash, registry
-from tools.definitions.stored import store
 from tools.models import CatalogueTool, Credential, McpServer
 
 if TYPE_CHECKING:

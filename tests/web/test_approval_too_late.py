@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import approve_call
+from agents.actions.runs import cancel_run
 from agents.approvals.links import token_of
 from agents.errors import CallClosedError
 from agents.models import Decision, Run, Wait
-from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.actions.api_keys import create_api_key
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Membership
 from tests.sizes import sized

@@ -10,10 +10,10 @@ import pytest
 from django.contrib.auth.models import Group
 from playwright.sync_api import expect
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import approve_call, deny_call, edit_call
 from agents.actions.notify_approvers import notify_approvers
 from agents.actions.publish_agent import publish_agent
+from agents.actions.runs import cancel_run
 from agents.admin.prompts import build_prompt
 from agents.approvals.call_display import display_call
 from agents.approvals.links import token_of

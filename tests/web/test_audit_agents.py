@@ -8,9 +8,9 @@ import pytest
 from django.db import transaction
 from django.urls import reverse
 
+from agents.actions.provider_accounts import save_provider_account
 from agents.actions.publish_agent import publish_agent
 from agents.actions.rollback_agent import RollbackRefusedError, rollback_agent
-from agents.actions.save_provider_account import save_provider_account
 from agents.models import Agent, ToolBinding
 from heartbit_site.base.audit import Actor, verify
 from heartbit_site.base.errors import ConfigurationError

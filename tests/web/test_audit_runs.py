@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.db import transaction
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.fork_run import Edits
-from agents.actions.retry_run import retry_run
+from agents.actions.runs import cancel_run, retry_run, steer_run
 from agents.actions.start_conversation import start_conversation
-from agents.actions.steer_run import steer_run
 from agents.choices import BusyPolicy
 from agents.errors import CallClosedError
 from agents.models import Agent, Run

@@ -21,14 +21,14 @@ from django.conf import settings
 from standardwebhooks import Webhook
 from websockets.sync.client import connect
 
+from agents.actions.channels import save_channel
 from agents.actions.deliver_webhooks import deliver_webhooks
 from agents.actions.notify_approvers import notify_approvers
-from agents.actions.save_channel import save_channel
-from agents.actions.save_provider_account import save_provider_account
-from agents.actions.save_webhook import save_webhook
+from agents.actions.provider_accounts import save_provider_account
+from agents.actions.webhooks import save_webhook
 from agents.choices import TERMINAL
 from agents.models import Agent, Channel, Decision, Run, WebhookEndpoint
-from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.actions.api_keys import create_api_key
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import ProviderAccount
 from heartbit_site.base.scopes import SCOPES
@@ -38,7 +38,7 @@ from tests.starts import start_run
 from tests.web.people import member, session_of
 from tests.web.receiver import receiving
 from tests.web.waiting_calls import unserved
-from tools.actions.save_credential import save_credential
+from tools.actions.credentials import save_credential
 from tools.models import Credential
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import AuditEntry, Role
 from tests.mcp.sign_ins import CALLBACK, PUBLIC_URL, Vault, begun, browser, sent_back, vault
 from tests.web.people import member, person
-from tools.actions.save_credential import save_credential
-from tools.actions.save_mcp_server import save_mcp_server
+from tools.actions.credentials import save_credential
+from tools.actions.mcp_servers import save_mcp_server
 from tools.models import Credential, McpServer, PendingSignIn
 from tools.sign_in.storage import find_sign_in
 

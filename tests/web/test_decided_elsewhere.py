@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import approve_call, deny_call, edit_call
-from agents.actions.resolve_call import resolve_call
-from agents.approvals.question_state import load_question_state
+from agents.actions.resolve_wait import resolve_call
+from agents.actions.runs import cancel_run
+from agents.approvals.questions import load_question_state
 from agents.choices import CallResolution
 from agents.models import Decision, ToolCall, Wait
 from heartbit_site.base.audit import Actor

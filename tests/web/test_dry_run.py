@@ -10,11 +10,10 @@ import pytest
 from django.contrib.auth.models import Group
 from playwright.sync_api import expect
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.dry_run_call import dry_run_call
-from agents.actions.pause_work import pause_work
+from agents.actions.fleet import pause_work, resume_work
 from agents.actions.publish_agent import publish_agent
-from agents.actions.resume_work import resume_work
+from agents.actions.runs import cancel_run
 from agents.dry_runs import threads
 from agents.dry_runs.tables import is_secret
 from agents.errors import (

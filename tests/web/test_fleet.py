@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
-from agents.actions.cancel_run import cancel_run
-from agents.actions.pause_work import pause_work
+from agents.actions.fleet import pause_work
+from agents.actions.runs import cancel_run
 from agents.limits.pauses import queue
 from agents.models import Agent, Run, WorkerHeartbeat
 from heartbit_site.base.audit import SYSTEM

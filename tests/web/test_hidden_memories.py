@@ -20,7 +20,7 @@ from heartbit_site.base.access import access_of_user
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.models import Role
 from memory import agent_tools
-from memory.actions.remember import remember
+from memory.actions.memories import remember
 from memory.choices import Scope
 from memory.history import Author
 from memory.place import MemoryPlace

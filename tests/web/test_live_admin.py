@@ -14,17 +14,16 @@ from django.db import transaction
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import approve_call
 from agents.actions.publish_agent import publish_agent
+from agents.actions.runs import cancel_run
 from agents.models import Agent, Decision, Run, ToolBinding, ToolCall
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.enqueue import TaskMessage, send
 from heartbit_site.base.queues import INGEST_DOCUMENTS
 from heartbit_site.base.queues import SYSTEM as SYSTEM_QUEUE
-from memory.actions.remove_base import remove_base
-from memory.actions.save_base import save_base
-from memory.actions.save_document import save_document
+from memory.actions.bases import remove_base, save_base
+from memory.actions.documents import save_document
 from memory.models import Document
 from tests.fleet import Worker, wait_until
 from tests.starts import start_run

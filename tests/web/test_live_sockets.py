@@ -14,14 +14,14 @@ from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 from redis.asyncio import Redis
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import deny_call
+from agents.actions.runs import cancel_run
 from agents.live import changes, feeds, listener
 from agents.live.changes import Notifier, notify
 from agents.live.member_consumer import FORBIDDEN, MALFORMED, NOT_FOUND, UNKNOWN, MemberConsumer
 from agents.models import ToolCall
 from heartbit_site.base import orm
-from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.actions.api_keys import create_api_key
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Membership, Workspace
 from tests.chaos.valkey_server import ValkeyServer

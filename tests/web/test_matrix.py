@@ -17,7 +17,7 @@ from websockets.typing import Origin
 
 from agents.routing import websocket_urlpatterns
 from heartbit_site.api.mount import api, urlpatterns
-from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.actions.api_keys import create_api_key
 from heartbit_site.base.scopes import SCOPES
 from heartbit_site.web.urls import urlpatterns as page_patterns
 from tests.sizes import chosen

@@ -16,13 +16,13 @@ from django.urls import URLPattern, URLResolver
 from agents.models import AgentVersion, Skill, ToolCall
 from heartbit_site import urls
 from heartbit_site.base.models import Membership, Role, Workspace
-from heartbit_site.base.refusals import ONLY_INSTALLATION
+from heartbit_site.base.rights import ONLY_INSTALLATION
 from tests.sizes import chosen
 from tests.web import matrix_table as table
 from tests.web.matrix_world import World, build
 from tests.web.people import member, person, session_of
+from tools.definitions.catalogue import store
 from tools.definitions.registry import definition_hash, registry
-from tools.definitions.stored import store
 from tools.models import CatalogueTool
 
 if TYPE_CHECKING:

@@ -11,9 +11,13 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
-from heartbit_site.base.actions.create_api_key import create_api_key
-from heartbit_site.base.actions.remove_member import MemberNotFoundError, remove_member
-from heartbit_site.base.actions.save_member import LastAdminError, save_member
+from heartbit_site.base.actions.api_keys import create_api_key
+from heartbit_site.base.actions.members import (
+    LastAdminError,
+    MemberNotFoundError,
+    remove_member,
+    save_member,
+)
 from heartbit_site.base.audit import BY_CHANNEL, BY_SCHEDULE, SYSTEM
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import ApiKey, AuditEntry, Membership, Role, Workspace

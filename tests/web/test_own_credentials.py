@@ -12,7 +12,7 @@ from heartbit_site.base.models import Role
 from tests.mcp.sign_ins import browser
 from tests.web.axe import serious
 from tests.web.people import member, person
-from tools.actions.save_credential import save_credential
+from tools.actions.credentials import save_credential
 from tools.models import Credential
 
 if TYPE_CHECKING:

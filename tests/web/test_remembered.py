@@ -12,7 +12,7 @@ from agents.models import Agent, LearnedMemory, Run, WebhookEndpoint
 from agents.runs.webhook_events import create_webhook_deliveries
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.models import Role
-from memory.actions.remember import remember
+from memory.actions.memories import remember
 from memory.choices import Scope
 from memory.history import Author
 from memory.models import MemoryItem

@@ -21,8 +21,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from agents.live.member_consumer import MemberConsumer
 from heartbit_site.base import orm
-from heartbit_site.base.actions.create_api_key import create_api_key
-from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
+from heartbit_site.base.actions.api_keys import create_api_key, revoke_api_keys
 from heartbit_site.base.models import ApiKey, Membership, Workspace
 from heartbit_site.base.scopes import SCOPES
 from tests.api.server import key_for

@@ -11,9 +11,9 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.start_conversation import start_conversation
 from agents.models import Agent, Conversation, Run, ToolBinding
 from heartbit_site.base.audit import SYSTEM
+from memory.actions.bases import save_base
+from memory.actions.documents import save_document
 from memory.actions.ingest_documents import ingest_documents
-from memory.actions.save_base import save_base
-from memory.actions.save_document import save_document
 from memory.models import Document
 from tests.fleet import wait_until
 from tests.memory.knowledge import documents

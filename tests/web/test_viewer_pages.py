@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from agents.actions.start_conversation import start_conversation
 from heartbit_site.base.models import Role
-from heartbit_site.base.refusals import ONLY_INSTALLATION
+from heartbit_site.base.rights import ONLY_INSTALLATION
 from tests.starts import post_message
 from tests.web import labels
 from tests.web.axe import serious

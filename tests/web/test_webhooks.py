@@ -15,19 +15,18 @@ from django.urls import reverse
 from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.deliver_webhooks import (
     LEASE_SECONDS,
     deliver_webhooks,
 )
-from agents.actions.redeliver_webhook import ping_webhook, redeliver_webhook
-from agents.actions.rotate_secret import rotate_secret
-from agents.actions.save_webhook import save_webhook
+from agents.actions.redeliver import ping_webhook, redeliver_webhook
+from agents.actions.runs import cancel_run
+from agents.actions.webhooks import rotate_secret, save_webhook
 from agents.choices import Placement
 from agents.delivery.webhooks import EVENTS, RETRY_AFTER
 from agents.errors import DeliveryStateError
 from agents.housekeeping.beat import BEAT_SCHEDULE
-from agents.housekeeping.prune import DELIVERIES_KEPT, prune_webhook_deliveries
+from agents.housekeeping.run_housekeeping import DELIVERIES_KEPT, prune_webhook_deliveries
 from agents.llm.messages import ToolCall
 from agents.models import Run, WebhookDelivery, WebhookEndpoint
 from agents.runs.webhook_events import MOST_CHARACTERS, create_webhook_deliveries

@@ -17,9 +17,8 @@ from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.toolspec import ToolSpec
 from tools.credentials.choice import choose
-from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of
+from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of, signed_in
 from tools.mcp.pool import McpPool
-from tools.mcp.signed_in import signed_in
 from tools.models import McpServer
 
 if TYPE_CHECKING:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from typing import Final
 
-from django.db import transaction
+from django.db import connections, transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from heartbit_site.base import amounts
 from heartbit_site.base.audit import Actor, record_on
+from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.rights import require
 from heartbit_site.base.toolspec import Origin, ToolSpec
 from heartbit_site.base.visible_text import visible
 from tools.actions.read_mcp_server import Reading, read_mcp_server
-from tools.definitions import stored as definitions
+from tools.definitions import catalogue as definitions
 from tools.definitions.registry import definition_hash, registry
-from tools.mcp.endpoints import needs_of
-from tools.mcp.labels import labels_of
+from tools.mcp.endpoints import labels_of, needs_of
 from tools.mcp.listing import Offer, definition, effect_of, local_names
 from tools.models import CatalogueTool, McpServer
 
@@ -176,3 +179,60 @@ def _store(server: McpServer, result: Refresh, facts: dict[str, str]) -> None:
     server.save(
         update_fields=["refreshed_at", "refresh_ok", "refresh_message", "facts", "needs_refresh"]
     )
+
+
+logger = logging.getLogger(__name__)
+
+MOST_AT_ONCE: Final = 8
+_free = threading.BoundedSemaphore(MOST_AT_ONCE)
+
+
+def start_mcp_refresh(server: McpServer, *, by: Actor) -> None:
+    """Start refreshing a server and return; its row has the progress, and then the result.
+
+    An active refresh continues. One whose process ends is shown as interrupted: the thread belongs
+    to this process, so that adding a server needs no worker.
+
+    Raises:
+        ConflictError: This process has reached its limit of concurrent refreshes.
+    """
+    require(by, "workspace:manage", workspace_id=server.workspace_id)
+    if not _free.acquire(blocking=False):
+        raise ConflictError(
+            f"{MOST_AT_ONCE} MCP servers are being refreshed by this process: wait until one of "
+            f"them is done."
+        )
+    try:
+        is_free = _claim(server)
+        if is_free:
+            threading.Thread(
+                target=_refresh, args=(server.pk, by), name=f"mcp {server.name}", daemon=True
+            ).start()
+    except BaseException:
+        _free.release()
+        raise
+    if not is_free:
+        _free.release()
+
+
+@transaction.atomic
+def _claim(server: McpServer) -> bool:
+    row = McpServer.objects.select_for_update().get(pk=server.pk)
+    if row.is_refreshing:
+        return False
+    row.refresh_beat_at, row.refresh_progress = timezone.now(), "Connecting."
+    row.save(update_fields=["refresh_beat_at", "refresh_progress"])
+    return True
+
+
+def _refresh(server_id: int, by: Actor) -> None:
+    try:
+        server = McpServer.objects.select_related("workspace").get(pk=server_id)
+        refresh_mcp_server(server, by=by)
+    except McpServer.DoesNotExist:
+        return  # removed meanwhile
+    except Exception:
+        logger.exception("The refresh of the MCP server %s failed", server_id)
+    finally:
+        connections.close_all()
+        _free.release()

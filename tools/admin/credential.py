@@ -4,24 +4,84 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
+from django import forms
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
-from django.utils.safestring import SafeString
+from unfold.widgets import (
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminPasswordWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+)
 
-from heartbit_site.admin.actions import DialogForm, dialog
-from heartbit_site.admin.audit_mixin import actor_of
-from heartbit_site.admin.columns import Column, pill, two_lines
-from heartbit_site.admin.saved_by_verb import VerbAdmin
-from heartbit_site.base import amounts
+from heartbit_site.admin.actions import DialogForm, actor_of, dialog
+from heartbit_site.admin.columns import Column, ago, health_pill, two_lines
+from heartbit_site.admin.permissions import rights
+from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.credentials import CredentialType, credential_types, entered_types
-from tools.actions.check_credential import check_credential
-from tools.actions.remove_credential import remove_credential
-from tools.actions.save_credential import save_credential
-from tools.admin.credential_form import PREFIX, CredentialForm, form_for, given
-from tools.credentials.labels import label_of
+from tools.actions.credentials import check_credential, remove_credential, save_credential
+from tools.credentials.values import label_of
 from tools.models import CatalogueTool, Credential
+
+#: Before the names of a type's fields, which may be those of columns.
+PREFIX: Final = "field_"
+_SECRET: Final = "Encrypted when saved, and never shown again."  # noqa: S105
+_KEPT: Final = "Empty: the present one is kept."
+
+
+class CredentialForm(VerbForm[Credential]):
+    """The fields that all types of credentials have."""
+
+    class Meta:
+        model = Credential
+        fields = ("workspace", "name", "enabled")
+
+
+def form_for(kind: type[CredentialType], row: Credential | None) -> type[CredentialForm]:
+    """Return the form of a type, to change a credential; None: to add one."""
+    if not kind.is_entered:
+        return CredentialForm
+    schema = kind.model_json_schema()["properties"]
+    hidden = kind.secret_fields()
+    fields: dict[str, Any] = {}
+    for name, field in kind.model_fields.items():
+        described = schema[name]
+        label = name.replace("_", " ").capitalize()
+        common = {
+            "label": label,
+            "help_text": field.description or "",
+            "required": field.is_required() and not (row is not None and name in hidden),
+            "initial": row.settings.get(name) if row is not None else described.get("default"),
+        }
+        fields[f"{PREFIX}{name}"] = _field(described, common, secret=name in hidden, row=row)
+    names = {name: f"{PREFIX}{name}" for name in kind.model_fields}
+    return type("CredentialForm", (CredentialForm,), {**fields, "renamed": names})
+
+
+def given(form: Any) -> dict[str, object]:
+    """Return the entered fields of the type, without the empty fields of a new row."""
+    return {
+        name.removeprefix(PREFIX): value
+        for name, value in form.cleaned_data.items()
+        if name.startswith(PREFIX) and value not in ("", None)
+    }
+
+
+def _field(
+    described: dict[str, Any], common: dict[str, Any], *, secret: bool, row: Credential | None
+) -> forms.Field:
+    if secret:
+        widget = UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"})
+        common |= {"help_text": _SECRET if row is None else _KEPT, "initial": None}
+        return forms.CharField(widget=widget, max_length=10_000, strip=False, **common)
+    if "enum" in described:
+        choices = [(value, value) for value in described["enum"]]
+        return forms.ChoiceField(choices=choices, widget=UnfoldAdminSelectWidget, **common)
+    if described.get("type") == "integer":
+        return forms.IntegerField(widget=UnfoldAdminIntegerFieldWidget, **common)
+    return forms.CharField(widget=UnfoldAdminTextInputWidget, max_length=1_000, **common)
+
 
 KIND: Final = "kind"  # the parameter of the address of the form that adds one
 HEALTH: Final = ("health", "finding", "checked")
@@ -31,19 +91,12 @@ HEALTH: Final = ("health", "finding", "checked")
 class CredentialAdmin(VerbAdmin[Credential]):
     """Credentials of a workspace, or of one person in it."""
 
-    workspace_path = "workspace"
-    needs: ClassVar = {
-        "view": "workspace:manage",
-        **dict.fromkeys(("add", "change", "delete", "check"), "workspace:manage"),
-    }
-    audit_name = "credential"
+    needs: ClassVar = rights("workspace:manage", "workspace:manage", check="workspace:manage")
     form = CredentialForm
     list_display = ("what", "workspace", "person", "place", "health", "checked", "enabled")
     list_select_related = ("workspace", "user")
     list_filter = ("workspace", "kind", "enabled")
     search_fields = ("name", "kind")
-    sortable_by = ()
-    actions = ()
     actions_row = ("check_now",)
     actions_detail = ("check_now",)
     warn_unsaved_form = True
@@ -86,26 +139,19 @@ class CredentialAdmin(VerbAdmin[Credential]):
         kind = _kind(request, obj)
         is_entered = kind is not None and kind.is_entered
         own = tuple(f"{PREFIX}{name}" for name in kind.model_fields) if kind and is_entered else ()
-        first = (
-            ("workspace", "name", "enabled")
-            if obj is None
-            else ("workspace", "person", "type", "name", "enabled")
-        )
         label = kind.label if kind is not None else "Settings"
-        fieldsets: list[tuple[str | None, dict[str, Any]]] = [
-            (None, {"fields": first}),
-            (label, {"fields": own}),
-        ]
-        return fieldsets if obj is None else [*fieldsets, ("Health", {"fields": HEALTH})]
+        first = ("workspace", *(("person", "type") if obj else ()), "name", "enabled")
+        shown = [(None, {"fields": first}), (label, {"fields": own})]
+        return shown if obj is None else [*shown, ("Health", {"fields": HEALTH})]
 
     def save_row(self, request: HttpRequest, row: Credential, form: Any) -> None:
         """Save the credential; an empty secret keeps the present one."""
         row.kind = row.kind or request.GET.get(KIND, "")
         save_credential(row, given(form), by=actor_of(request))
 
-    def remove_row(self, request: HttpRequest, row: Credential) -> None:
+    def delete_model(self, request: HttpRequest, obj: Credential) -> None:
         """Delete the credential."""
-        if said := remove_credential(row, by=actor_of(request)):
+        if said := remove_credential(obj, by=actor_of(request)):
             messages.info(request, said)
 
     what = Column[Credential]("credential", lambda row: two_lines(row.name, label_of(row.kind)))
@@ -119,20 +165,8 @@ class CredentialAdmin(VerbAdmin[Credential]):
     finding = Column[Credential](
         "result", lambda row: row.health_message or "The button *Check now* checks it."
     )
-
-    def health(self, row: Credential) -> SafeString:
-        """Return the result of the last check as a label."""
-        if row.healthy is None:
-            return pill("Not checked")
-        if row.healthy:
-            return pill("Healthy", tone="success")
-        return pill("Unhealthy", tone="danger")
-
-    def checked(self, row: Credential) -> str:
-        """Return the time since the last check."""
-        if row.checked_at is None:
-            return "never"
-        return f"{amounts.duration(timezone.now() - row.checked_at)} ago"
+    health = Column[Credential]("health", health_pill)
+    checked = Column[Credential]("checked", lambda row: ago(row.checked_at))
 
     @dialog(
         "Check now",

@@ -31,8 +31,7 @@ from tools.connectors.calendars.google import GoogleCalendarCredential, check_go
 from tools.connectors.drive.bucket import check_s3
 from tools.connectors.letter import read_sender
 from tools.connectors.mailbox import account_of
-from tools.connectors.resend import ResendCredential
-from tools.connectors.send_email import server_of
+from tools.connectors.send_email import ResendCredential, server_of
 from tools.connectors.service import read_json
 from tools.connectors.web_search import BraveCredential, SearxngCredential, search_web
 from tools.credentials.hiding import hide_secrets

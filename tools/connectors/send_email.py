@@ -1,17 +1,18 @@
-"""The tool that sends mail."""
+"""The tool that sends mail, over SMTP or Resend's API (https://resend.com/docs/api-reference/emails)."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from heartbit_site.base import orm
 from heartbit_site.base.artifact_names import stored_file
-from heartbit_site.base.credentials import SmtpCredential
+from heartbit_site.base.credentials import Key, SmtpCredential, Url, UrlCredential
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.connectors.letter import (
     MOST_RECIPIENTS,
@@ -20,9 +21,61 @@ from tools.connectors.letter import (
     UnusableMailError,
     write_letter,
 )
-from tools.connectors.resend import ResendCredential, send_with_resend
+from tools.connectors.service import ServiceError, read_json
+from tools.credentials.http_auth import bearer
 from tools.mail.server import MailServer
 from tools.mail.smtp import open_outbox
+
+if TYPE_CHECKING:
+    import httpx
+
+
+class ResendCredential(UrlCredential):
+    """An account at Resend, and the address that mail is sent from."""
+
+    kind = "resend"
+    label = "Outgoing mail (Resend)"
+
+    url: Url = "https://api.resend.com"
+    key: Key
+    sender: str = Field(min_length=3, max_length=320, description="Address that mail comes from.")
+
+
+async def send_with_resend(
+    account: ResendCredential, letter: Letter, http: httpx.AsyncClient
+) -> str:
+    """Send a mail; return Resend's id of it.
+
+    Raises:
+        ServiceError: Resend refuses, or answers something else.
+        httpx.HTTPError: Resend cannot be reached.
+    """
+    body = {
+        "from": str(letter.sender),
+        "to": [str(address) for address in letter.to],
+        "cc": [str(address) for address in letter.cc],
+        "bcc": [str(address) for address in letter.bcc],
+        "reply_to": [str(address) for address in letter.reply_to],
+        "subject": letter.subject,
+        "text": letter.text,
+        "html": letter.html,
+        "attachments": [
+            {"filename": file.name, "content": base64.b64encode(file.content).decode()}
+            for file in letter.files
+        ],
+    }
+    response = await http.post(
+        f"{account.url.rstrip('/')}/emails",
+        json={name: value for name, value in body.items() if value},
+        headers={**bearer(account.key), "Idempotency-Key": letter.key},
+        follow_redirects=False,
+    )
+    answer = read_json(response, "Resend", account)
+    sent = answer.get("id") if isinstance(answer, dict) else None
+    if not isinstance(sent, str):
+        raise ServiceError("Resend answers without the id of a mail: it may have been sent.")
+    return sent[:100]
+
 
 TIMEOUT_SECONDS = 60.0
 _MARGIN_SECONDS = 2.0  # so that a slow server ends in a sentence, not in a timeout

@@ -59,3 +59,9 @@ def split(value: CredentialType) -> tuple[dict[str, object], dict[str, str]]:
     return dict(shown), {
         name: each.get_secret_value() for name, each in own.items() if isinstance(each, SecretStr)
     }
+
+
+def label_of(kind: str) -> str:
+    """Return the label of a kind; an unknown kind is its own."""
+    known = credential_types().get(kind)
+    return kind if known is None else known.label

@@ -1,4 +1,7 @@
-"""Catalogue of the tools available to a workspace's agents, with their current definitions.
+"""Catalogue of the tools available to a workspace's agents, with their stored definitions.
+
+Definitions are stored by hash for processes that lack the tool's code. They are immutable, so a
+process reads each row once.
 
 Usage::
 
@@ -8,19 +11,89 @@ Usage::
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final, NoReturn
 
 from django.db import transaction
 from django.db.models import F, Q
 
 from heartbit_site.base.credentials import CredentialNeed
+from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.query import execute
-from heartbit_site.base.toolspec import Label, Origin, ToolSpec
+from heartbit_site.base.toolspec import Effect, Label, Origin, ToolSpec
 from heartbit_site.base.untrusted import clean_text
-from tools.definitions import stored as definitions
 from tools.definitions.registry import definition_hash, registry
-from tools.models import CatalogueTool
+from tools.models import CatalogueTool, ToolDefinition
+
+_KEEP: Final = 2_000
+_known: dict[str, ToolSpec] = {}
+
+
+class ToolNotHereError(HeartbitError):
+    """A tool was called in a process that has only its definition."""
+
+
+def store(specs: Iterable[ToolSpec]) -> None:
+    """Store the definitions of tools; existing rows stay unchanged."""
+    rows = [
+        ToolDefinition(
+            hash=definition_hash(spec),
+            name=spec.name,
+            description=spec.description,
+            parameters=json.dumps(dict(spec.parameters)),
+            effect=spec.effect.value,
+            answer_parameter=spec.answer_parameter or "",
+        )
+        for spec in specs
+    ]
+    # Sorted, so that two processes that store the same rows cannot deadlock.
+    ToolDefinition.objects.bulk_create(
+        sorted(rows, key=lambda row: row.hash), ignore_conflicts=True
+    )
+
+
+def find(name: str, digest: str) -> ToolSpec | None:
+    """Return the tool with this definition, or None if it is not stored.
+
+    If this process does not have the tool, the result can be shown and read but not called; its
+    parameter types are only those of the schema.
+    """
+    live = registry.get(name)
+    if live is not None and definition_hash(live) == digest:
+        return live
+    return load([digest]).get(digest)
+
+
+def load(digests: Iterable[str]) -> dict[str, ToolSpec]:
+    """Return stored definitions by hash, as tools that can be shown but not called."""
+    wanted = dict.fromkeys(digests)
+    missing = [digest for digest in wanted if digest not in _known]
+    rows = ToolDefinition.objects.filter(pk__in=missing)  # no query if none is missing
+    read = {row.hash: _spec_of(row) for row in rows}
+    found = {digest: spec for digest in wanted if (spec := read.get(digest) or _known.get(digest))}
+    if len(_known) + len(read) > _KEEP:
+        _known.clear()
+    _known.update(read)
+    return found
+
+
+def _spec_of(row: ToolDefinition) -> ToolSpec:
+    def not_here(**_arguments: Any) -> NoReturn:
+        raise ToolNotHereError(
+            f"This process cannot call the tool {row.name}: it lacks the tool's code."
+        )
+
+    return ToolSpec(
+        name=row.name,
+        description=row.description,
+        parameters=json.loads(row.parameters),
+        function=not_here,
+        effect=Effect(row.effect),
+        answer_parameter=row.answer_parameter or None,
+    )
+
 
 _LOCK = "LOCK TABLE tools_cataloguetool IN SHARE ROW EXCLUSIVE MODE"
 _FACTS = ("definition_id", "origin", "source", "credentials", "labels")
@@ -51,7 +124,7 @@ def catalogue(workspace_id: int | None) -> dict[str, ToolSpec]:
             facts.pop(name, None)
         elif name not in live:
             facts[name] = tuple(found)
-    stored = definitions.load(digest for digest, *_ in facts.values())
+    stored = load(digest for digest, *_ in facts.values())
     specs = {name: _described(stored[digest], *more) for name, (digest, *more) in facts.items()}
     return dict(sorted((specs | live).items()))
 
@@ -89,7 +162,7 @@ def record_installed() -> None:
         return
     with transaction.atomic():
         execute(_LOCK)  # processes of two releases may start at once
-        definitions.store(changed)
+        store(changed)
         CatalogueTool.objects.bulk_create(
             [
                 CatalogueTool(name=spec.name, **dict(zip(_FACTS, now[spec.name], strict=True)))

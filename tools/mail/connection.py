@@ -13,7 +13,7 @@ from tools.mail.errors import MailboxError
 from tools.mail.stream import MailStream
 
 if TYPE_CHECKING:
-    from tools.mail.route import MailRoute
+    from tools.mail.server import MailRoute
 
 _LEAVE_SECONDS = 2.0
 MOST_LITERAL = 12 * 1024 * 1024

@@ -22,8 +22,14 @@ from itertools import pairwise
 from tools.mail.connection import Connection
 from tools.mail.errors import MailboxError
 from tools.mail.headers import one_line
-from tools.mail.route import IMAP_PORTS
-from tools.mail.server import MailServer, check_lines, find_server, sentences, server_words
+from tools.mail.server import (
+    IMAP_PORTS,
+    MailServer,
+    check_lines,
+    find_server,
+    sentences,
+    server_words,
+)
 from tools.mail.stream import VISIT_SECONDS
 
 MOST_BYTES = 10 * 1024 * 1024

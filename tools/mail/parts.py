@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from heartbit_site.base.charsets import decode_text, html_charset
-from tools.mail.encodings import decode_transfer
 from tools.mail.errors import UnreadableMailError
-from tools.mail.headers import Content, Headers, content_of, one_line, split_header
+from tools.mail.headers import Content, Headers, content_of, decode_transfer, one_line, split_header
 from tools.mail.html_text import text_of_html
 
 MOST_ATTACHMENTS = 20

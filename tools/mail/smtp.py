@@ -20,8 +20,14 @@ from dataclasses import dataclass
 from django.core.mail.utils import DNS_NAME
 
 from tools.mail.errors import MailServerError
-from tools.mail.route import SMTP_PORTS
-from tools.mail.server import MailServer, check_lines, find_server, sentences, server_words
+from tools.mail.server import (
+    SMTP_PORTS,
+    MailServer,
+    check_lines,
+    find_server,
+    sentences,
+    server_words,
+)
 from tools.mail.stream import VISIT_SECONDS, MailStream
 
 _LEAVE_SECONDS = 2.0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tools.mail.errors import MailServerError
 
 if TYPE_CHECKING:
-    from tools.mail.route import MailRoute
+    from tools.mail.server import MailRoute
 
 READ_SECONDS = 20.0
 VISIT_SECONDS = 60.0

@@ -23,7 +23,7 @@ from heartbit_site.base.jsonschema import check_schema, validate
 from heartbit_site.base.suspensions import Question, QuestionReply
 from tools.definitions.registry import definition_hash
 from tools.mcp import prompts, questions, resources
-from tools.mcp.endpoint import McpEndpoint, PinnedTool
+from tools.mcp.endpoints import McpEndpoint, PinnedTool
 from tools.mcp.errors import (
     DifferentOfferError,
     McpConnectionError,

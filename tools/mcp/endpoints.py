@@ -1,21 +1,69 @@
-"""Endpoints of servers' rows: their address or program, and the credential of their requests."""
+"""Servers, their tools, and the credential of their requests, as a connection needs them."""
 
 from __future__ import annotations
 
-from typing import Final, get_args
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar, get_args
 
 import httpx
 from django.conf import settings
 from pydantic import SecretStr
 
+from heartbit_site.base import orm
 from heartbit_site.base.credentials import CredentialNeed, CredentialType, SignInCredential
+from heartbit_site.base.toolspec import Label
+from tools.credentials.hiding import HIDDEN
 from tools.credentials.http_auth import HttpCredential, auth_headers, bearer
-from tools.mcp.endpoint import McpEndpoint
-from tools.mcp.errors import McpError
-from tools.models import McpServer
+from tools.mcp.errors import McpError, TokenNotAcceptedError
+from tools.models import Credential, McpServer
 from tools.sign_in.access import access_token
 from tools.sign_in.errors import SignInLapsedError
 from tools.sign_in.storage import sign_in_name
+
+if TYPE_CHECKING:
+    from heartbit_site.base.toolspec import Effect
+
+
+@dataclass(frozen=True, slots=True)
+class McpEndpoint:
+    """Address, or program, of a server.
+
+    Attributes:
+        id: Id of its row.
+        url: For HTTP; empty for a program.
+        words: The program and its arguments.
+        headers: Headers that each request carries, credentials among them.
+    """
+
+    id: int
+    name: str
+    url: str = ""
+    words: tuple[str, ...] = ()
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedTool:
+    """A server's tool as an agent was given it.
+
+    Attributes:
+        name: Its name in the workspace.
+        remote_name: Its name at the server.
+        hash: Hash of its definition.
+    """
+
+    name: str
+    remote_name: str
+    effect: Effect
+    hash: str
+
+
+def labels_of(*, private_data: bool) -> frozenset[Label]:
+    """Return the labels of a server's tools: no server is trusted, and each call goes to it."""
+    return frozenset(Label if private_data else {Label.UNTRUSTED, Label.OUTBOUND})
+
 
 #: The parameter of every tool of a server that has a credential; no JSON property is called so.
 CREDENTIAL: Final = "heartbit:credential"
@@ -92,3 +140,60 @@ async def _token(server: McpServer, value: SignInCredential, refused: str) -> st
         return await access_token(value, refused=refused)
     except SignInLapsedError:
         raise McpError(connect(server)) from None
+
+
+T = TypeVar("T")
+
+
+async def signed_in(
+    server: McpServer,
+    value: SignInCredential,
+    http: httpx.AsyncClient,
+    ask: Callable[[McpEndpoint], Awaitable[T]],
+) -> T:
+    """Send a request with the token of a sign-in, and repeat it if the server refuses the token.
+
+    Args:
+        server: The server.
+        value: The sign-in.
+        http: The guarded client.
+        ask: Makes the request; the server has not acted if it raises ``TokenNotAcceptedError``.
+            The token is removed from a text that it returns.
+
+    Raises:
+        McpError: The server cannot be used; or the person must sign in again, at the page that the
+        sentence names.
+    """
+    endpoint = await endpoint_of(server, value, http)
+    try:
+        try:
+            return _hidden(await ask(endpoint), endpoint)
+        except TokenNotAcceptedError as error:
+            if error.scope:
+                raise
+        endpoint = await endpoint_of(server, value, http, refused=_token_of(endpoint))
+        return _hidden(await ask(endpoint), endpoint)
+    except TokenNotAcceptedError as error:
+        if error.scope:
+            await orm.run_in_thread(partial(_want, value.row_id, error.scope))
+        raise McpError(connect(server)) from None
+    except McpError as error:
+        raise type(error)(_hidden(str(error), endpoint)) from None
+
+
+def _token_of(endpoint: McpEndpoint) -> str:
+    return dict(endpoint.headers)["authorization"].removeprefix("Bearer ")
+
+
+def _hidden(answer: T, endpoint: McpEndpoint) -> T:
+    if isinstance(answer, str):
+        return type(answer)(answer.replace(_token_of(endpoint), HIDDEN))
+    return answer
+
+
+def _want(row_id: int, scope: str) -> None:
+    """Store scopes that a call lacked, for the next sign-in."""
+    row = Credential.objects.filter(pk=row_id).first()
+    if row is not None:
+        settings = {**row.settings, "wanted_scope": scope}
+        Credential.objects.filter(pk=row_id, secret=row.secret).update(settings=settings)

@@ -19,7 +19,7 @@ from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.http.errors import BlockedAddressError
 from heartbit_site.base.json_values import MAX_VALUES, ValueCount
 from tools.mcp.guarded_client import SILENCE_SECONDS
-from tools.mcp.message_pace import MessagePace
+from tools.mcp.message_limits import MessagePace
 
 #: Code of the error that a request gets if its token is refused; its data is the challenge.
 REFUSED: Final = -32_091

@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from heartbit_site.base.credentials import CredentialType, SignInCredential
 from heartbit_site.base.suspensions import QUESTION, Question, Suspension
 from heartbit_site.base.toolspec import Origin, ToolContext, ToolSpec
-from tools.definitions import stored as definitions
-from tools.mcp.endpoint import McpEndpoint, PinnedTool
-from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of
+from tools.definitions import catalogue as definitions
+from tools.mcp.endpoints import (
+    CREDENTIAL,
+    McpEndpoint,
+    PinnedTool,
+    endpoint_of,
+    labels_of,
+    needs_of,
+    signed_in,
+)
 from tools.mcp.errors import McpError, changed_error
-from tools.mcp.labels import labels_of
-from tools.mcp.signed_in import signed_in
 from tools.models import CatalogueTool, McpServer
 
 if TYPE_CHECKING:

@@ -28,13 +28,11 @@ from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.json_values import MAX_VALUES, has_too_many
 from heartbit_site.base.scratch import scratch_folder
 from tools.mcp.errors import McpConnectionError
-from tools.mcp.message_pace import MessagePace
-from tools.mcp.open_requests import OpenRequests
-from tools.mcp.program_line import ProgramLine, read_line
-from tools.mcp.walls import walled
+from tools.mcp.message_limits import MessagePace, OpenRequests
+from tools.mcp.walls import ProgramLine, read_line, walled
 from tools.sandbox import seccomp
 from tools.sandbox.bubblewrap import Bubblewrap
-from tools.sandbox.probed import Probed
+from tools.sandbox.probe import Probed
 from tools.sandbox.program import SandboxError
 from tools.sandbox.proxy import proxy
 
@@ -76,7 +74,7 @@ async def stdio(words: Sequence[str], *, number: int) -> AsyncIterator[Transport
     """Start a server and yield its streams; at the end, stop it and its child processes.
 
     Args:
-        words: The program and its arguments, after its exceptions (``tools.mcp.program_line``).
+        words: The program and its arguments, after its exceptions (``tools.mcp.walls``).
         number: Id of the server's row, which decides the user id that the process gets.
 
     Raises:

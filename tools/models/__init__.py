@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from tools.models.catalogue import CatalogueTool
+from tools.models.catalogue import CatalogueTool, ToolDefinition
 from tools.models.credential import Credential
-from tools.models.definition import ToolDefinition
-from tools.models.mcp_server import McpServer
-from tools.models.sign_in import PendingSignIn
+from tools.models.mcp_server import McpServer, PendingSignIn

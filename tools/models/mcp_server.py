@@ -1,4 +1,4 @@
-"""MCP servers of a workspace."""
+"""MCP servers of a workspace, and sign-ins there that have begun."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.models.constraints import unique
+from heartbit_site.base.models.secret_text import SecretTextField
 from tools.server_spec import SETTINGS, McpServerSpec
 
 #: A refresh whose process gave no sign of life for so long has ended with it.
@@ -120,3 +121,32 @@ class McpServer(models.Model):
         """True while a process reads the server's tools."""
         beat = self.refresh_beat_at
         return beat is not None and timezone.now() - beat < _SILENT
+
+
+class PendingSignIn(models.Model):
+    """A sign-in at an MCP server that waits for its person; used once.
+
+    Attributes:
+        state_hash: SHA-256 of the state that the answer repeats.
+        session_hash: SHA-256 of the browser session that may finish it.
+        started_by: Person of that session.
+        is_shared: True if the workspace signs in, and not the person.
+        plan: ``SignInPlan`` as JSON, encrypted.
+    """
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
+    server = models.ForeignKey(McpServer, on_delete=models.CASCADE, related_name="+")
+    started_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
+    )
+    is_shared = models.BooleanField(default=False)
+    state_hash = models.CharField(max_length=64, unique=True)
+    session_hash = models.CharField(max_length=64)
+    plan = SecretTextField()
+    expires_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        verbose_name = "pending sign-in"
+
+    def __str__(self) -> str:
+        return f"sign-in at {self.server_id}"

@@ -12,7 +12,7 @@ from heartbit_site.base.http.allow import parse_allow
 from tools.sandbox import remote
 from tools.sandbox.bubblewrap import Bubblewrap
 from tools.sandbox.docker import Docker
-from tools.sandbox.probed import Probed
+from tools.sandbox.probe import Probed
 from tools.sandbox.program import Sandbox, SandboxError
 
 #: What ``HEARTBIT_SANDBOX`` may name. Adding one is a class and a line.

@@ -1,11 +1,16 @@
-"""The program that checks a sandbox's walls from inside, and its verdict."""
+"""The program that checks a sandbox from inside, and its verdicts, each kept for a minute."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from tools.sandbox.program import Ended, Limits, Program
+
+if TYPE_CHECKING:
+    from tools.sandbox.program import Sandbox
 
 
 def probe(hidden: Sequence[str] = (), usual: Sequence[str] = ()) -> Program:
@@ -28,3 +33,27 @@ def has_held(ended: Ended) -> bool:
 def reason(ended: Ended) -> str:
     """Return what the program found otherwise, without a full stop."""
     return (ended.stderr.strip() or ended.ending).splitlines()[-1][:300]
+
+
+#: How long a sandbox that held, or did not, is taken to be as it was.
+KEEP_SECONDS: Final = 60.0
+
+
+class Probed:
+    """The verdict on the sandbox that was probed last."""
+
+    def __init__(self) -> None:
+        self._name = ""
+        self._until = 0.0
+        self._problem: str | None = None
+
+    async def problem(self, sandbox: Sandbox) -> str | None:
+        """Return why a sandbox does not hold, or None; probe it if that is not known."""
+        now = time.monotonic()
+        if sandbox.name == self._name:
+            if now < self._until:
+                return self._problem
+            self._until = now + KEEP_SECONDS  # one asks; others go by the last answer meanwhile
+        self._problem = await sandbox.problem()
+        self._name, self._until = sandbox.name, now + KEEP_SECONDS
+        return self._problem

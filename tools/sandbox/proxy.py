@@ -16,10 +16,9 @@ from typing import Final
 
 import httpcore
 
-from heartbit_site.base.http.allow import AllowRule
+from heartbit_site.base.http.allow import AddressPolicy, AllowRule
 from heartbit_site.base.http.backend import GuardedBackend, Resolver, system_resolver
 from heartbit_site.base.http.errors import BlockedAddressError
-from heartbit_site.base.http.policy import AddressPolicy
 from heartbit_site.base.scratch import scratch_folder
 from tools.sandbox.program import MEGABYTE, SandboxError
 

@@ -26,7 +26,7 @@ from heartbit_site.base.http.allow import parse_allow
 from tools.sandbox import wire
 from tools.sandbox.bubblewrap import Bubblewrap
 from tools.sandbox.docker import Docker
-from tools.sandbox.probed import Probed
+from tools.sandbox.probe import Probed
 from tools.sandbox.program import Ended, Program, Sandbox, SandboxError
 
 Message = MutableMapping[str, Any]

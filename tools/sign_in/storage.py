@@ -8,7 +8,7 @@ from typing import Any
 
 from heartbit_site.base import secrets
 from heartbit_site.base.credentials import SignInCredential
-from tools.credentials.token_response import TokenAnswer
+from tools.credentials.oauth import TokenAnswer
 from tools.credentials.values import split
 from tools.models import Credential, McpServer
 

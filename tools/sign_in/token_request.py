@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from tools.credentials.token_response import TokenAnswer, read_token_response
+from tools.credentials.oauth import TokenAnswer, read_token_response
 
 if TYPE_CHECKING:
     import httpx

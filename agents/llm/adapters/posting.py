@@ -63,9 +63,9 @@ async def post(
     """
     try:
         if isinstance(client, ProviderClient):
-            direct = await client.session.post(
-                url, data=content, headers=headers, allow_redirects=False
-            )
+            closing = headers.get("connection") == "close"
+            session = client.single_use if closing else client.session
+            direct = await session.post(url, data=content, headers=headers, allow_redirects=False)
             chunks = aiter(direct.content.iter_any())
             return Answer(direct.status, direct.headers, chunks, partial(_release, direct))
         request = client.build_request("POST", url, content=content, headers=dict(headers))

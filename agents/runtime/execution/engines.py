@@ -1,7 +1,7 @@
 """Engine of a claimed run, chosen by the run's kind.
 
-A new kind of run needs an engine in ``agents.loop``, a builder, and a line in ``ENGINES``
-(``docs/contributing/add-a-kind-of-run.md``).
+A new kind of run needs an engine in ``agents.loop``, a builder, and its entry in
+``agents.definitions.kinds`` (``docs/contributing/add-a-kind-of-run.md``).
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ from collections import ChainMap
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Final
 
-from agents.choices import RunKind
 from agents.definitions import snapshot
 from agents.definitions.definition import AgentDefinition
 from agents.llm.messages import StreamEvent
@@ -50,7 +48,7 @@ from agents.runtime.toolset.toolbox import RunToolbox
 from agents.runtime.toolset.unread import with_unread_count
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import ToolContext, ToolSpec
-from memory.providers.choice import provider_name
+from memory.providers.calls import provider_name
 from tools.definitions.registry import resolve
 from tools.mcp.specs import server_tools
 
@@ -229,10 +227,3 @@ async def build_extraction(
         active.gate,
         store=None if source.is_silent else partial(store_extracted, source),
     )
-
-
-ENGINES: Final[dict[str, Build]] = {
-    RunKind.AGENT: build_agent,
-    RunKind.TOOL_CALL: build_tool_call,
-    RunKind.EXTRACTION: build_extraction,
-}

@@ -16,8 +16,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from agents.choices import Placement
-from agents.live.in_memory_stream import InMemoryLiveStream
-from agents.live.pubsub import LivePublisher
+from agents.live.pubsub import InMemoryLiveStream, LivePublisher
 from agents.live.valkey import ValkeyPublisher, connect
 from agents.llm import defaults
 from agents.llm.client import create_client

@@ -18,7 +18,7 @@ from agents.runtime.execution.active_run import ActiveRun
 from agents.runtime.memories.provided_memories import provided_at_start
 from heartbit_site.base import orm
 from memory.models import MemoryItem
-from memory.providers.choice import provider_name
+from memory.providers.calls import provider_name
 from memory.recall import recall, strengthen
 from memory.scoring import Weights
 

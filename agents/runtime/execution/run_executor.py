@@ -25,7 +25,7 @@ from agents.live.changes import EVERYWHERE, notify
 from agents.live.pubsub import RunPublisher
 from agents.loop.effect_gate import EffectGate
 from agents.loop.journaled import JournaledState
-from agents.loop.kinds import state_of
+from agents.loop.state import state_of
 from agents.runs.claims import Claimant, ClaimedRun, NextClaim, SuspectRun, claim
 from agents.runs.lease import Child, Lease
 from agents.runs.pool import Pool, open_pool

@@ -10,6 +10,7 @@ from uuid import UUID
 import psycopg
 from pydantic import ValidationError
 
+from agents.definitions.kinds import part_of
 from agents.errors import JournalAwayError, LeaseLostError, ProgramToolsError
 from agents.journal.events import RunFailed
 from agents.loop import checkpoint
@@ -18,7 +19,7 @@ from agents.runs.lease import ABOUT_THE_DATA, Child
 from agents.runs.pool import Pool
 from agents.runtime.execution.active_run import ActiveRun
 from agents.runtime.execution.dependencies import RuntimeDependencies
-from agents.runtime.execution.engines import ENGINES, EngineDependencies
+from agents.runtime.execution.engines import Build, EngineDependencies
 from agents.runtime.toolset.stopped_tools import StoppedTools
 from heartbit_site.base.database_faults import is_away
 from heartbit_site.base.errors import HeartbitError
@@ -67,7 +68,7 @@ class SliceRunner:
         unreadable = await self._fold(active)
         if unreadable:
             return unreadable
-        build = ENGINES.get(active.claimed.kind)
+        build: Build | None = part_of(active.claimed.kind, "engine")
         if build is None:
             return await self._leave_to_newer(active, f"is of the kind {active.claimed.kind}")
         engine: Engine | None = None

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.journal.events import MemoriesExtracted
-from memory.providers.calls import call_after
-from memory.providers.choice import provider_name
+from memory.providers.calls import call_after, provider_name
 from memory.providers.protocol import MemoryContext, Said
 
 if TYPE_CHECKING:

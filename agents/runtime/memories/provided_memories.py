@@ -14,8 +14,7 @@ from agents.models import RecalledMemory
 from agents.runs.acting_person import acts_for, lock_and_ask
 from heartbit_site.base import orm
 from memory.errors import MemoryProviderError
-from memory.providers.calls import call_before
-from memory.providers.choice import provider_name
+from memory.providers.calls import call_before, provider_name
 from memory.providers.protocol import MemoryContext, ProvidedText
 
 if TYPE_CHECKING:

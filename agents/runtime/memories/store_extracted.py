@@ -10,8 +10,7 @@ from agents.loop.extraction import Proposal, read_proposals
 from agents.models import LearnedMemory, Run
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.query import fetch_one
-from memory.actions.remember import remember
-from memory.actions.supersede import supersede
+from memory.actions.memories import remember, supersede
 from memory.errors import InvalidMemoryError
 from memory.history import Author
 from memory.models import MemoryItem

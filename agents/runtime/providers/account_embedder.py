@@ -28,7 +28,7 @@ from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.models import ProviderAccount
-from memory.embeddings.protocol import EmbeddingError, Vector
+from memory.embeddings.embedder import EmbeddingError, Vector
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class _RefusedError(EmbeddingError):
 
 
 class AccountEmbedder:
-    """See ``memory.embeddings.protocol.Embedder``.
+    """See ``memory.embeddings.embedder.Embedder``.
 
     Args:
         workspace_id: The workspace, whose enabled account with the provider is used.

@@ -47,7 +47,7 @@ _LEFT = """
          LEFT JOIN agents_agent a ON a.id = b.agent_id
     WHERE b.workspace_id = %s AND (b.agent_id IS NULL OR b.agent_id = %s) ORDER BY b.id
 """
-# The next look at quotas reports it (agents/actions/send_quota_notices.py).
+# The next look at quotas reports it (agents/actions/quotas.py).
 _REFUSED = """
     UPDATE agents_budget SET exceeded_period = date_trunc(period, clock_timestamp(), 'UTC')
     WHERE id = %s AND exceeded_period IS DISTINCT FROM date_trunc(period, clock_timestamp(), 'UTC')

@@ -14,7 +14,7 @@ from django.db.models import Q
 from agents.models import WorkerHeartbeat
 from heartbit_site.base import aio, orm
 from tools.sandbox.choice import find_sandbox
-from tools.sandbox.probed import KEEP_SECONDS
+from tools.sandbox.probe import KEEP_SECONDS
 from tools.sandbox.program import SandboxError
 
 if TYPE_CHECKING:

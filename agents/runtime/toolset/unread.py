@@ -8,7 +8,7 @@ from typing import Final
 
 from django.db.models import Q
 
-from agents.messaging.receipts import READ_TOOL
+from agents.messaging.texts import READ_TOOL
 from agents.models import InboxEntry
 from agents.runs.pool import Pool, call
 from agents.runtime.toolset.offer import OfferedTools

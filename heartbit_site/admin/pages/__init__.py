@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-from heartbit_site.admin.pages import (
-    accounts,
-    api_key,
-    audit_entry,
-    beat,
-    member,
-    tier,
-    workspace,
-)
+from heartbit_site.admin.pages import api_key, audit_entry, of_packages, workspace
 
-__all__ = ["accounts", "api_key", "audit_entry", "beat", "member", "tier", "workspace"]
+__all__ = ["api_key", "audit_entry", "of_packages", "workspace"]

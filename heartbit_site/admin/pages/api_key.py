@@ -13,13 +13,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from heartbit_site.admin.actions import DialogForm, dialog
-from heartbit_site.admin.audit_mixin import actor_of
+from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, clock, pill, two_lines
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
-from heartbit_site.base.actions.create_api_key import create_api_key, usual_expiry
-from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
+from heartbit_site.base.actions.api_keys import create_api_key, revoke_api_keys, usual_expiry
 from heartbit_site.base.models import ApiKey
 from heartbit_site.base.scopes import OPERATORS_SCOPE, SCOPES, USUAL_SCOPES
 
@@ -43,16 +41,12 @@ class ApiKeyForm(VerbForm[ApiKey]):
 class ApiKeyAdmin(VerbAdmin[ApiKey]):
     """Keys of programs. A key is created and revoked, never changed or deleted."""
 
-    workspace_path = "workspace"
-    audit_name = "api_key"
     needs: ClassVar = dict.fromkeys(("view", "add", "revoke"), "workspace:manage")
     form = ApiKeyForm
     list_display = ("what", "workspace", "allowed", "state", "used", "user")
-    sortable_by = ()
     list_select_related = ("workspace", "user")
     list_filter = ("workspace",)
     search_fields = ("name", "prefix")
-    actions = ()
     actions_row = ("revoke",)
     actions_detail = ("revoke",)
     actions_detail_hide_default = True

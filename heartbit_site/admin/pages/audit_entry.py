@@ -14,8 +14,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.safestring import SafeString
 
 from heartbit_site.admin.actions import page_action
-from heartbit_site.admin.columns import Column, format_datetime, link
-from heartbit_site.admin.filters import ConditionFilter
+from heartbit_site.admin.columns import Column, ConditionFilter, format_datetime, link
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.themed import LongList, json_block
 from heartbit_site.base import amounts

@@ -15,9 +15,8 @@ from ninja import Path, Query, Router
 from agents.errors import ArtifactNotFoundError
 from agents.journal.memory_texts import is_hidden_artifact
 from agents.querysets import find_run
-from agents.reads.artifacts import file_name, find_artifact, stored_content
+from agents.reads.artifacts import file_name, find_artifact, stored_content, work_file
 from agents.reads.hidden_memories import texts_of_run
-from agents.reads.work_files import work_file
 from heartbit_site.api.auth import READ_RUNS, access_of
 from heartbit_site.api.openapi import FILE, answers
 from heartbit_site.contract.model import Word

@@ -11,8 +11,8 @@ from agents.querysets import find_run
 from heartbit_site.api.auth import READ_RUNS, access_of
 from heartbit_site.api.openapi import STREAM, answers
 from heartbit_site.api.stream import Selection, events_of, recorded
-from heartbit_site.base import orm, sessions
-from heartbit_site.base.access import Access, refresh_access
+from heartbit_site.base import orm
+from heartbit_site.base.access import Access, is_session_valid, refresh_access
 from heartbit_site.contract.model import Word
 
 router = Router(tags=["runs"])
@@ -76,7 +76,7 @@ def stream(
 
 def _still(access: Access, session_key: str | None) -> bool:
     """Return True if the follower may still read runs."""
-    if access.key_id is None and not sessions.is_session_valid(session_key, access.user_id):
+    if access.key_id is None and not is_session_valid(session_key, access.user_id):
         return False
     now = refresh_access(access)
     return now is not None and all(map(now.allows, READ_RUNS.needs.scopes))

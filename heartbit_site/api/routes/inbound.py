@@ -14,9 +14,7 @@ from ninja import Router
 from ninja.responses import Status as Answer
 from pydantic import JsonValue
 
-from agents.actions.accept_message import accept_message
-from agents.actions.receive_mail import receive_mail
-from agents.actions.refuse_message import refuse_message
+from agents.actions.receive_message import accept_message, receive_mail, refuse_message
 from agents.choices import ChannelKind
 from agents.errors import (
     ChannelClosedError,
@@ -29,7 +27,7 @@ from agents.errors import (
     TooManyMessagesError,
 )
 from agents.inbound.mapping import check_mapping, read_body
-from agents.inbound.message import Inbound
+from agents.inbound.messages import Inbound
 from agents.inbound.signature import REFUSAL, verify
 from agents.models import Channel
 from heartbit_site.api.auth import address_of, refuse_unknown

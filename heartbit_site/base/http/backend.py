@@ -17,9 +17,8 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import httpcore
 
-from heartbit_site.base.http.addresses import effective
+from heartbit_site.base.http.allow import AddressPolicy, effective
 from heartbit_site.base.http.errors import BlockedAddressError
-from heartbit_site.base.http.policy import AddressPolicy
 
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 

@@ -16,10 +16,9 @@ from typing import Any
 import httpcore
 import httpx
 
-from heartbit_site.base.http.allow import AllowRule
+from heartbit_site.base.http.allow import DEFAULT_PORTS, AddressPolicy, AllowRule
 from heartbit_site.base.http.backend import GuardedBackend, Resolver, system_resolver
 from heartbit_site.base.http.errors import InvalidURLError, OutboundLimitError, too_late
-from heartbit_site.base.http.policy import DEFAULT_PORTS, AddressPolicy
 from heartbit_site.base.http.transport import DEADLINE, GuardedTransport
 
 MAX_REDIRECTS = 5

@@ -6,6 +6,5 @@ from heartbit_site.base.models.api_key import ApiKey
 from heartbit_site.base.models.audit import AuditEntry
 from heartbit_site.base.models.membership import Membership, Role
 from heartbit_site.base.models.provider_account import ProviderAccount
-from heartbit_site.base.models.tier import Tier
 from heartbit_site.base.models.usage import UsageEntry
-from heartbit_site.base.models.workspace import Workspace
+from heartbit_site.base.models.workspace import Tier, Workspace

@@ -14,7 +14,7 @@ from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.terminal.margin import margined, visible, wrap
 from heartbit_site.contract import approvals
 from heartbit_site.contract.approvals import ApprovalOut
-from tools.calls.answer_form import are_numbered, explained, without_form
+from tools.calls.questions import are_numbered, explained, without_form
 
 if TYPE_CHECKING:
     from heartbit_site.cli.backend.protocol import Backend

@@ -27,7 +27,7 @@ from heartbit_site.cli.approvals.kinds import (
 )
 from heartbit_site.cli.terminal import keyboard
 from heartbit_site.cli.terminal.output import note
-from tools.calls import answer_form
+from tools.calls import questions
 
 if TYPE_CHECKING:
     from heartbit_site.cli.backend.protocol import Backend
@@ -148,7 +148,7 @@ class CallPrompter:
         return Choice("edit", text)
 
     async def _reply(self, form: Mapping[str, Any], draft: str) -> Choice | None:
-        numbered = answer_form.are_numbered(form)
+        numbered = questions.are_numbered(form)
         if _is_structured(form):
             prompt = "The answer as one line of JSON > "
             text = await self._written(draft, prompt, file="answer.json")
@@ -159,7 +159,7 @@ class CallPrompter:
             note("Nothing was answered.")
             return None
         if numbered and text.isascii() and text.isdecimal():
-            named = answer_form.choices(form)
+            named = questions.choices(form)
             text = named[int(text) - 1] if 0 < int(text) <= len(named) else text
         return Choice("answer", text)
 
@@ -190,7 +190,7 @@ class CallPrompter:
 def _draft(call: WaitingCall) -> str:
     """Return the text that the editor begins with."""
     form = form_of(call)
-    return readable_json(call.arguments) if form is None else answer_form.draft(form)
+    return readable_json(call.arguments) if form is None else questions.draft(form)
 
 
 def _is_structured(form: Mapping[str, Any]) -> bool:

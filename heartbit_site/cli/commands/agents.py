@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from agents.definitions.snapshot_diff import FieldChangeOut, PartChangeOut
-from agents.reads.agent_view import AgentMetricsOut, AgentStatusOut
+from agents.reads.views import AgentMetricsOut, AgentStatusOut
 from heartbit_site.base.amounts import duration
 from heartbit_site.base.visible_text import readable_json, visible
 from heartbit_site.cli.backend.chosen import backend, call, print_all

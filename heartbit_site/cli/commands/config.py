@@ -23,7 +23,6 @@ from heartbit_site.cli.terminal.keyboard import is_interactive
 from heartbit_site.cli.terminal.new_file import write_file
 from heartbit_site.cli.terminal.output import as_json, note, write, write_exactly, write_json
 from heartbit_site.cli.terminal.table import print_facts
-from heartbit_site.config.definition import Configuration
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.locate import NAME, find
 from heartbit_site.environment import read
@@ -31,6 +30,7 @@ from heartbit_site.environment import read
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
     from heartbit_site.config.apply import Changes
+    from heartbit_site.config.build import Configuration
 
 FILE = common.argument("FILE", "The file; none: HEARTBIT_CONFIG, or heartbit.toml here.", None)
 CONFIG = common.option("--config -C FILE", "Another way to give FILE.", None)

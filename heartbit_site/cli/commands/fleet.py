@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from rich.console import Console
 from rich.text import Text
 
-from agents.reads.fleet_view import FleetOut, QueueOut, WorkerOut
+from agents.reads.views import FleetOut, QueueOut, WorkerOut
 from heartbit_site.base.amounts import counted, duration
 from heartbit_site.cli.backend.chosen import backend, call
 from heartbit_site.cli.options import common

@@ -19,8 +19,7 @@ def resume(run: str = common.RUN, *, plain: bool = common.PLAIN) -> int:
     is left, and the command that decides is named (exit code 4).
     """
     ensure_ready("heartbit_site.cli.following.local_runs", "heartbit_site.cli.backend.local")
-    from agents.actions.resume_run import resume_run
-    from agents.actions.unquarantine_run import unquarantine_run
+    from agents.actions.runs import resume_run, unquarantine_run
     from agents.choices import RunStatus
     from agents.models import Agent, Run
     from agents.querysets import find_run

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Final
 
-from agents.reads import usage_view
+from agents.reads import views
 from heartbit_site.cli.backend.chosen import call
 from heartbit_site.cli.terminal.output import NAME_WIDTH, one_line, write
 from heartbit_site.cli.terminal.table import Table, print_view
@@ -19,7 +19,7 @@ def usage() -> int:
     return print_view(found, lambda: _print(found))
 
 
-def _print(found: usage_view.WorkspaceUsageOut) -> None:
+def _print(found: views.WorkspaceUsageOut) -> None:
     write(f"Tier: {one_line(found.tier or 'none')}, {found.queued} runs queued")
     write("")
     gauges = [
@@ -37,7 +37,7 @@ def _print(found: usage_view.WorkspaceUsageOut) -> None:
         write(f"\nOf {found.unpriced_calls} model calls of this month the price is not known.")
 
 
-def _gauges_of(budget: usage_view.BudgetUseOut) -> Iterator[tuple[str, ...]]:
+def _gauges_of(budget: views.BudgetUseOut) -> Iterator[tuple[str, ...]]:
     whose = f"{one_line(budget.agent, NAME_WIDTH)}, " if budget.agent else ""
     if budget.tokens is not None:
         yield _gauge(f"budget: {whose}tokens a {budget.period}", budget.tokens)
@@ -46,7 +46,7 @@ def _gauges_of(budget: usage_view.BudgetUseOut) -> Iterator[tuple[str, ...]]:
 
 
 def _gauge(
-    name: str, gauge: usage_view.CountGaugeOut | usage_view.MoneyGaugeOut, unit: str = ""
+    name: str, gauge: views.CountGaugeOut | views.MoneyGaugeOut, unit: str = ""
 ) -> tuple[str, ...]:
     limit = "-" if gauge.limit is None else _amount(gauge.limit, unit)
     percent = "" if gauge.percent is None else f" ({gauge.percent} %)"
@@ -62,7 +62,7 @@ GAUGES: Final = Table[tuple[str, ...]](
     {"warning": "yellow", "exceeded": "red"},
 )
 AGENTS: Final = Table.of(
-    usage_view.AgentUseOut,
+    views.AgentUseOut,
     "AGENT RUNS=runs:, TOKENS=tokens:, COST",
     AGENT=lambda row: one_line(row.agent or "(deleted runs)", NAME_WIDTH),
     COST=lambda row: f"${row.cost_usd}",

@@ -68,11 +68,11 @@ def create(
         raise UsageError(
             "--superuser gives every right in every workspace: leave out --role and --workspace."
         )
-    ensure_ready("heartbit_site.base.actions.create_user")
+    ensure_ready("heartbit_site.base.actions.users")
     from django.contrib.auth.models import User
 
-    from heartbit_site.base.actions.create_user import create_user
-    from heartbit_site.base.actions.save_member import check_role
+    from heartbit_site.base.actions.members import check_role
+    from heartbit_site.base.actions.users import create_user
     from heartbit_site.base.models import Role
     from heartbit_site.base.os_user import terminal_user
     from heartbit_site.first_start import default_workspace
@@ -102,8 +102,8 @@ def create(
 @app.command(cls=ChangeHereCommand)
 def password(name: str = NAME, *, generate: bool = GENERATE) -> int:
     """Set a new password; the person's sessions end."""
-    ensure_ready("heartbit_site.base.actions.set_password")
-    from heartbit_site.base.actions.set_password import find_user, set_password
+    ensure_ready("heartbit_site.base.actions.users")
+    from heartbit_site.base.actions.users import find_user, set_password
     from heartbit_site.base.os_user import terminal_user
 
     user = find_user(name)
@@ -138,7 +138,7 @@ def _secret(user: User, *, generate: bool) -> str:
         return secrets.token_urlsafe(PASSWORD_BYTES)
     if not is_interactive():
         raise UsageError("A password is typed at a terminal: add --generate to get a random one.")
-    from heartbit_site.base.actions.set_password import check_password
+    from heartbit_site.base.actions.users import check_password
 
     typed = getpass.getpass("New password: ")
     check_password(typed, user)

@@ -14,12 +14,11 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connections
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run
 from agents.approvals.uncertain_calls import unasked
 from agents.choices import Placement, RunStatus
 from agents.errors import ProgramToolsError
-from agents.live.follow import follow
-from agents.live.tree_reader import TreeReader
+from agents.live.follow import TreeReader, follow
 from agents.live.updates import Update
 from agents.live.valkey import ValkeySubscriber, connect
 from agents.models import Run, Wait

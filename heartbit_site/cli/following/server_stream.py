@@ -18,8 +18,7 @@ import httpx
 from httpx_sse import EventSource, SSEError
 
 from agents.journal.events import Event, RecordedEvent
-from agents.live.readable import readable
-from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate, Update
+from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate, Update, readable
 from agents.runs.live_entries import Delta
 from heartbit_site.cli.backend.client import (
     CONNECT_SECONDS,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from agents.reads.fleet_view import FleetOut, WorkerOut
+from agents.reads.views import FleetOut, WorkerOut
 from heartbit_site.cli.terminal.errors import FAILED, CommandError, UsageError
 from heartbit_site.cli.terminal.output import note
 from heartbit_site.contract.fleet import RESTART_WORKER, SHOW_FLEET, STOP_WORKER

@@ -15,8 +15,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from heartbit_site.base.amounts import duration
-from heartbit_site.base.local_times import NoSuchTimeError, localize
-from heartbit_site.base.moments import TooFarError, to_utc
+from heartbit_site.base.moments import NoSuchTimeError, TooFarError, localize, to_utc
 from heartbit_site.cli.terminal.errors import UsageError
 from heartbit_site.cli.terminal.output import one_line
 

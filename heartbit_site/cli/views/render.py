@@ -15,8 +15,8 @@ from heartbit_site.base.amounts import duration
 from heartbit_site.cli.terminal.output import one_line
 
 if TYPE_CHECKING:
-    from agents.live.call_view import CallView
     from agents.live.view import RunView
+    from agents.live.view_parts import CallView
     from heartbit_site.cli.views.tree import Tree
 
 SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

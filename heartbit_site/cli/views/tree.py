@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from agents.live import tree_view
-from agents.live.activity import activity
+from agents.live.live_run import activity
 from agents.live.view import RunView
 
 

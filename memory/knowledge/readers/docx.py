@@ -18,7 +18,7 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from memory.knowledge.blocks import Block, Extraction, RefusedDocumentError
+from memory.knowledge.passages import Block, Extraction, RefusedDocumentError
 
 _MOST_BYTES = 200_000_000
 _MOST_ENTRIES = 10_000

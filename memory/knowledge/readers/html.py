@@ -7,7 +7,7 @@ import re
 import trafilatura
 
 from heartbit_site.base.charsets import decode_text, html_charset
-from memory.knowledge.blocks import Extraction, RefusedDocumentError
+from memory.knowledge.passages import Extraction, RefusedDocumentError
 from memory.knowledge.readers.markdown import blocks_of
 
 #: Beside the main text: navigation, and the page's own header and footer.

@@ -6,7 +6,7 @@ import re
 
 from markdown_it import MarkdownIt
 
-from memory.knowledge.blocks import Block, Extraction
+from memory.knowledge.passages import Block, Extraction
 from memory.knowledge.readers.text import decode_lines
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from pypdf import PdfReader
 from pypdf.errors import PyPdfError
 
-from memory.knowledge.blocks import Block, Extraction, RefusedDocumentError
+from memory.knowledge.passages import Block, Extraction, RefusedDocumentError
 
 PART_SECONDS: Final = 2.0
 PAGE_SECONDS: Final = 8.0

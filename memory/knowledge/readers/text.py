@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from heartbit_site.base.charsets import DecodedText, decode_text
-from memory.knowledge.blocks import Block, Extraction
+from memory.knowledge.passages import Block, Extraction
 
 _PARAGRAPH_END = re.compile(r"\n\s*\n")
 

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run
 from agents.choices import TERMINAL
 from agents.models import Run
 from tests.starts import start_run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.actions.resolve_call import resolve_call
+from agents.actions.resolve_wait import resolve_call
 from agents.choices import CallResolution
 from agents.journal.waits import OUTCOME
 from agents.models import ToolCall, Wait

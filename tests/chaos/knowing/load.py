@@ -14,8 +14,8 @@ from agents.models import Agent, MemoryExtraction, Run
 from heartbit_site.base import queues
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.enqueue import TaskMessage, send
-from memory.actions.save_base import save_base
-from memory.actions.save_document import save_document
+from memory.actions.bases import save_base
+from memory.actions.documents import save_document
 from memory.knowledge.readers.pdf import MOST_OF_PART
 from memory.models import Document
 from tests.memory.knowledge import documents

@@ -12,8 +12,8 @@ from unittest import mock
 
 from django.test import override_settings
 
+from agents.actions.provider_accounts import save_provider_account
 from agents.actions.publish_agent import publish_agent
-from agents.actions.save_provider_account import save_provider_account
 from agents.choices import TERMINAL, Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, ToolBinding

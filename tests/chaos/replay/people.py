@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import connection
 
-from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import approve_call, deny_call, edit_call
 from agents.actions.fork_run import Edits
-from agents.actions.resolve_call import resolve_call
+from agents.actions.resolve_wait import resolve_call
+from agents.actions.runs import cancel_run, steer_run
 from agents.actions.start_conversation import start_conversation
-from agents.actions.steer_run import steer_run
 from agents.choices import BusyPolicy, CallResolution, Placement
 from agents.errors import CallClosedError
 from agents.journal.events import ModelAnswered, ToolStarted, encode

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from heartbit_site.base.query import fetch_one
 from memory.actions import ingest_documents
-from memory.knowledge.storing import store_part
+from memory.knowledge.reader import store_part
 from tests.chaos.short_claims import AFTER_COMMIT, BEFORE_COMMIT, CLAIM_SECONDS, FOLDER
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agents.actions.cancel_run import cancel_run
+from agents.actions.runs import cancel_run, steer_run
 from agents.actions.start_conversation import start_conversation
-from agents.actions.steer_run import steer_run
 from agents.choices import TERMINAL
 from agents.errors import CallClosedError
 from agents.models import Conversation, Run

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agents.definitions.kinds import RegisteredKind, add_kind
 from agents.journal.events import RunPaused, RunSucceeded
 from agents.runtime.execution.definitions import Definitions
-from agents.runtime.execution.engines import ENGINES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,4 +74,4 @@ async def build(held: ActiveRun, sources: EngineDependencies) -> EchoEngine:
     return EchoEngine(held.journaled, echo)
 
 
-ENGINES[KIND] = build
+add_kind(RegisteredKind(KIND, engine=build))

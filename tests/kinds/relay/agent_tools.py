@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from agents.definitions.kinds import RegisteredKind, add_kind
 from agents.journal.events import ChildStarted, RunSucceeded, WaitResolved
 from agents.journal.folding import folds
-from agents.live.kinds import VIEWS
 from agents.live.view import RunView
-from agents.loop.kinds import STATES
 from agents.loop.ports import PendingChildren
 from agents.loop.state import RunState
 from agents.runtime.execution.definitions import Definitions
-from agents.runtime.execution.engines import ENGINES
 from heartbit_site.base.suspensions import ChildTask
 
 if TYPE_CHECKING:
@@ -97,6 +95,4 @@ async def build(active: ActiveRun, sources: EngineDependencies) -> RelayEngine:
     return RelayEngine(active.journaled, stages)
 
 
-ENGINES[KIND] = build
-STATES[KIND] = RelayState
-VIEWS[KIND] = RelayView
+add_kind(RegisteredKind(KIND, engine=build, state=RelayState, view=RelayView))

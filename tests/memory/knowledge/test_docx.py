@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from memory.knowledge.kinds import detect_kind
+from memory.actions.documents import detect_kind
 from memory.knowledge.reader import DocumentPart, read_part
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"

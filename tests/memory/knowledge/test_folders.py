@@ -11,11 +11,10 @@ from django.utils import timezone
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import AuditEntry, Workspace
-from memory.actions.follow_folder import follow_folder, request_folder
-from memory.actions.follow_folders import EVERY, follow_folders
+from memory.actions.bases import save_base
+from memory.actions.documents import save_document
+from memory.actions.follow_folders import EVERY, follow_folder, follow_folders, request_folder
 from memory.actions.ingest_documents import ingest_documents
-from memory.actions.save_base import save_base
-from memory.actions.save_document import save_document
 from memory.models import Document, KnowledgeBase, Passage
 
 if TYPE_CHECKING:

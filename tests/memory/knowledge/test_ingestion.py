@@ -12,16 +12,14 @@ from django.utils import timezone
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry, Workspace
 from memory.actions import ingest_documents as ingesting
+from memory.actions.bases import remove_base, save_base
+from memory.actions.documents import remove_document, save_document
 from memory.actions.embed_memories import embed_memories
 from memory.actions.ingest_documents import ingest_documents
-from memory.actions.remove_base import remove_base
-from memory.actions.remove_document import remove_document
-from memory.actions.save_base import save_base
-from memory.actions.save_document import save_document
 from memory.actions.save_policy import save_policy
 from memory.choices import DocumentState
 from memory.errors import InvalidKnowledgeError, UnreadableDocumentError
-from memory.knowledge import storing
+from memory.knowledge import reader
 from memory.knowledge.reader import DocumentPart, read_part
 from memory.knowledge.readers import pdf as pdf_reader
 from memory.models import Document, DocumentContent, KnowledgeBase, Passage, PassageEmbedding
@@ -134,7 +132,7 @@ def test_what_was_left_out_of_many_parts_is_said_as_far_as_it_fits(
     row.save()
     for number in range(1, 31):
         part = DocumentPart([], 40, number, f"Page {number} is damaged.")
-        assert storing.store_part(row, part)
+        assert reader.store_part(row, part)
     row.refresh_from_db()
     assert row.problem.startswith("Page 1 is damaged. Page 2 is damaged.")
     assert (len(row.problem), row.problem[-1]) == (500, "…")
@@ -153,21 +151,21 @@ def test_a_part_of_a_worker_that_lost_its_claim_is_not_stored(base: KnowledgeBas
     part = read_part("a.md", "markdown", b"One.", pages_read=0)
     Document.objects.filter(pk=row.pk).update(claimed_until=timezone.now() - timedelta(seconds=1))
     assert read_all() == 1
-    assert not storing.store_part(slow, part)
+    assert not reader.store_part(slow, part)
     assert texts(base) == ["One."]
     # Nor is one of a content that was replaced meanwhile, or of a document that was deleted.
     save_document(base, "a.md", b"Two.", by=SYSTEM)
     slow = ingesting._claim_one()
     assert slow is not None
     save_document(base, "a.md", b"Three.", by=SYSTEM)
-    assert not storing.store_part(slow, DocumentPart(part.passages, None, 0))
+    assert not reader.store_part(slow, DocumentPart(part.passages, None, 0))
     ingesting._fail(slow, "The former content cannot be read.")
     row.refresh_from_db()
     assert (row.state, row.problem) == ("queued", "")
     slow = ingesting._claim_one()
     assert slow is not None
     remove_document(row, by=SYSTEM)
-    assert not storing.store_part(slow, DocumentPart(part.passages, None, 0))
+    assert not reader.store_part(slow, DocumentPart(part.passages, None, 0))
     assert texts(base) == []
 
 

@@ -11,13 +11,11 @@ from django.db import connection
 
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM
-from memory.actions.remove_base import remove_base
-from memory.actions.save_base import save_base
-from memory.actions.save_document import save_document
+from memory.actions.bases import remove_base, save_base
+from memory.actions.documents import save_document
 from memory.choices import DocumentState
 from memory.knowledge.passages import PassageText
-from memory.knowledge.reader import DocumentPart
-from memory.knowledge.storing import store_part
+from memory.knowledge.reader import DocumentPart, store_part
 from memory.models import Document
 from tests.fleet import wait_until
 

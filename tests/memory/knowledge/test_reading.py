@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 from pypdf import PageObject
 
+from memory.actions.documents import detect_kind
 from memory.choices import DocumentKind
 from memory.errors import UnreadableDocumentError
 from memory.knowledge import reader
-from memory.knowledge.blocks import Block, Extraction
-from memory.knowledge.kinds import detect_kind
-from memory.knowledge.passages import LONGEST, build_passages
+from memory.knowledge.passages import LONGEST, Block, Extraction, build_passages
 from memory.knowledge.reader import read_part
 from memory.knowledge.readers import html as html_reader
 from memory.knowledge.readers import pdf as pdf_reader

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.actions.save_provider_account import save_provider_account
+from agents.actions.provider_accounts import save_provider_account
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import ProviderAccount, Workspace
+from memory.actions.bases import save_base
+from memory.actions.documents import save_document
 from memory.actions.embed_memories import embed_memories
 from memory.actions.ingest_documents import ingest_documents
-from memory.actions.save_base import save_base
-from memory.actions.save_document import save_document
 from memory.actions.save_policy import save_policy
 from memory.knowledge.search import FoundPassages, search_passages
 from memory.models import KnowledgeBase

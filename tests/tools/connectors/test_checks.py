@@ -26,7 +26,7 @@ from tests.tools.connectors.calls import CANARY
 from tests.tools.connectors.smtp_server import smtp_server
 from tools.connectors import credential_checks as checks
 from tools.connectors.credential_checks import check_credential
-from tools.connectors.resend import ResendCredential
+from tools.connectors.send_email import ResendCredential
 from tools.connectors.web_search import BraveCredential, SearxngCredential
 from tools.credentials import oauth
 

@@ -19,10 +19,9 @@ from heartbit_site.base.toolspec import Label
 from tests.base.loopback import response, serving
 from tests.tools.connectors.connecting import error, value
 from tools.connectors.drive import folder as folder_module
-from tools.connectors.drive.bucket import check_s3
+from tools.connectors.drive.bucket import check_s3, sign
 from tools.connectors.drive.files import DriveError
 from tools.connectors.drive.folder import FolderDrive
-from tools.connectors.sigv4 import sign
 from tools.definitions.registry import registry
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from tests.base.loopback import response, serving
 from tests.inbound.imap_server import make_certificate, talking
 from tests.tools.connectors.calls import CANARY, done, refusal
 from tests.tools.connectors.smtp_server import Received, smtp_server
-from tools.connectors.resend import ResendCredential
+from tools.connectors.send_email import ResendCredential
 from tools.mail import stream
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from heartbit_site.base.credentials import (
 from tests.base.loopback import Server, redirect, serving
 from tests.base.test_http_guard import HOSTS, NAMES
 from tests.tools.connectors.calls import CANARY, done
-from tools.connectors.resend import ResendCredential
+from tools.connectors.send_email import ResendCredential
 from tools.connectors.web_search import BraveCredential, SearxngCredential
-from tools.mail import route
+from tools.mail import server
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -83,7 +83,7 @@ async def test_no_mail_host_leads_within(
 
 
 async def test_no_port_of_another_service_is_open_to_mail(settings: Settings) -> None:
-    assert not (route.SMTP_PORTS | route.IMAP_PORTS) & {22, 80, 443, 5432, 6379}
+    assert not (server.SMTP_PORTS | server.IMAP_PORTS) & {22, 80, 443, 5432, 6379}
     for port in (22, 80, 6379):
         value = SmtpCredential(host="93.184.215.14", port=port, sender="ada@example.org")
         result = await done("send_email", allow="", credentials={"mail": value}, **LETTER)

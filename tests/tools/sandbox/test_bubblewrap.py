@@ -11,8 +11,8 @@ import pytest
 
 from heartbit_site.base.scratch import ScratchFolder
 from tests.tools.sandbox.processes import wait_for
-from tools.sandbox import binary, control_groups, launcher
 from tools.sandbox import bubblewrap as module
+from tools.sandbox import control_groups, launcher, walls
 from tools.sandbox.bubblewrap import Bubblewrap
 from tools.sandbox.languages import Interpreter
 from tools.sandbox.probe import has_held, probe
@@ -210,9 +210,9 @@ def test_a_group_limits_memory_and_swap(
 
 def test_the_copy_of_bubblewrap_is_removed_by_the_process_that_made_it() -> None:
     copy = ScratchFolder("test")
-    binary._remove(copy, os.getpid() + 1)
+    walls._remove(copy, os.getpid() + 1)
     assert copy.path.exists(), "a fork has ended"
-    binary._remove(copy, os.getpid())
+    walls._remove(copy, os.getpid())
     assert not copy.path.exists()
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from django.test import override_settings
 
+from tools.actions.mcp_servers import save_mcp_server
 from tools.actions.refresh_mcp_server import refresh_mcp_server
-from tools.actions.save_mcp_server import save_mcp_server
 from tools.models import McpServer
 
 if TYPE_CHECKING:

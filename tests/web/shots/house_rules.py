@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.save_skill import save_skill
+from agents.actions.skills import save_skill
 from agents.models import Agent
 from agents.skills.archive import pack
 from agents.skills.folder import read_folder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from agents.actions.save_budget import save_budget
+from agents.actions.quotas import save_budget
 from agents.models import Agent, Budget
 from agents.reads.usage import usage_of
 from heartbit_site.base.models import Tier

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from django.db import connection
 from django.utils import timezone
 
-from agents.actions.pause_work import pause_work
+from agents.actions.fleet import pause_work
+from agents.actions.provider_accounts import save_provider_account
 from agents.actions.publish_agent import publish_agent
-from agents.actions.save_provider_account import save_provider_account
-from agents.actions.save_webhook import save_webhook
 from agents.actions.start_conversation import start_conversation
+from agents.actions.webhooks import save_webhook
 from agents.approvals.links import token_of
 from agents.limits.pauses import queue
 from agents.models import Agent, Run, ToolCall, WebhookEndpoint
-from heartbit_site.base.actions.create_api_key import create_api_key, usual_expiry
-from heartbit_site.base.actions.save_member import save_member
+from heartbit_site.base.actions.api_keys import create_api_key, usual_expiry
+from heartbit_site.base.actions.members import save_member
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import ProviderAccount, Role, Workspace
 from tests.fleet import wait_until
@@ -32,7 +32,7 @@ from tests.web.shots.past import live_through
 from tests.web.shots.plans import plan
 from tests.web.shots.shelf import fill_shelf
 from tests.web.shots.ways_in import open_ways_in
-from tools.actions.save_credential import save_credential
+from tools.actions.credentials import save_credential
 from tools.models import CatalogueTool, Credential
 
 if TYPE_CHECKING:

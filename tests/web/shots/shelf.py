@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memory.actions.bases import save_base
+from memory.actions.documents import save_document
 from memory.actions.ingest_documents import ingest_documents
-from memory.actions.save_base import save_base
-from memory.actions.save_document import save_document
 from memory.models import Document, Passage
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from agents.actions.save_channel import save_channel
+from agents.actions.channels import save_channel
 from agents.models import Channel, InboundMessage
 from scheduling.querysets import database_now
 

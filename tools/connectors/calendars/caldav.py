@@ -17,7 +17,7 @@ from urllib.parse import urljoin, urlsplit
 
 from tools.connectors.calendars import icalendar_process
 from tools.connectors.calendars.events import MAX_EVENTS, CalendarError, Found, Span
-from tools.connectors.xml_text import parse_xml
+from tools.connectors.service import parse_xml
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

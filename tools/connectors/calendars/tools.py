@@ -10,8 +10,13 @@ from pydantic import Field
 from heartbit_site.base.credentials import CalDavCredential
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.builtin.clock import zone_of
-from tools.connectors.calendars.events import Calendar, CalendarError, event_times, span_of
-from tools.connectors.calendars.free_time import free_times
+from tools.connectors.calendars.events import (
+    Calendar,
+    CalendarError,
+    event_times,
+    free_times,
+    span_of,
+)
 from tools.connectors.calendars.google import GoogleCalendar, GoogleCalendarCredential
 
 Start = Annotated[

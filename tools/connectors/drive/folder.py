@@ -1,4 +1,4 @@
-"""Drive of a workspace in a directory of this machine.
+"""Drive of a workspace in a directory of this machine, also as a source of documents.
 
 Every part of a path is opened by itself, relative to the one before and never through a link, so
 no name leads out of the workspace's folder, whatever else writes there. Django's file storage
@@ -170,3 +170,31 @@ def _is_plain(found: os.stat_result) -> bool:
 
 def _unusable(name: str, error: OSError) -> DriveError:
     return DriveError(f"{name} cannot be used: {os.strerror(error.errno or 0)}.")
+
+
+class DriveSource:
+    """Implementation of ``FolderSource`` over the folder of each workspace, not over buckets."""
+
+    def folder(self, name: str) -> str:
+        """Return a folder's name in normal form.
+
+        Raises:
+            DriveError: It is no folder below the drive's root.
+        """
+        found = checked_folder(name)
+        if not found:
+            raise DriveError("Name a folder of the drive, such as handbook: not all of it.")
+        return found
+
+    def names(self, workspace_id: int, folder: str) -> tuple[list[str], bool]:
+        """Return the files below a folder by name, and True if these are all of them."""
+        found = workspace_drive(workspace_id).list_below(folder)
+        return [entry.name for entry in found], len(found) < MAX_FILES
+
+    def read(self, workspace_id: int, name: str) -> bytes:
+        """Return a file's content.
+
+        Raises:
+            DriveError: It is gone, too large, or no plain file.
+        """
+        return workspace_drive(workspace_id).read_whole(checked_name(name))

@@ -1,0 +1,252 @@
+"""Save budgets, and tell workspaces of nearly or fully used quotas.
+
+Quotas are polled, as webhook deliveries are (docs/decisions/0009), so that a run never waits for
+the audit's chain, which is locked until its writer's transaction ends.
+
+Each quota is reported once per period when it is nearly used up (``quota.warning``) and once when
+it is used up (``quota.reached``). The row keeps the period of its last notice, written in the
+notice's transaction.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db import DatabaseError, transaction
+from django.db.models import DecimalField, F, Q, Sum
+from django.db.models.functions import Cast
+from django.db.models.lookups import GreaterThanOrEqual
+from django.utils import timezone
+
+from agents.delivery.webhooks import message, new_message_id
+from agents.models import Budget, Run, RunCount, WebhookDelivery
+from heartbit_site.base.audit import SYSTEM, lock_chain, record
+from heartbit_site.base.errors import ConfigurationError, ConflictError, about
+from heartbit_site.base.models import UsageEntry, Workspace
+from heartbit_site.base.query import fetch_all, fetch_one
+
+NO_LIMIT = "Set a limit of tokens, of US dollars, or both."
+
+
+@transaction.atomic
+def save_budget(budget: Budget) -> None:
+    """Write the limits of a budget; only a new budget's initial usage is written here.
+
+    The initial usage is read from the ledger; model calls that end at this moment may be missing.
+
+    Raises:
+        ConfigurationError: It limits nothing, or its agent belongs to another workspace.
+        ConflictError: There is a budget of the same scope and period.
+    """
+    _check(budget)
+    if budget.pk:
+        # With changed limits the notices of this period are due again.
+        budget.warned_period = budget.exceeded_period = budget.exceeded_notified_period = None
+        notices = ["warned_period", "exceeded_period", "exceeded_notified_period"]
+        budget.save(update_fields=["max_tokens", "max_usd", "warn_at", *notices])
+        return
+    query = "SELECT date_trunc(%s, clock_timestamp(), 'UTC')"
+    (budget.period_start,) = fetch_one(query, [budget.period])
+    entries = UsageEntry.objects.filter(workspace=budget.workspace_id, at__gte=budget.period_start)
+    if budget.agent_id is not None:
+        runs = Run.objects.filter(version__agent=budget.agent_id)
+        entries = entries.filter(run_id__in=runs.values("pk"))
+    spent = entries.aggregate(
+        tokens=Sum(F("input_tokens") + F("output_tokens")), usd=Sum("cost_usd")
+    )
+    budget.spent_tokens = spent["tokens"] or 0
+    budget.spent_usd = spent["usd"] or Decimal(0)
+    budget.save()
+
+
+def _check(budget: Budget) -> None:
+    if budget.max_tokens is None and budget.max_usd is None:
+        raise ConfigurationError(NO_LIMIT)
+    agent = budget.agent
+    with about("agent"):
+        if agent is not None and agent.workspace_id != budget.workspace_id:
+            raise ConfigurationError(f"{agent.name} belongs to another workspace.")
+    others = Budget.objects.filter(workspace=budget.workspace_id, agent=agent, period=budget.period)
+    if others.filter(from_tier=False).exclude(pk=budget.pk).exists():
+        whose = agent.name if agent is not None else "the whole workspace"
+        raise ConflictError(f"There is a budget of {whose} for each {budget.period} already.")
+
+
+logger = logging.getLogger(__name__)
+
+_WARNING, _REACHED = "quota.warning", "quota.reached"
+_MOST_PERCENT = 1000
+
+# An endpoint under removal is skipped: the removal waits for the chain that is locked here.
+_ENDPOINTS = """
+    SELECT id FROM agents_webhookendpoint WHERE workspace_id = %s AND enabled AND events ? %s
+    FOR KEY SHARE SKIP LOCKED
+"""
+
+
+def _passes(used: str, limit: str, warn_at: str) -> Q:
+    """Match rows with usage of at least the warning percentage of a limit."""
+    figures = DecimalField(max_digits=40, decimal_places=8)  # the products overflow integers
+    spent, most = Cast(used, figures), Cast(limit, figures)
+    return Q(GreaterThanOrEqual(spent * 100, most * F(warn_at)), **{f"{used}__gt": 0})
+
+
+_DAY_LIMIT = "workspace__tier__runs_per_day"
+_TO_WARN = ~Q(warned_period=F("period_start")) & (
+    _passes("spent_tokens", "max_tokens", "warn_at") | _passes("spent_usd", "max_usd", "warn_at")
+)
+_REFUSED = Q(exceeded_period__isnull=False) & ~Q(exceeded_notified_period=F("exceeded_period"))
+_DAY_TO_WARN = ~Q(warned_period=F("starts_at")) & _passes(
+    "runs", _DAY_LIMIT, "workspace__tier__warn_at"
+)
+_DAY_REACHED = ~Q(exceeded_period=F("starts_at")) & Q(runs__gte=F(_DAY_LIMIT))
+
+
+def send_quota_notices() -> int:
+    """Send due quota notices; return the number of audit entries. Safe to run concurrently."""
+    return sum(map(_tell_if_it_can_be, workspaces_with_notices()))
+
+
+def workspaces_with_notices() -> list[int]:
+    """Return the workspaces that have a quota to report, usually none. Locks nothing."""
+    budgets = Budget.objects.filter(_TO_WARN | _REFUSED)
+    days = RunCount.objects.filter(_DAY_TO_WARN | _DAY_REACHED, agent=None)
+    found = (rows.order_by().values_list("workspace_id", flat=True) for rows in (budgets, days))
+    return sorted(next(found).union(next(found)))
+
+
+def _tell_if_it_can_be(workspace_id: int) -> int:
+    """Report a workspace's quotas; log a failure, which the next call retries."""
+    try:
+        return _tell(workspace_id)
+    except DatabaseError:
+        logger.exception("the quota notices of workspace %s were not sent", workspace_id)
+        return 0
+
+
+@transaction.atomic
+def _tell(workspace_id: int) -> int:
+    """Report each due quota. Rows that are locked by running usage are left to the next call."""
+    lock_chain(workspace_id)  # first: usage waits for rows that are locked below
+    workspace = Workspace.objects.select_related("tier").get(pk=workspace_id)
+    return sum(_tell_of_budget(workspace, row) for row in _budgets(workspace)) + sum(
+        _tell_of_day(workspace, row) for row in _days(workspace)
+    )
+
+
+def _budgets(workspace: Workspace) -> list[Budget]:
+    due = Budget.objects.filter(_TO_WARN | _REFUSED, workspace=workspace).order_by("pk")
+    due = due.select_for_update(skip_locked=True, no_key=True, of=("self",))
+    return list(due.select_related("agent"))
+
+
+def _days(workspace: Workspace) -> list[RunCount]:
+    due = RunCount.objects.filter(_DAY_TO_WARN | _DAY_REACHED, workspace=workspace, agent=None)
+    return list(due.select_for_update(skip_locked=True, no_key=True, of=("self",)))
+
+
+def _tell_of_budget(workspace: Workspace, row: Budget) -> int:
+    label = _label(workspace, row)
+    notices: list[tuple[str, datetime]] = []
+    if row.warned_period != row.period_start and _percent_of(row) >= row.warn_at:
+        notices.append((_WARNING, row.period_start))
+        row.warned_period = row.period_start
+    if row.exceeded_period is not None and row.exceeded_notified_period != row.exceeded_period:
+        notices.append((_REACHED, row.exceeded_period))
+        row.exceeded_notified_period = row.exceeded_period
+    for event, start in notices:
+        _notify(workspace, event, f"budget:{row.pk}", label, start, _budget_details(row, start))
+    row.save(update_fields=["warned_period", "exceeded_notified_period"])
+    return len(notices)
+
+
+def _tell_of_day(workspace: Workspace, row: RunCount) -> int:
+    tier = workspace.tier
+    if tier is None or tier.runs_per_day is None:
+        return 0
+    percent = _percent(row.runs, tier.runs_per_day)
+    details = {
+        "period": "day",
+        "since": row.starts_at.isoformat(),
+        "runs": row.runs,
+        "max_runs": tier.runs_per_day,
+        "percent": percent,
+    }
+    events = []
+    if row.warned_period != row.starts_at and percent >= tier.warn_at:
+        events.append(_WARNING)
+        row.warned_period = row.starts_at
+    if row.exceeded_period != row.starts_at and row.runs >= tier.runs_per_day:
+        events.append(_REACHED)
+        row.exceeded_period = row.starts_at
+    label = f"the runs a day of tier {tier.name}"
+    for event in events:
+        _notify(workspace, event, f"tier:{tier.pk}", label, row.starts_at, details)
+    row.save(update_fields=["warned_period", "exceeded_period"])
+    return len(events)
+
+
+def _notify(
+    workspace: Workspace,
+    event: str,
+    target: str,
+    label: str,
+    start: datetime,
+    details: Mapping[str, Any],
+) -> None:
+    """Write one audit entry, and a message to each subscribed webhook, under the chain's lock."""
+    record(SYSTEM, event, workspace=workspace, target=target, label=label, details=details)
+    payload = message(
+        event, timezone.now(), {**details, "workspace": workspace.slug, "quota": label}
+    )
+    endpoints = [endpoint for (endpoint,) in fetch_all(_ENDPOINTS, [workspace.pk, event])]
+    WebhookDelivery.objects.bulk_create(
+        WebhookDelivery(
+            endpoint_id=endpoint,
+            event=event,
+            event_key=f"{target} {start:%Y-%m-%dT%H:%M}",
+            message_id=new_message_id(),
+            payload=payload,
+        )
+        for endpoint in endpoints
+    )
+
+
+def _label(workspace: Workspace, row: Budget) -> str:
+    if row.from_tier:
+        return f"the month of tier {workspace.tier}"
+    whose = "the workspace" if row.agent is None else f"agent {row.agent.name}"
+    return f"the {row.period}'s budget of {whose}"
+
+
+def _budget_details(row: Budget, start: datetime) -> dict[str, Any]:
+    """Return a budget's usage in the period from ``start``; zero if the row is older."""
+    is_current = row.period_start >= start
+    return {
+        "period": row.period,
+        "since": start.isoformat(),
+        "tokens": row.spent_tokens if is_current else 0,
+        "max_tokens": row.max_tokens,
+        "usd": _usd(row.spent_usd if is_current else Decimal(0)),
+        "max_usd": None if row.max_usd is None else _usd(row.max_usd),
+        "percent": _percent_of(row) if is_current else 0,
+    }
+
+
+def _percent_of(row: Budget) -> int:
+    used = ((row.spent_tokens, row.max_tokens), (row.spent_usd, row.max_usd))
+    return max(_percent(spent, most) for spent, most in used if most is not None)
+
+
+def _percent(used: Decimal | int, limit: Decimal | int) -> int:
+    if not limit:
+        return 100 if used else 0
+    return min(int(100 * used / limit), _MOST_PERCENT)
+
+
+def _usd(amount: Decimal) -> str:
+    return f"{amount.normalize():f}"

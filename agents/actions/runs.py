@@ -1,0 +1,190 @@
+"""Change a run: cancel, steer, retry, resume, or take it out of quarantine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import transaction
+
+from agents.actions.admit import refuse_reader
+from agents.actions.fork_run import accept_fork
+from agents.actions.wake_run import wake_run
+from agents.choices import TERMINAL, Placement, RunKind, RunStatus
+from agents.errors import EmptyTaskError, RunNotFoundError, RunStateError
+from agents.live.changes import notify_on_commit
+from agents.models import Run
+from agents.runs.run_audit import record_of_run
+from agents.runs.sql_functions import call_function
+from agents.runtime.execution.executor import executor_of
+from agents.runtime.toolset.program_tools import refuse_without_tools_of_tree
+from heartbit_site.base.audit import NOBODY, SYSTEM, Actor
+from heartbit_site.base.models import Workspace
+from heartbit_site.base.query import fetch_one
+from heartbit_site.base.rights import require
+from heartbit_site.base.untrusted import clean_text
+
+
+@transaction.atomic
+def cancel_run(workspace: Workspace, run_id: UUID, *, reason: str, by: Actor = SYSTEM) -> None:
+    """Cancel a run and its sub-agents' runs: running ones are notified and then end themselves.
+
+    A run that has ended, or whose cancellation was requested before, is left unchanged.
+
+    Raises:
+        RunNotFoundError: The workspace has no such run.
+    """
+    require(by, "runs:write", workspace_id=workspace.pk)
+    run = Run.objects.filter(workspace=workspace, pk=run_id).first()
+    if run is None:
+        raise RunNotFoundError(
+            f"There is no run {run_id} in {workspace.slug}: `heartbit status` lists them."
+        )
+    stops = _lock(run)
+    (ring,) = fetch_one("SELECT heartbit_cancel(%s, %s)", [run_id, reason])
+    if stops:
+        record_of_run(by, "cancel", run, reason=reason)
+    wake_run(ring)
+    notify_on_commit(workspace.pk, "runs", "calls")
+
+
+def _lock(run: Run) -> bool:
+    """Lock the rows in the SQL function's order; return True if the run can be cancelled."""
+    locked = Run.objects.select_for_update(no_key=True).order_by()
+    if run.parent_id is not None:
+        locked.filter(pk=run.parent_id).values_list("pk").first()
+    found = locked.filter(pk=run.pk).values_list("finished_at", "cancel_requested").first()
+    return found == (None, False)
+
+
+@transaction.atomic
+def steer_run(run: Run, text: str, *, by: Actor = NOBODY) -> None:
+    """Add a message to a live run; one of another person makes it work for no one from there on.
+
+    Raises:
+        EmptyTaskError: ``text`` is blank.
+        CallClosedError: The run has ended.
+        ForbiddenError: The run has recalled memories that the author may not read.
+        RunStateError: The run is not of the kind agent.
+    """
+    require(by, "runs:write", workspace_id=run.workspace_id)
+    words = clean_text(text).strip()
+    if not words:
+        raise EmptyTaskError("The message is empty: say what the run should know.")
+    if run.kind != RunKind.AGENT:
+        raise RunStateError(
+            f"The kind of run {run.pk} is {run.kind}: only an agent's run can be steered."
+        )
+    refuse_reader(run, by)
+    parameters = [run.pk, words, by.name, by.user_id]
+    call_function("SELECT heartbit_steer(%s, %s, %s, p_user => %s)", parameters)
+    record_of_run(by, "steer", run)
+
+
+def retry_run(run: Run, *, by: Actor, home: Placement = Placement.FLEET) -> UUID:
+    """Start a new run with the same task on the same version, linked to the run that it repeats.
+
+    A quarantined run is discarded in the same transaction.
+
+    Returns:
+        The new run's id.
+
+    Raises:
+        RunStateError: The run has not ended.
+        CallClosedError: The quarantine was ended meanwhile.
+        AgentNotFoundError: The agent is stopped.
+        HaltedError: The workspace or the installation is stopped.
+        QuotaExceededError: The workspace or the agent has reached a run quota.
+    """
+    require(by, "runs:write", workspace_id=run.workspace_id)
+    if run.status not in TERMINAL:
+        raise RunStateError(
+            f"Run {run.pk} has not ended ({run.status}): cancel it first, or wait for it."
+        )
+    discarded = run.status == RunStatus.QUARANTINED
+    with transaction.atomic():
+        if discarded:
+            call_function("SELECT heartbit_discard(%s, %s)", [run.pk, by.name])
+        accepted = accept_fork(run, 0, by=by, home=home).run_id
+        record_of_run(by, "retry", run, run=str(accepted), discarded=discarded)
+    return accepted
+
+
+@transaction.atomic
+def discard_run(run: Run, *, by: Actor) -> None:
+    """Cancel a quarantined run, so that it needs no further attention; its journal stays.
+
+    Raises:
+        CallClosedError: The run is not in quarantine.
+    """
+    require(by, "runs:write", workspace_id=run.workspace_id)
+    call_function("SELECT heartbit_discard(%s, %s)", [run.pk, by.name])
+    record_of_run(by, "discard", run)
+    notify_on_commit(run.workspace_id, "runs")
+
+
+@transaction.atomic
+def unquarantine_run(run: Run, *, by: Actor) -> None:
+    """Requeue a quarantined run; it is tried in an isolated process, apart from other runs.
+
+    Raises:
+        CallClosedError: The run is not in quarantine, or its parent has gone on without it.
+    """
+    require(by, "runs:write", workspace_id=run.workspace_id)
+    ring = call_function("SELECT heartbit_revive(%s, %s)", [run.pk, by.name])
+    record_of_run(by, "resume", run)
+    wake_run(ring)
+    notify_on_commit(run.workspace_id, "runs")
+
+
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """Decision on how a live run continues.
+
+    Attributes:
+        root_id: Root of the tree, whichever of its runs was named.
+        takes_over: True if the calling process should execute the run: it is local, and no running
+            process executes it.
+        executor: The executing process as ``host:pid``; empty if that is the caller or the fleet.
+    """
+
+    root_id: UUID
+    takes_over: bool
+    executor: str = ""
+
+
+def resume_run(run: Run) -> Resumption:
+    """Return which process continues a run. Nothing is written: claims decide.
+
+    Raises:
+        RunStateError: The run's tree has ended.
+        ProgramToolsError: The calling process should execute the run, and lacks a tool that only
+            the run's program has.
+    """
+    root = run.root
+    if root.status in TERMINAL:
+        past = "was " if root.status in ("cancelled", "quarantined") else ""
+        raise RunStateError(
+            f"Run {root.pk} {past}{root.status} already: `heartbit result {root.pk}` shows how; "
+            "start the task again to repeat it."
+        )
+    if root.home == Placement.FLEET:
+        return Resumption(root.pk, takes_over=False)
+    executor = executor_of(root.pk)
+    if executor is None:
+        refuse_without_tools_of_tree(root)
+    return Resumption(root.pk, takes_over=executor is None, executor=executor or "")
+
+
+def take_follow_up(source_id: UUID) -> UUID | None:
+    """Make the run that follows a run local, and return it; None: there is none to take.
+
+    Args:
+        source_id: The local run that has ended.
+    """
+    rows = Run.objects.filter(extraction__source=source_id)
+    waiting = rows.filter(home=Placement.FLEET, status=RunStatus.QUEUED)
+    if not waiting.update(home=Placement.LOCAL):
+        return None
+    found: UUID = rows.values_list("pk", flat=True).get()
+    return found

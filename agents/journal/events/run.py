@@ -1,0 +1,187 @@
+"""Events of a run's life: accepted, started, paused, steered, ended. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from agents.journal import waits
+from agents.journal.events.event import Event
+from agents.llm.messages import ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class RunCreated(Event):
+    """The run was accepted. Written by the database function that inserts its row.
+
+    Attributes:
+        kind: Name of the engine that executes the run (``agents.runtime.execution.engines``).
+        call: The call that a run of the kind ``tool_call`` executes; its id in the journal is
+            ``0.0``.
+    """
+
+    type: ClassVar[str] = "run.created"
+    task: str
+    agent: str
+    kind: str = "agent"
+    call: ToolCall | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunForked(Event):
+    """Marks the fork point: earlier events were copied from the source run's journal.
+
+    Attributes:
+        seq: The last event that was copied.
+        turn: The last turn that was copied; with replaced arguments its calls run again.
+        edits: Changes relative to the source: ``task``, ``call``, ``arguments``, ``result``,
+            ``message``, ``version``.
+        thread: Earlier runs of the source's conversation, each {task, output, steers}.
+    """
+
+    type: ClassVar[str] = "run.forked"
+    source: str
+    seq: int
+    turn: int
+    edits: dict[str, Any] = field(default_factory=dict)
+    by: str = ""
+    thread: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted(Event):
+    """A worker claimed the run and began a slice. Written by the claim.
+
+    ``sandbox`` names the one in force at the worker, for code; empty: none, or not probed.
+    """
+
+    type: ClassVar[str] = "run.started"
+    worker: str
+    task_id: str
+    model: str
+    sandbox: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequeued(Event):
+    """The run went back to the queue: worker lost, worker drained, or slice time used up."""
+
+    type: ClassVar[str] = "run.requeued"
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunPaused(Event):
+    """The run waits without a worker until a time, by its own engine's decision.
+
+    Attributes:
+        attempts: Failed attempts of the next step since the pause before.
+    """
+
+    type: ClassVar[str] = "run.paused"
+    key: str
+    reason: str
+    delay_seconds: float
+    attempts: int = 0
+
+    @property
+    def wait(self) -> dict[str, Any]:
+        """The wait that this event opens."""
+        return waits.PAUSE.row(self.key, timeout_seconds=self.delay_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class RunSteered(Event):
+    """A message to the running run; its next model call includes it. Written by the steer.
+
+    Attributes:
+        source: ``person`` (or a program) grants the run new turns; ``agent`` does not.
+        other_person: True if another person than the run's said it: the run, and all of its tree,
+            works for no one in particular from here on.
+    """
+
+    type: ClassVar[str] = "run.steered"
+    text: str
+    by: str = ""
+    source: Literal["person", "agent"] = "person"
+    other_person: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequested(Event):
+    """A running run was asked to stop. Written by the cancel."""
+
+    type: ClassVar[str] = "run.cancel_requested"
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSucceeded(Event):
+    """The run ended with a final answer.
+
+    Attributes:
+        finish_reason: ``length`` if the answer was truncated at max_tokens.
+        structured: Answer in the form of the agent's response schema, if it has one.
+    """
+
+    type: ClassVar[str] = "run.succeeded"
+    output: str
+    finish_reason: str = "stop"
+    structured: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFailed(Event):
+    """The run ended without a final answer.
+
+    Attributes:
+        kind: ``limit``, ``model``, ``output``, ``tool``, ``memory`` (another memory provider),
+            ``definition`` or ``internal``.
+        limit: Name of the limit, if kind is ``limit``.
+        partial: The last text produced before the end.
+    """
+
+    type: ClassVar[str] = "run.failed"
+    kind: str
+    message: str
+    limit: str = ""
+    partial: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCancelled(Event):
+    """The run was cancelled; the journal keeps its earlier events."""
+
+    type: ClassVar[str] = "run.cancelled"
+    reason: str = ""
+    partial: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunQuarantined(Event):
+    """The run's workers crashed too often without progress. Written by the sweeper."""
+
+    type: ClassVar[str] = "run.quarantined"
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunUnquarantined(Event):
+    """A quarantined run was resumed. Written by ``heartbit_revive``."""
+
+    type: ClassVar[str] = "run.unquarantined"
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunDiscarded(Event):
+    """A quarantined run was given up. Written by ``heartbit_discard``."""
+
+    type: ClassVar[str] = "run.discarded"
+    by: str = ""
+
+
+#: Events with which the loop ends a run.
+Ending = RunSucceeded | RunFailed | RunCancelled
+#: Events that end a run.
+Closing = Ending | RunQuarantined | RunDiscarded

@@ -1,0 +1,75 @@
+"""Tables of other packages in the theme: accounts, failed logins and Beat's schedules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from axes import admin as axes
+from axes.models import AccessAttempt, AccessFailureLog, AccessLog
+from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, User
+from django_celery_beat import admin as beat  # registers the classes that are replaced below
+from django_celery_beat import models
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from heartbit_site.admin.themed import ModelAdmin, TabularInline
+
+for replaced in (User, Group, AccessAttempt, AccessLog, AccessFailureLog):
+    admin.site.unregister(replaced)
+
+
+@admin.register(User)
+class ThemedUserAdmin(UserAdmin[User], ModelAdmin[User]):
+    """Accounts of people."""
+
+    form = UserChangeForm
+    add_form = UserCreationForm
+    change_password_form = AdminPasswordChangeForm
+
+
+@admin.register(Group)
+class ThemedGroupAdmin(GroupAdmin, ModelAdmin[Group]):
+    """Named sets of Django's permissions; Heartbit's own rights follow from roles instead."""
+
+
+@admin.register(AccessAttempt)
+class AttemptAdmin(axes.AccessAttemptAdmin, ModelAdmin[AccessAttempt]):  # type: ignore[misc]
+    """Failed logins by user name; deleting a row ends the pause of that name."""
+
+    ordering = ("-attempt_time",)
+    actions = ()
+    fieldsets = ((None, {"fields": axes.AccessAttemptAdmin.list_display[:6]}),)  # no form's content
+
+
+class TaskSelect(UnfoldAdminSelectWidget, beat.TaskSelectWidget):  # type: ignore[misc]
+    """The list of registered tasks, with the theme's template."""
+
+
+class PeriodicTaskForm(beat.PeriodicTaskForm):  # type: ignore[misc]
+    """Beat's form with the theme's widgets."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["task"].widget = UnfoldAdminTextInputWidget()
+        self.fields["regtask"].widget = TaskSelect()
+
+
+class TasksInline(beat.PeriodicTaskInline, TabularInline[Any, Any]):  # type: ignore[misc]
+    """The tasks of a schedule."""
+
+
+for model in (
+    *(models.PeriodicTask, models.IntervalSchedule, models.CrontabSchedule),
+    *(models.SolarSchedule, models.ClockedSchedule),
+):
+    own: dict[str, Any] = {"inlines": (TasksInline,)}
+    if model is models.PeriodicTask:
+        # Beat's own template has an inline script, which the content security policy forbids; the
+        # script shows a crontab in words, as the form's read-only field does.
+        own = {"form": PeriodicTaskForm, "change_form_template": None}
+    plain: Any = type(admin.site._registry[model])
+    themed: Any = type(plain.__name__, (plain, ModelAdmin), own)
+    admin.site.unregister(model)
+    admin.site.register(model, themed)

@@ -1,0 +1,57 @@
+"""Pages of refused and failed requests (``handler403``, ``handler500``)."""
+
+from __future__ import annotations
+
+import sys
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.defaults import server_error as of_defect
+
+from heartbit_site.admin.permissions import permissions_for
+from heartbit_site.admin.workspace_scoped import WorkspaceScopedAdmin
+from heartbit_site.base.database_faults import database_fault
+from heartbit_site.base.rights import RefusedError, describe_closed_page
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer a ``PermissionDenied`` of any view."""
+    return render(request, "web/closed.html", {"problem": _why(request, exception)}, status=403)
+
+
+def _why(request: HttpRequest, exception: Exception) -> str:
+    if isinstance(exception, RefusedError):
+        return str(exception)
+    if not request.user.is_authenticated:
+        return "Log in first."
+    match = request.resolver_match
+    page = getattr(match.func, "model_admin", None) if match is not None else None
+    needed = page.scope_of("view") if isinstance(page, WorkspaceScopedAdmin) else None
+    is_missing = needed is not None and not permissions_for(request).allows(needed)
+    return describe_closed_page(request.user, needed if is_missing else None)
+
+
+_PAGE: Final = (
+    "<!doctype html><html lang='en'><head><title>503</title></head><body><p>{sentence}</p></body>"
+    "</html>"
+)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer a request whose view, or whose middleware, raised an error.
+
+    It renders no template: the layout of the pages reads the database.
+    """
+    error = sys.exception()
+    fault = database_fault(error) if error is not None else None
+    if fault is None:
+        return of_defect(request)
+    sentence = "The database is unavailable: try again in a moment."
+    if fault.is_disk_full:
+        sentence = (
+            "The database's disk is full: nothing can be stored until an operator frees space."
+        )
+    response = HttpResponse(_PAGE.format(sentence=sentence), status=503)
+    response["Retry-After"] = "30" if fault.is_disk_full else "2"
+    return response
