@@ -23,7 +23,7 @@ def lines(width: int = 80, height: int = 0) -> list[str]:
 def test_the_tree_shows_activity_calls_figures_and_ends() -> None:
     build = delegation()
     build.tree.runs[ROOT].model = "openai:test"
-    shown = [line.display.rstrip() for line in render(build.tree, Canvas(80, NOW))]
+    shown = [line.plain.rstrip() for line in render(build.tree, Canvas(80, NOW))]
     assert shown == [
         "◌ orchestrator  openai:test  waits for researcher     10 in      5 out     10 s",
         "│ delegate_task researcher, writer",
@@ -60,7 +60,7 @@ def test_hundreds_of_sub_agents_fit_too() -> None:
 
 def test_a_terminal_without_unicode_gets_ascii() -> None:
     canvas = Canvas(80, NOW, ascii_only=True)
-    shown = [line.display.rstrip() for line in render(delegation().tree, canvas)]
+    shown = [line.plain.rstrip() for line in render(delegation().tree, canvas)]
     assert all(map(str.isascii, shown))
     assert shown[2].startswith("| | researcher  runs calculate")
 

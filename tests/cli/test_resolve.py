@@ -17,7 +17,7 @@ from heartbit_site.cli.commands.waits import ResolutionOptions
 from heartbit_site.cli.following import pending_calls
 from heartbit_site.cli.following.local_runs import short_id
 from heartbit_site.cli.terminal import errors
-from heartbit_site.cli.views.display import lines
+from heartbit_site.cli.views.display import event_lines
 from heartbit_site.cli.views.render import Canvas, render
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for
@@ -27,7 +27,7 @@ from tests.cli.trees import ROOT, START, Builder, answered, started
 from tests.doubtful import ARGUMENTS, in_doubt
 
 if TYPE_CHECKING:
-    from heartbit_site.cli.approvals.decisions import Settle
+    from heartbit_site.cli.approvals.decisions import Choice
     from heartbit_site.cli.backend.protocol import Backend
     from tests.command import Command
 
@@ -38,7 +38,7 @@ def asked() -> ToolCall:
     return in_doubt(default_workspace(), f"[[text: Done.]] [[run: {uuid4()}]]")
 
 
-def resolution(**word: Any) -> Settle | None:
+def resolution(**word: Any) -> Choice | None:
     return options_of(ResolutionOptions, **word).choice()
 
 
@@ -175,19 +175,19 @@ def test_given_a_doubt_when_the_run_is_shown_then_it_says_what_it_waits_for() ->
     build.event(ROOT, answered(1, ("send", '{"to": "all"}')))
     build.event(ROOT, events.OutcomeRequested("1.0", "send", 1))
     said = 'writer        waits for a word on send {"to": "all"}: nobody knows what became of it'
-    assert lines(build.tree, build.updates[-1]) == [said]
+    assert event_lines(build.tree, build.updates[-1]) == [said]
     shown = [line.plain for line in render(build.tree, Canvas(100, START))]
     assert "waits for a word on send" in shown[0]
     assert "of unknown outcome: waits for a person's word" in shown[1]
     resolved = {"status": "retried", "by": "anna"}
     build.event(ROOT, events.WaitResolved("outcome:1.0:1", resolved, "outcome", "1.0"))
     said = 'writer        sent again by anna: send {"to": "all"}'
-    assert lines(build.tree, build.updates[-1]) == [said]
+    assert event_lines(build.tree, build.updates[-1]) == [said]
     assert build.tree.runs[ROOT].status == "queued"
     build.event(ROOT, events.RunQuarantined(3))
     build.event(ROOT, events.RunUnquarantined("anna"))
     assert not build.tree.runs[ROOT].over
-    assert lines(build.tree, build.updates[-1]) == ["writer        let go on by anna"]
+    assert event_lines(build.tree, build.updates[-1]) == ["writer        let go on by anna"]
     build.event(ROOT, events.RunDiscarded("bert"))
-    assert lines(build.tree, build.updates[-1]) == ["writer        discarded by bert"]
+    assert event_lines(build.tree, build.updates[-1]) == ["writer        discarded by bert"]
     assert build.tree.runs[ROOT].status == "cancelled"

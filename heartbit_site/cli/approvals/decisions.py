@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from agents.errors import InvalidEditError
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.cli.approvals.kinds import QUESTION, WaitingCall, kind_of
-from heartbit_site.cli.backend.protocol import checked
 from heartbit_site.cli.terminal.errors import USAGE, CommandError
 from heartbit_site.cli.terminal.margin import visible
 from heartbit_site.contract import approvals
@@ -31,88 +30,56 @@ _ENDS: Final[Mapping[str, str]] = {
     "cancelled": "its run was cancelled",
 }
 Scope = Literal["run", "agent"]
+Verdict = Literal["approve", "edit", "answer", "deny"]
 Outcome = Literal["retry", "confirm", "skip"]
+OUTCOMES: Final = ("retry", "confirm", "skip")
 
 
 @dataclass(frozen=True, slots=True)
-class Approve:
-    """Let it run as it was shown.
+class Choice:
+    """What a person chooses about a call.
 
     Attributes:
-        always: Also such calls from now on, in this run or of this agent.
+        verdict: `approve`: it runs as it was shown; `edit`: with other arguments; `answer`: it is a
+            question; `deny`: it does not run. Of an uncertain call `retry`: it is made again;
+            `confirm`: it took effect; `skip`: it is left.
+        text: The arguments as JSON, the answer as it was written, the reason, or with `confirm` the
+            result that the model reads.
+        always: Approve also such calls from now on, in this run or of this agent.
         until: When that ends; None: never, or with the run.
     """
 
+    verdict: Verdict | Outcome
+    text: str = ""
     always: Scope | None = None
     until: datetime | None = None
 
     @property
     def scope(self) -> str:
-        """Scope of the choice, for a sentence."""
+        """Scope of an approval, for a sentence."""
         if self.always is None:
             return ""
         until = f" until {self.until.astimezone():%Y-%m-%d %H:%M}" if self.until else ""
         return f", and always {'in this run' if self.always == 'run' else 'for this agent'}{until}"
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """Let it run with other arguments, a JSON object."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Answer it, for it is a question: as it was written, text or JSON."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Deny:
-    """Do not let it run; the model reads the reason."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Settle:
-    """Outcome of an uncertain call, or how to resolve it.
-
-    Attributes:
-        outcome: `retried`: it is made again; `confirmed`: it took effect; `skipped`: it is left.
-        result: With `confirm`: what the model reads as its answer.
-    """
-
-    outcome: Outcome
-    result: str = ""
-
-
-Choice = Approve | Edit | Answer | Deny | Settle
-
-
-class Skip:
-    """Leave the call to another person."""
-
-
-def value_of(call: WaitingCall, answer: Answer) -> Any:
+def value_of(call: WaitingCall, text: str) -> Any:
     """Return the JSON value that an answer means.
 
     Raises:
         InvalidEditError: It is to be JSON, and is none.
     """
     try:
-        return read_answer(call.arguments, answer.text)
+        return read_answer(call.arguments, text)
     except UntrustedJSONError as error:
         raise InvalidEditError(str(error)) from error
 
 
 def unfit(call: WaitingCall, choice: Choice) -> str | None:
     """Return why a choice does not fit a call, as a sentence; None: it fits."""
-    if kind_of(call) is QUESTION and isinstance(choice, Approve | Edit):
+    if kind_of(call) is QUESTION and choice.verdict in ("approve", "edit"):
         return f"Call {call.call_id} is a question: say --answer TEXT, or --deny REASON."
-    if kind_of(call) is not QUESTION and isinstance(choice, Answer):
+    if kind_of(call) is not QUESTION and choice.verdict == "answer":
         return f"Call {call.call_id} asks nothing: say {kind_of(call).options}."
     return None
 
@@ -129,21 +96,17 @@ def done(call: WaitingCall, choice: Choice, missing: int = 0) -> str:
     if missing:
         people = "1 more person has" if missing == 1 else f"{missing} more people have"
         return f"Your approval of {subject} counts, {people} to approve it."
-    match choice:
-        case Approve():
-            return f"Approved {subject}{choice.scope}."
-        case Edit():
-            return f"Approved {subject} with other arguments."
-        case Answer():
-            return f"Answered {subject}."
-        case Deny():
-            return f"{'Declined' if kind_of(call) is QUESTION else 'Denied'} {subject}."
-        case Settle("retry"):
-            return f"To be made again: {subject}."
-        case Settle("confirm"):
-            return f"It took effect: {subject}."
-        case Settle():
-            return f"Left as it is: {subject}."
+    refused = "Declined" if kind_of(call) is QUESTION else "Denied"
+    sentences = {
+        "approve": f"Approved {subject}{choice.scope}.",
+        "edit": f"Approved {subject} with other arguments.",
+        "answer": f"Answered {subject}.",
+        "deny": f"{refused} {subject}.",
+        "retry": f"To be made again: {subject}.",
+        "confirm": f"It took effect: {subject}.",
+        "skip": f"Left as it is: {subject}.",
+    }
+    return sentences[choice.verdict]
 
 
 async def decide(backend: Backend, call: WaitingCall, choice: Choice) -> str:
@@ -161,14 +124,12 @@ def _decide(backend: Backend, call: WaitingCall, choice: Choice) -> int:
     """Return how many more people have to approve the call."""
     place = {"run_id": call.run_id, "call_id": call.call_id}
     try:
-        if isinstance(choice, Settle):
-            word = {"outcome": choice.outcome, "result": choice.result}
-            backend.call(approvals.RESOLVE_CALL, checked(approvals.OutcomeIn, word), **place)
+        if choice.verdict in OUTCOMES:
+            word = {"outcome": choice.verdict, "result": choice.text}
+            backend.call(approvals.RESOLVE_CALL, word, **place)
             return 0
         said = {**call.model_dump(include={"digest"}), **_said(call, choice)}
-        return backend.call(
-            approvals.DECIDE, checked(approvals.DecisionIn, said), **place
-        ).remaining_approvals
+        return backend.call(approvals.DECIDE, said, **place).remaining_approvals
     except CommandError as error:
         if error.code != USAGE:
             raise
@@ -190,20 +151,20 @@ def closed(backend: Backend, call: WaitingCall) -> str | None:
     return f"The call was {state.state} by {visible(state.by) or 'somebody'} {place}."
 
 
-def _said(call: WaitingCall, choice: Approve | Edit | Answer | Deny) -> dict[str, Any]:
+def _said(call: WaitingCall, choice: Choice) -> dict[str, Any]:
     """Return a choice as the request says it."""
-    match choice:
-        case Approve(None, _):
-            return {"verdict": "approve"}
-        case Approve(scope, until):
-            end = until.isoformat() if until is not None else None
-            return {"verdict": "approve", "always": {"scope": scope, "until": end}}
-        case Edit(text):
-            return {"verdict": "edit", "arguments": _object(text)}
-        case Answer():
-            return {"verdict": "answer", "answer": value_of(call, choice)}
-        case Deny(reason):
-            return {"verdict": "deny", "reason": reason}
+    said: dict[str, Any] = {"verdict": choice.verdict}
+    match choice.verdict:
+        case "edit":
+            said["arguments"] = _object(choice.text)
+        case "answer":
+            said["answer"] = value_of(call, choice.text)
+        case "deny":
+            said["reason"] = choice.text
+    if choice.always is not None:
+        end = choice.until.isoformat() if choice.until is not None else None
+        said["always"] = {"scope": choice.always, "until": end}
+    return said
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -9,23 +9,13 @@ import re
 import shutil
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from agents.errors import InvalidEditError
 from heartbit_site.base import aio
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.visible_text import compact_json, readable_json
-from heartbit_site.cli.approvals.decisions import (
-    Answer,
-    Approve,
-    Choice,
-    Deny,
-    Edit,
-    Settle,
-    Skip,
-    closed,
-    decide,
-)
+from heartbit_site.cli.approvals.decisions import Choice, closed, decide
 from heartbit_site.cli.approvals.kinds import (
     APPROVAL,
     OUTCOME,
@@ -44,7 +34,13 @@ if TYPE_CHECKING:
 
 _WORD: Final = re.compile(r"\[(\w)\](\w*)")  # of the keys, such as [a]pprove
 LOOK_SECONDS: Final = 0.5  # how soon a person sees that someone else was quicker
-_APPROVALS: Final = {"a": Approve(), "r": Approve("run"), "A": Approve("agent")}
+_APPROVALS: Final = {
+    "a": Choice("approve"),
+    "r": Choice("approve", always="run"),
+    "A": Choice("approve", always="agent"),
+}
+LATER: Final = "later"  # the call is left to another person
+Later = Literal["later"]
 
 
 class CallPrompter:
@@ -101,14 +97,14 @@ class CallPrompter:
             again = False
             if choice is None:
                 continue
-            if isinstance(choice, Skip):
+            if isinstance(choice, str):
                 note(f"Left to others: `heartbit {kind_of(call).wait.command}` decides it.")
                 return False
             problem = await self._carry_out(call, choice)
             if problem is None:
                 return True
             note(f"Not decided: {problem}")
-            if isinstance(choice, Edit | Answer):  # the person's own text, to be corrected
+            if choice.verdict in ("edit", "answer"):  # the person's own text, to be corrected
                 draft = choice.text
             # With an editor, the letter that opened it opens the draft again.
             again = not (_opens_editor(call) and keyboard.editor_command())
@@ -126,7 +122,7 @@ class CallPrompter:
             self._deciding = False
         return None
 
-    async def _answer(self, call: WaitingCall, draft: str, *, again: bool) -> Choice | Skip | None:
+    async def _answer(self, call: WaitingCall, draft: str, *, again: bool) -> Choice | Later | None:
         """Return a choice, or None when the question has to be put again."""
         kind = kind_of(call)
         if kind is OUTCOME:
@@ -136,9 +132,9 @@ class CallPrompter:
         match letter:
             case "d":
                 reason = await keyboard.line("Why not? The model reads it > ")
-                return Deny(reason.strip()) if reason is not None else None
+                return Choice("deny", reason.strip()) if reason is not None else None
             case "s":
-                return Skip()
+                return LATER
             case _ if letter != writes:
                 return _APPROVALS.get(letter)
         form = form_of(call)
@@ -149,9 +145,9 @@ class CallPrompter:
         if text is None or _is_same(text, draft):
             note("Nothing was changed, and nothing decided.")
             return None
-        return Edit(text)
+        return Choice("edit", text)
 
-    async def _reply(self, form: Mapping[str, Any], draft: str) -> Answer | None:
+    async def _reply(self, form: Mapping[str, Any], draft: str) -> Choice | None:
         numbered = questions.are_numbered(form)
         if _is_structured(form):
             prompt = "The answer as one line of JSON > "
@@ -165,7 +161,7 @@ class CallPrompter:
         if numbered and text.isascii() and text.isdecimal():
             named = questions.choices(form)
             text = named[int(text) - 1] if 0 < int(text) <= len(named) else text
-        return Answer(text)
+        return Choice("answer", text)
 
     async def _written(
         self, draft: str, prompt: str, *, file: str = keyboard.FILE, show: bool = False
@@ -207,18 +203,18 @@ def _opens_editor(call: WaitingCall) -> bool:
     return form is None or _is_structured(form)
 
 
-async def _settled() -> Settle | Skip | None:
+async def _settled() -> Choice | Later | None:
     """Return an outcome, or None when the question has to be put again."""
     match await _letter(OUTCOME):
         case "r":
-            return Settle("retry")
+            return Choice("retry")
         case "c":
             text = await keyboard.line("What did it answer? The model reads it; may be empty > ")
-            return Settle("confirm", text.strip()) if text is not None else None
+            return Choice("confirm", text.strip()) if text is not None else None
         case "s":
-            return Settle("skip")
+            return Choice("skip")
         case "l":
-            return Skip()
+            return LATER
     return None
 
 

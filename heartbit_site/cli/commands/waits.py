@@ -7,16 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
-from heartbit_site.cli.approvals.decisions import (
-    Answer,
-    Approve,
-    Choice,
-    Deny,
-    Edit,
-    Outcome,
-    Scope,
-    Settle,
-)
+from heartbit_site.cli.approvals.decisions import Choice, Outcome, Scope, Verdict
 from heartbit_site.cli.approvals.kinds import APPROVAL, OUTCOME
 from heartbit_site.cli.backend.chosen import backend, print_all
 from heartbit_site.cli.backend.protocol import checked
@@ -56,23 +47,22 @@ class DecisionOptions:
         Raises:
             CommandError: The options contradict each other, or `until` is no moment to come.
         """
-        texts = (self.edit, self.answer, self.deny)
-        if self.yes + sum(text is not None for text in texts) > 1:
+        texts: dict[Verdict, str | None] = {
+            "edit": self.edit,
+            "answer": self.answer,
+            "deny": self.deny,
+        }
+        said = [Choice(verdict, text) for verdict, text in texts.items() if text is not None]
+        if self.yes + len(said) > 1:
             raise UsageError("Say one of --yes, --edit, --answer and --deny.")
         if self.always is None and self.until is not None:
             raise UsageError("--until goes with --always run or --always agent.")
         if self.always is not None and not self.yes:
             raise UsageError("--always goes with --yes.")
-        if self.edit is not None:
-            return Edit(self.edit)
-        if self.answer is not None:
-            return Answer(self.answer)
-        if self.deny is not None:
-            return Deny(self.deny)
         if not self.yes:
-            return None
+            return said[0] if said else None
         end = None if self.until is None else until(self.until, datetime.now().astimezone())
-        return Approve(self.always, end)
+        return Choice("approve", always=self.always, until=end)
 
 
 @with_groups
@@ -105,7 +95,7 @@ class ResolutionOptions:
         "--skip", "Leave the call; the model reads that its outcome is unknown."
     )
 
-    def choice(self) -> Settle | None:
+    def choice(self) -> Choice | None:
         """Return the choice that the options make; None: the person is asked.
 
         Raises:
@@ -121,7 +111,7 @@ class ResolutionOptions:
             raise UsageError("Say one of --retry, --confirm and --skip.")
         if self.result is not None and not self.confirm:
             raise UsageError("--result goes with --confirm.")
-        return Settle(chosen[0], self.result or "") if chosen else None
+        return Choice(chosen[0], self.result or "") if chosen else None
 
 
 @with_groups

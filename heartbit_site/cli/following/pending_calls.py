@@ -17,16 +17,7 @@ from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.untrusted import parse_untrusted_json
 from heartbit_site.base.visible_text import compact_json
 from heartbit_site.cli.approvals import kinds
-from heartbit_site.cli.approvals.decisions import (
-    Answer,
-    Approve,
-    Choice,
-    Edit,
-    closed,
-    decide,
-    unfit,
-    value_of,
-)
+from heartbit_site.cli.approvals.decisions import Choice, closed, decide, unfit, value_of
 from heartbit_site.cli.approvals.prompter import CallPrompter
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.backend.protocol import Backend
@@ -165,7 +156,7 @@ def settle(calls: Sequence[kinds.WaitingCall], choice: Choice | None, server: Ba
             )
         asyncio.run(_ask_all(calls, server))
         return OK
-    if len(calls) > 1 and not isinstance(choice, Approve):
+    if len(calls) > 1 and choice.verdict != "approve":
         names = ", ".join(
             f"{call.call_id} of run {call.run_id[: common.SHORT_ID]}" for call in calls
         )
@@ -228,7 +219,7 @@ async def _decide_all(calls: Sequence[kinds.WaitingCall], choice: Choice, server
             if len(calls) == 1:
                 raise CommandError(reason, FAILED) from error
             note(f"{call.call_id}: {reason}")
-            covered = isinstance(choice, Approve) and choice.always is not None and decided
+            covered = choice.always is not None and decided
             code = code if covered else FAILED  # by what was just allowed for good
             continue
         decided.append(call)
@@ -244,12 +235,9 @@ def _running(call: kinds.WaitingCall, choice: Choice) -> object:
 
     Denied, it is shown as it was asked.
     """
-    match choice:
-        case Edit(text):
-            return parse_untrusted_json(text)
-        case Answer():
-            return value_of(call, choice)
-    return call.arguments
+    if choice.verdict == "edit":
+        return parse_untrusted_json(choice.text)
+    return value_of(call, choice.text) if choice.verdict == "answer" else call.arguments
 
 
 async def _ask_all(calls: Sequence[kinds.WaitingCall], server: Backend) -> None:

@@ -173,38 +173,30 @@ def _shared() -> dict[str, Any]:
     @app.command()
     def command(
         *,
-        url: str | None = typer.Option(
-            None,
-            "--url",
-            metavar="URL",
-            help="Talk to this server ('': none); else HEARTBIT_URL, or [server] url of "
+        url: str | None = common.option(
+            "--url URL",
+            "Talk to this server ('': none); else HEARTBIT_URL, or [server] url of "
             "HEARTBIT_CONFIG.",
+            None,
             callback=_use_url,
             expose_value=False,
         ),
-        config: str | None = typer.Option(
+        config: str | None = common.option(
+            "--config -C FILE",
+            "Use [server] url of this file; else HEARTBIT_CONFIG.",
             None,
-            "--config",
-            "-C",
-            metavar="FILE",
-            help="Use [server] url of this file; else HEARTBIT_CONFIG.",
             callback=use_config,
             expose_value=False,
         ),
-        workspace: str | None = typer.Option(
+        workspace: str | None = common.option(
+            "--workspace WORKSPACE",
+            "Work in this one (its short name); else HEARTBIT_WORKSPACE, or default.",
             None,
-            "--workspace",
-            metavar="WORKSPACE",
-            help="Work in this one (its short name); else HEARTBIT_WORKSPACE, or default.",
             callback=_use_workspace,
             expose_value=False,
         ),
-        as_json: bool = typer.Option(
-            common.OFF,
-            "--json",
-            help="Print JSON for machines.",
-            callback=_use_json,
-            expose_value=False,
+        as_json: bool = common.option(
+            "--json", "Print JSON for machines.", common.OFF, callback=_use_json, expose_value=False
         ),
     ) -> None: ...
 

@@ -12,9 +12,8 @@ from heartbit_site.base.credentials import CalDavCredential, S3Credential
 from heartbit_site.base.errors import HeartbitError
 from tests.base.loopback import serving
 from tests.base.test_http_guard import HOSTS, ODD_URLS, client
-from tools.connectors.calendars.caldav import check_caldav
-from tools.connectors.calendars.google import GoogleCalendarCredential, check_google
-from tools.connectors.drive.bucket import check_s3
+from tools.connectors.calendars.google import GoogleCalendarCredential
+from tools.connectors.credential_checks import check_credential
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -23,15 +22,17 @@ SECRET = SecretStr("canary-5150")
 
 
 async def s3(url: str, http: httpx.AsyncClient) -> None:
-    await check_s3(S3Credential(url=url, bucket="b", access_key="a", secret_key=SECRET), http)
+    await check_credential(
+        S3Credential(url=url, bucket="b", access_key="a", secret_key=SECRET), http
+    )
 
 
 async def caldav(url: str, http: httpx.AsyncClient) -> None:
-    await check_caldav(CalDavCredential(url=url, username="ann", password=SECRET), http)
+    await check_credential(CalDavCredential(url=url, username="ann", password=SECRET), http)
 
 
 async def google(url: str, http: httpx.AsyncClient) -> None:
-    await check_google(
+    await check_credential(
         GoogleCalendarCredential(
             url=url, token_url=url, client_id="c", client_secret=SECRET, refresh_token=SECRET
         ),
