@@ -70,13 +70,10 @@ SUMMARY = 3
 SHARED = {
     "Account": "a provider account of a workspace, and the account a bridged process calls with",
     "Answer": "of a person to a tool, of a person in the CLI, of a provider, of a fake model",
-    "Approve": "a decision in the library's vocabulary, and in the CLI's",
     "Body": "of an inbound e-mail, of a request to the API, of a response over HTTP",
     "Child": "a child run, and a child process",
     "Column": "of a database table, of the admin's lists, and of a chart",
     "Conversation": "the row, the library's, and the one that a fake model server reads",
-    "Deny": "a decision in the library's vocabulary, and in the CLI's",
-    "Edit": "a decision in the library's vocabulary, and in the CLI's",
     "Event": "the base of a journal's event types, and a fact of a run in the library",
     "Kind": "of a schedule, of a channel in the CLI, of a prompt",
     "Limits": "of a dry run, of a provider account, of a response, of a run",

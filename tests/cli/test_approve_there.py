@@ -9,7 +9,7 @@ import pytest
 
 from agents.models import Decision, ToolCall
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.cli.approvals.decisions import Choice
+from heartbit_site.cli.approvals.decisions import CallChoice
 from heartbit_site.cli.backend.server import Server, ServerBackend
 from heartbit_site.cli.following import pending_calls
 from heartbit_site.cli.terminal import errors
@@ -44,7 +44,7 @@ def test_calls_are_asked_about_and_decided_as_at_home(
             ServerBackend(server),
             str(run.pk),
             "1.0",
-            Choice("edit", '{"expresion": "1"}'),
+            CallChoice("edit", '{"expresion": "1"}'),
         )
     env = {"HEARTBIT_API_KEY": server.key, "HEARTBIT_STATE_DIR": str(tmp_path / "s"), **NOWHERE}
     with Terminal("approve", str(run.pk), "--url", server.url, env=env) as terminal:
@@ -65,7 +65,7 @@ def test_calls_are_asked_about_and_decided_as_at_home(
     assert "too easy" in str(results["1.1"])
     assert set(Decision.objects.filter(run=run).values_list("via", flat=True)) == {"api"}
     with pytest.raises(HeartbitError) as caught:
-        pending_calls.of_run(ServerBackend(server), str(run.pk), None, Choice("approve"))
+        pending_calls.of_run(ServerBackend(server), str(run.pk), None, CallChoice("approve"))
     assert errors.explain(caught.value) == (
         1,
         f"Nothing waits any more in run {run.pk}: its last call was already denied by API key "

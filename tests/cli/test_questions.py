@@ -11,7 +11,7 @@ import pytest
 from agents.models import Decision, Run, ToolCall
 from agents.querysets import calls_waiting
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.cli.approvals.decisions import Choice
+from heartbit_site.cli.approvals.decisions import CallChoice
 from heartbit_site.cli.approvals.kinds import question
 from heartbit_site.cli.backend.local import LocalBackend
 from heartbit_site.cli.backend.server import Server, ServerBackend
@@ -216,14 +216,14 @@ def test_given_a_server_then_a_question_is_answered_there_as_at_home(
 
     def answered(text: str, form_of: int = 0) -> int:
         run = str(runs[form_of])
-        return pending_calls.of_run(ServerBackend(server), run, None, Choice("answer", text))
+        return pending_calls.of_run(ServerBackend(server), run, None, CallChoice("answer", text))
 
     for text, part in (('{"to": "Rome"}', "days"), ("Rome", "be JSON")):
         with pytest.raises(HeartbitError, match=part) as caught:
             answered(text)
         assert errors.explain(caught.value) is not None
     with pytest.raises(HeartbitError, match="is a question"):
-        pending_calls.of_run(ServerBackend(server), str(runs[0]), None, Choice("approve"))
+        pending_calls.of_run(ServerBackend(server), str(runs[0]), None, CallChoice("approve"))
     assert answered('{"to": "Rome", "days": 2}') == 0
     env = {"HEARTBIT_API_KEY": server.key, "HEARTBIT_STATE_DIR": str(tmp_path / "s"), **NOWHERE}
     with Terminal("approve", str(runs[1]), "--url", server.url, env=env) as terminal:

@@ -27,7 +27,7 @@ from tests.cli.trees import ROOT, START, Builder, answered, started
 from tests.doubtful import ARGUMENTS, in_doubt
 
 if TYPE_CHECKING:
-    from heartbit_site.cli.approvals.decisions import Choice
+    from heartbit_site.cli.approvals.decisions import CallChoice
     from heartbit_site.cli.backend.protocol import Backend
     from tests.command import Command
 
@@ -38,7 +38,7 @@ def asked() -> ToolCall:
     return in_doubt(default_workspace(), f"[[text: Done.]] [[run: {uuid4()}]]")
 
 
-def resolution(**word: Any) -> Choice | None:
+def resolution(**word: Any) -> CallChoice | None:
     return options_of(ResolutionOptions, **word).choice()
 
 

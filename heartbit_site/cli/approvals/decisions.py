@@ -36,8 +36,8 @@ OUTCOMES: Final = ("retry", "confirm", "skip")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """What a person chooses about a call.
+class CallChoice:
+    """Decision of a person about a call.
 
     Attributes:
         verdict: `approve`: it runs as it was shown; `edit`: with other arguments; `answer`: it is a
@@ -75,7 +75,7 @@ def value_of(call: WaitingCall, text: str) -> Any:
         raise InvalidEditError(str(error)) from error
 
 
-def unfit(call: WaitingCall, choice: Choice) -> str | None:
+def unfit(call: WaitingCall, choice: CallChoice) -> str | None:
     """Return why a choice does not fit a call, as a sentence; None: it fits."""
     if kind_of(call) is QUESTION and choice.verdict in ("approve", "edit"):
         return f"Call {call.call_id} is a question: say --answer TEXT, or --deny REASON."
@@ -84,7 +84,7 @@ def unfit(call: WaitingCall, choice: Choice) -> str | None:
     return None
 
 
-def done(call: WaitingCall, choice: Choice, missing: int = 0) -> str:
+def done(call: WaitingCall, choice: CallChoice, missing: int = 0) -> str:
     """Return the sentence about a decision that was taken.
 
     Args:
@@ -109,7 +109,7 @@ def done(call: WaitingCall, choice: Choice, missing: int = 0) -> str:
     return sentences[choice.verdict]
 
 
-async def decide(backend: Backend, call: WaitingCall, choice: Choice) -> str:
+async def decide(backend: Backend, call: WaitingCall, choice: CallChoice) -> str:
     """Decide a call as it was shown and say, in one sentence, what was done.
 
     Raises:
@@ -120,7 +120,7 @@ async def decide(backend: Backend, call: WaitingCall, choice: Choice) -> str:
     return done(call, choice, missing)
 
 
-def _decide(backend: Backend, call: WaitingCall, choice: Choice) -> int:
+def _decide(backend: Backend, call: WaitingCall, choice: CallChoice) -> int:
     """Return how many more people have to approve the call."""
     place = {"run_id": call.run_id, "call_id": call.call_id}
     try:
@@ -151,7 +151,7 @@ def closed(backend: Backend, call: WaitingCall) -> str | None:
     return f"The call was {state.state} by {visible(state.by) or 'somebody'} {place}."
 
 
-def _said(call: WaitingCall, choice: Choice) -> dict[str, Any]:
+def _said(call: WaitingCall, choice: CallChoice) -> dict[str, Any]:
     """Return a choice as the request says it."""
     said: dict[str, Any] = {"verdict": choice.verdict}
     match choice.verdict:

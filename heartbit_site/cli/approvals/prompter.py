@@ -15,7 +15,7 @@ from agents.errors import InvalidEditError
 from heartbit_site.base import aio
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.visible_text import compact_json, readable_json
-from heartbit_site.cli.approvals.decisions import Choice, closed, decide
+from heartbit_site.cli.approvals.decisions import CallChoice, closed, decide
 from heartbit_site.cli.approvals.kinds import (
     APPROVAL,
     OUTCOME,
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 _WORD: Final = re.compile(r"\[(\w)\](\w*)")  # of the keys, such as [a]pprove
 LOOK_SECONDS: Final = 0.5  # how soon a person sees that someone else was quicker
 _APPROVALS: Final = {
-    "a": Choice("approve"),
-    "r": Choice("approve", always="run"),
-    "A": Choice("approve", always="agent"),
+    "a": CallChoice("approve"),
+    "r": CallChoice("approve", always="run"),
+    "A": CallChoice("approve", always="agent"),
 }
 LATER: Final = "later"  # the call is left to another person
 Later = Literal["later"]
@@ -109,7 +109,7 @@ class CallPrompter:
             # With an editor, the letter that opened it opens the draft again.
             again = not (_opens_editor(call) and keyboard.editor_command())
 
-    async def _carry_out(self, call: WaitingCall, choice: Choice) -> InvalidEditError | None:
+    async def _carry_out(self, call: WaitingCall, choice: CallChoice) -> InvalidEditError | None:
         """Decide and say so; or why an edit cannot be."""
         self._deciding = True
         try:
@@ -122,7 +122,9 @@ class CallPrompter:
             self._deciding = False
         return None
 
-    async def _answer(self, call: WaitingCall, draft: str, *, again: bool) -> Choice | Later | None:
+    async def _answer(
+        self, call: WaitingCall, draft: str, *, again: bool
+    ) -> CallChoice | Later | None:
         """Return a choice, or None when the question has to be put again."""
         kind = kind_of(call)
         if kind is OUTCOME:
@@ -132,7 +134,7 @@ class CallPrompter:
         match letter:
             case "d":
                 reason = await keyboard.line("Why not? The model reads it > ")
-                return Choice("deny", reason.strip()) if reason is not None else None
+                return CallChoice("deny", reason.strip()) if reason is not None else None
             case "s":
                 return LATER
             case _ if letter != writes:
@@ -140,14 +142,14 @@ class CallPrompter:
         form = form_of(call)
         return await (self._edit(draft) if form is None else self._reply(form, draft))
 
-    async def _edit(self, draft: str) -> Choice | None:
+    async def _edit(self, draft: str) -> CallChoice | None:
         text = await self._written(draft, "The arguments as one line of JSON > ", show=True)
         if text is None or _is_same(text, draft):
             note("Nothing was changed, and nothing decided.")
             return None
-        return Choice("edit", text)
+        return CallChoice("edit", text)
 
-    async def _reply(self, form: Mapping[str, Any], draft: str) -> Choice | None:
+    async def _reply(self, form: Mapping[str, Any], draft: str) -> CallChoice | None:
         numbered = questions.are_numbered(form)
         if _is_structured(form):
             prompt = "The answer as one line of JSON > "
@@ -161,7 +163,7 @@ class CallPrompter:
         if numbered and text.isascii() and text.isdecimal():
             named = questions.choices(form)
             text = named[int(text) - 1] if 0 < int(text) <= len(named) else text
-        return Choice("answer", text)
+        return CallChoice("answer", text)
 
     async def _written(
         self, draft: str, prompt: str, *, file: str = keyboard.FILE, show: bool = False
@@ -203,16 +205,16 @@ def _opens_editor(call: WaitingCall) -> bool:
     return form is None or _is_structured(form)
 
 
-async def _settled() -> Choice | Later | None:
+async def _settled() -> CallChoice | Later | None:
     """Return an outcome, or None when the question has to be put again."""
     match await _letter(OUTCOME):
         case "r":
-            return Choice("retry")
+            return CallChoice("retry")
         case "c":
             text = await keyboard.line("What did it answer? The model reads it; may be empty > ")
-            return Choice("confirm", text.strip()) if text is not None else None
+            return CallChoice("confirm", text.strip()) if text is not None else None
         case "s":
-            return Choice("skip")
+            return CallChoice("skip")
         case "l":
             return LATER
     return None

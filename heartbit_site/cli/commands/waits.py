@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
-from heartbit_site.cli.approvals.decisions import Choice, Outcome, Scope, Verdict
+from heartbit_site.cli.approvals.decisions import CallChoice, Outcome, Scope, Verdict
 from heartbit_site.cli.approvals.kinds import APPROVAL, OUTCOME
 from heartbit_site.cli.backend.chosen import backend, print_all
 from heartbit_site.cli.backend.protocol import checked
@@ -41,7 +41,7 @@ class DecisionOptions:
         "WHEN", "With --always: 2h, 3d, 2026-12-31; else for good.", None
     )
 
-    def choice(self) -> Choice | None:
+    def choice(self) -> CallChoice | None:
         """Return the choice that the options make; None: the person is asked.
 
         Raises:
@@ -52,7 +52,7 @@ class DecisionOptions:
             "answer": self.answer,
             "deny": self.deny,
         }
-        said = [Choice(verdict, text) for verdict, text in texts.items() if text is not None]
+        said = [CallChoice(verdict, text) for verdict, text in texts.items() if text is not None]
         if self.yes + len(said) > 1:
             raise UsageError("Say one of --yes, --edit, --answer and --deny.")
         if self.always is None and self.until is not None:
@@ -62,7 +62,7 @@ class DecisionOptions:
         if not self.yes:
             return said[0] if said else None
         end = None if self.until is None else until(self.until, datetime.now().astimezone())
-        return Choice("approve", always=self.always, until=end)
+        return CallChoice("approve", always=self.always, until=end)
 
 
 @with_groups
@@ -95,7 +95,7 @@ class ResolutionOptions:
         "--skip", "Leave the call; the model reads that its outcome is unknown."
     )
 
-    def choice(self) -> Choice | None:
+    def choice(self) -> CallChoice | None:
         """Return the choice that the options make; None: the person is asked.
 
         Raises:
@@ -111,7 +111,7 @@ class ResolutionOptions:
             raise UsageError("Say one of --retry, --confirm and --skip.")
         if self.result is not None and not self.confirm:
             raise UsageError("--result goes with --confirm.")
-        return Choice(chosen[0], self.result or "") if chosen else None
+        return CallChoice(chosen[0], self.result or "") if chosen else None
 
 
 @with_groups

@@ -17,7 +17,7 @@ from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.untrusted import parse_untrusted_json
 from heartbit_site.base.visible_text import compact_json
 from heartbit_site.cli.approvals import kinds
-from heartbit_site.cli.approvals.decisions import Choice, closed, decide, unfit, value_of
+from heartbit_site.cli.approvals.decisions import CallChoice, closed, decide, unfit, value_of
 from heartbit_site.cli.approvals.prompter import CallPrompter
 from heartbit_site.cli.backend.chosen import backend
 from heartbit_site.cli.backend.protocol import Backend
@@ -39,7 +39,12 @@ DESCRIBED: Final = {
 
 
 def list_or_decide(
-    kind: kinds.Kind, run: str | None, call: str | None, choice: Choice | None, *, digest: str = ""
+    kind: kinds.Kind,
+    run: str | None,
+    call: str | None,
+    choice: CallChoice | None,
+    *,
+    digest: str = "",
 ) -> int:
     """List what waits when no run is named, else decide what waits in it; the exit code."""
     if run is None and choice is not None:
@@ -76,7 +81,7 @@ def of_run(
     server: Backend,
     run: str,
     call_id: str | None,
-    choice: Choice | None,
+    choice: CallChoice | None,
     kind: kinds.Kind = kinds.APPROVAL,
     *,
     digest: str = "",
@@ -139,7 +144,7 @@ def _why_not(server: Backend, text: str, call_id: str | None, kind: kinds.Kind) 
     )
 
 
-def settle(calls: Sequence[kinds.WaitingCall], choice: Choice | None, server: Backend) -> int:
+def settle(calls: Sequence[kinds.WaitingCall], choice: CallChoice | None, server: Backend) -> int:
     """Decide the calls that were named, or ask about them; the exit code.
 
     Raises:
@@ -200,7 +205,9 @@ def described(call: kinds.WaitingCall) -> dict[str, Any]:
     return shown if "reason" in shown else {**shown, "reason": UNCERTAIN_CALL}
 
 
-async def _decide_all(calls: Sequence[kinds.WaitingCall], choice: Choice, server: Backend) -> int:
+async def _decide_all(
+    calls: Sequence[kinds.WaitingCall], choice: CallChoice, server: Backend
+) -> int:
     """Decide calls one by one, each as it was read here."""
     if len(calls) > 1 and not as_json():
         note(f"{len(calls)} calls wait; they are approved one by one.")
@@ -230,7 +237,7 @@ async def _decide_all(calls: Sequence[kinds.WaitingCall], choice: Choice, server
     return code
 
 
-def _running(call: kinds.WaitingCall, choice: Choice) -> object:
+def _running(call: kinds.WaitingCall, choice: CallChoice) -> object:
     """Return the decided arguments: with an edit, the new ones; of a question, the answer.
 
     Denied, it is shown as it was asked.

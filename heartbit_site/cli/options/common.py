@@ -38,7 +38,7 @@ def check_task(task: str | None, payload: str, command: str) -> str:
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 
-OFF: Final = False  # what a flag is that nobody named
+OFF: Final = False  # a flag that is left out
 
 
 def option(names: str, text: str, default: Any = "", **more: Any) -> Any:
@@ -48,7 +48,7 @@ def option(names: str, text: str, default: Any = "", **more: Any) -> Any:
         names: Its names, and what stands for its value, such as `--agent -a NAME`; without a name
             it is called as the parameter.
         text: Its help.
-        default: Its value if nobody names it; `...`: it has to be named.
+        default: Its value if it is left out; `...`: it is required.
         more: Further settings of Typer.
     """
     flags = [word for word in names.split() if word.startswith("-")]
