@@ -228,7 +228,7 @@ async def test_given_others_have_reserved_the_rest_then_the_run_waits_instead_of
     reservations = Counted(client)
     purse = Budgets(pool, reservations).allowance(workspace.pk, 0, secrets.token_hex(8))
     await reservations.put([row.pk], "killed", Amount(900), seconds=0.6)
-    with pytest.raises(ThrottledError, match="under way have reserved"):
+    with pytest.raises(ThrottledError, match="in flight have reserved"):
         await purse.reserve(Amount(500), Amount(800))
     assert tries < 8, "it asks again after a while"
     monkeypatch.setattr(module, "HOLD_SECONDS", 5.0)

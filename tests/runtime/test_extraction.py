@@ -253,7 +253,7 @@ async def test_a_source_that_was_archived_takes_its_links_along_and_leaves_its_m
     studio.host.execute(waiting.pk)
     failed = await wait_for_end(waiting.pk, studio.host.window)
     assert failed.status == RunStatus.FAILED
-    assert "is gone" in str(failed.error)
+    assert "was deleted" in str(failed.error)
     await orm.run_in_thread(lambda: forget_tree(done))
 
 

@@ -126,7 +126,7 @@ class TestForks:
         dialog = page.get_by_role("dialog", name=labels.FORK_DIALOG)
         dialog.get_by_label("Task").fill("Another one")
         dialog.get_by_label(labels.REPLACE).select_option("1.0 http_request")
-        expect(dialog).to_contain_text("happens again: 1.0 http_request.")
+        expect(dialog).to_contain_text("run again, with their external effects: 1.0 http_request.")
         for written, why in (
             ("{", "are not JSON"),
             ("[]", "have to be a JSON object"),
