@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from typing import Any
 
 import aiohttp
 import httpx
@@ -32,6 +33,11 @@ class ProviderClient(httpx.AsyncClient):
     async def aclose(self) -> None:
         """Close all connections."""
         await super().aclose()
+        await self.single_use.close()
+
+    async def __aexit__(self, *error: Any) -> None:
+        """Close all connections; httpx closes its own transport here, and does not call aclose."""
+        await super().__aexit__(*error)
         await self.single_use.close()
 
 
