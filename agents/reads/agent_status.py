@@ -24,6 +24,7 @@ from agents.choices import LIVE, TERMINAL, RunStatus
 from agents.limits.pauses import stopped_tools
 from agents.models import Agent, Run
 from agents.reads.agents import find_editable
+from agents.reads.outcome import cost_of
 from agents.reads.views import (
     AgentMetricsOut,
     AgentQueueOut,
@@ -150,14 +151,6 @@ SUMS: dict[str, Any] = {
     "output_tokens": Sum("output_tokens", default=0),
     "cost_usd": Sum("cost_usd", default=Decimal(0)),
 }
-
-
-def cost_of(spent: dict[str, Any]) -> Decimal | None:
-    """Return the US dollars in ``SUMS``; 0 without model calls, None if a price is unknown."""
-    if spent.get("unpriced"):
-        return None
-    cost: Decimal = spent.get("cost_usd", Decimal(0))
-    return cost
 
 
 AT_WORK = 20

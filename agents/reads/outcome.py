@@ -13,6 +13,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
@@ -22,7 +23,6 @@ from agents.choices import TERMINAL
 from agents.errors import RunNotFoundError
 from agents.models import Run
 from agents.output.results import MetricsOut, ResultOut, build
-from agents.reads.agent_status import cost_of
 from heartbit_site.base.query import fetch_all
 
 #: Query of a run's id, for ``outcome_in``; one, since those who wait for an end wait for it too.
@@ -150,3 +150,11 @@ def _loaded(column: str | None) -> Any:
 
 def _milliseconds(span: timedelta) -> int:
     return max(0, round(span.total_seconds() * 1000))
+
+
+def cost_of(spent: dict[str, Any]) -> Decimal | None:
+    """Return the US dollars in the ``SUMS`` of usage; 0 without calls, None if a price is unknown."""
+    if spent.get("unpriced"):
+        return None
+    cost: Decimal = spent.get("cost_usd", Decimal(0))
+    return cost

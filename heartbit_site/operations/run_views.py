@@ -14,8 +14,7 @@ from django.db.models.functions import JSONArray
 from agents.choices import TERMINAL
 from agents.models import Run, RunEvent, WorkerHeartbeat
 from agents.querysets import tree_rows
-from agents.reads.agent_status import cost_of
-from agents.reads.outcome import OUTCOME, Outcome, outcome_in
+from agents.reads.outcome import OUTCOME, Outcome, cost_of, outcome_in
 from heartbit_site.base.preview import preview
 from heartbit_site.base.query import fetch_all, fetch_named, fetch_together, instance_of
 from heartbit_site.contract.runs import ForkOut, RunDetailOut, RunSummaryOut, RunTreeOut, RunViewOut
