@@ -153,7 +153,7 @@ def _milliseconds(span: timedelta) -> int:
 
 
 def cost_of(spent: dict[str, Any]) -> Decimal | None:
-    """Return the US dollars in the ``SUMS`` of usage; 0 without calls, None if a price is unknown."""
+    """Return the US dollars of ``SUMS`` of usage; 0 without calls, None if a price is unknown."""
     if spent.get("unpriced"):
         return None
     cost: Decimal = spent.get("cost_usd", Decimal(0))

@@ -69,7 +69,7 @@ async def test_a_skill_is_loaded_when_the_model_asks_for_it(studio: Studio, agen
     assert loaded.result.startswith("Say hello in Danish.\n\nFiles of the skill greeting;")
     assert "- references/words_md (4 bytes)" in loaded.result
     assert words.result == "Hej."
-    assert "is no text (5 bytes)" in (picture.result or "")
+    assert "is not text (5 bytes)" in (picture.result or "")
     assert missing.status == "error"
     assert "its files are: logo_png, references/words_md" in (missing.result or "")
 
