@@ -132,7 +132,8 @@ class _Notes:
         return self.record_here(0, *events)
 
     def record_here(self, folded: int, *events: Event) -> Sequence[RecordedEvent]:
-        self.add("record", [_shown(event) for event in events])
+        if events:  # else it looks for news, which it does when a call took long: no decision
+            self.add("record", [_shown(event) for event in events])
         return ()
 
     def committed(self, seq: int) -> None:
