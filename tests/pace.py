@@ -7,12 +7,13 @@ A test that asserts how long something took is marked ``paced`` and measures it 
 
 What is done, but late, raises ``Late``. If tasks of the machine had to wait for a processor or a
 disk meanwhile, that says nothing about the code: the test is played again, at most ``REPLAYS``
-times. Any other failure counts at once, as does each at full pace: a wrong value is wrong on every
-machine, and what never happens is not late.
+times. On a slow processor the limits are longer. Any other failure counts at once, as does each at
+full pace: a wrong value is wrong on every machine, and what never happens is not late.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 import time
@@ -34,6 +35,8 @@ REPLAYS: Final = 3
 STARVED_SHARE: Final = 0.5
 STRETCH: Final = 3
 WINDOW_SECONDS: Final = 1.0
+#: Processor seconds of ``_loop`` on the machine on which the tests' limits were set.
+LOOP_SECONDS: Final = 0.033
 PRESSURE: Final = Path("/proc/pressure")
 _REPLAYED: Final = "replayed"
 #: Of a play's errors, whether each is that something was late.
@@ -80,8 +83,20 @@ def in_time(took: float, seconds: float) -> None:
     Raises:
         Late: It took longer.
     """
-    if took >= seconds:
-        raise Late(f"it took {took:.3g} s, and may take {seconds:g} s")
+    if took >= (allowed := seconds * slowness()):
+        raise Late(f"it took {took:.3g} s, and may take {allowed:.3g} s")
+
+
+@functools.cache
+def slowness() -> float:
+    """Return how many times slower this processor is than the reference, at least 1."""
+    return max(1.0, min(_loop() for _ in range(3)) / LOOP_SECONDS)
+
+
+def _loop() -> float:
+    began = time.process_time()
+    sum(range(5_000_000))
+    return time.process_time() - began
 
 
 class Patience:

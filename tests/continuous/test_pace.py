@@ -59,7 +59,7 @@ def test_slow(fresh):
         FAILURE
 """
 
-LATE = "tests.pace.in_time(3, 2)"
+LATE = "tests.pace.in_time(300, 2)"  # late on any processor
 #: Failures that say something about the code, however slow the machine is.
 WRONG = {
     "a wrong value": "assert 1 == 2",
@@ -127,3 +127,10 @@ def test_a_block_is_late_only_when_it_took_as_long() -> None:
         pass
     with pytest.raises(pace.Late, match=r"and may take 0 s"), pace.within(0):
         pass
+
+
+def test_a_slow_processor_has_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pace, "slowness", lambda: 2.0)
+    pace.in_time(1.9, 1)
+    with pytest.raises(pace.Late, match=r"it took 2\.1 s, and may take 2 s"):
+        pace.in_time(2.1, 1)
