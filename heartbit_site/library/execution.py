@@ -214,7 +214,7 @@ def _teller(updates: asyncio.Queue[Update | None]) -> Callable[[Update | None], 
     def tell(update: Update | None) -> None:
         try:
             loop.call_soon_threadsafe(updates.put_nowait, update)
-        except RuntimeError:  # the program has closed its loop, so nobody listens any more
+        except RuntimeError:  # the program has closed its loop: no callback is left
             logger.debug("the program has closed its loop: an update of its run is dropped")
 
     return tell

@@ -190,10 +190,13 @@ def stay_here(
         return conclude(detail(run))
     name = short_id(run.pk)
     if left is not None:
-        note(f"Left the run as it is ({left.name}): `heartbit resume {name}` goes on.")
+        note(f"Left the run as it is ({left.name}): resume it with `heartbit resume {name}`.")
         return exit_code(left)
     if attendant.waits:
-        note(f"Nobody can be asked here. Afterwards `heartbit resume {name}` goes on.")
+        note(
+            "There is no terminal to ask at; once the call is decided, resume it with "
+            f"`heartbit resume {name}`."
+        )
         if as_json():
             write_json(run_tree(detail(run)))
         return WAITING
@@ -234,7 +237,7 @@ async def _run(
                 watching.result()
             await asyncio.gather(*cancelling)
         finally:
-            # Whoever leaves lets the effects under way end, so that nobody has to ask about them.
+            # Running effects end first: a person would have to state the outcome of one cut off.
             drain = settings.HEARTBIT_DRAIN_SECONDS if signals else 0.0
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(STOP_SECONDS + drain):  # a database may answer nothing
