@@ -14,6 +14,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from agents.delivery.targets import EmailTarget
+from tests.pace import in_time
 from tests.sizes import sized
 from tools.mail.html_text import text_of_html
 from tools.mail.mime import MOST_CHARACTERS, Mail, read_mail
@@ -440,7 +441,7 @@ def test_hostile_html_is_read_in_linear_time(piece: str) -> None:
     began = time.process_time()
     text_of_html(piece * (1_000_000 // len(piece)))
 
-    assert time.process_time() - began < 5
+    in_time(time.process_time() - began, 5)
 
 
 @pytest.mark.parametrize(
@@ -602,7 +603,7 @@ def test_large_hostile_mails_are_read_in_linear_time(raw: bytes) -> None:
     began = time.process_time()
     check(read_mail(raw))
 
-    assert time.process_time() - began < 10
+    in_time(time.process_time() - began, 10)
 
 
 HEADER_NAMES = st.sampled_from(

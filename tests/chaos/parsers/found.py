@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-#: A refusal takes no longer than this: nothing is matched, folded or counted for ever.
+from tests.pace import slowness
+
+#: A refusal takes no longer than this at full pace: nothing is matched or counted for ever.
 SECONDS = 5.0
 
 
@@ -39,7 +41,7 @@ class Findings:
         """
         self.asked[edge] = self.asked.get(edge, 0) + 1
         self.slowest = max(self.slowest, seconds)
-        if seconds > SECONDS:
+        if seconds > SECONDS * slowness():
             self.slow.append(f"{edge}: {value} took {seconds:.1f} s")
         if said is None:
             self.unclear.append(f"{edge}: {value} was taken")
