@@ -162,7 +162,14 @@ def remove_credential(credential: Credential, *, by: Actor) -> str:
 
     Returns:
         The outcome of revoking a sign-in's tokens, as a sentence; empty for other credentials.
+
+    Raises:
+        ForbiddenError: The credential is another person's, or the whole workspace's, and the author
+            does not manage the workspace.
     """
+    is_own = credential.user_id is not None and credential.user_id == by.user_id
+    scope = "runs:write" if is_own else "workspace:manage"
+    require(by, scope, workspace_id=credential.workspace_id)
     with transaction.atomic():
         # Under the lock, which a renewal of the tokens holds as well.
         row = Credential.objects.select_for_update(of=("self",)).filter(pk=credential.pk).first()

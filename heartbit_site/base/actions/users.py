@@ -12,6 +12,7 @@ from heartbit_site.base.actions.members import save_member
 from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.errors import ConfigurationError, ConflictError, NotFoundError
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.rights import require
 
 
 class UserNotFoundError(NotFoundError):
@@ -34,8 +35,11 @@ def set_password(name: str, password: str, *, by: Actor) -> User:
     Raises:
         UserNotFoundError: There is no such account.
         PasswordError: The password is too weak.
+        ForbiddenError: It is another person's, and the author does not manage the installation.
     """
     user = find_user(name, lock=True)
+    if user.pk != by.user_id:
+        require(by, "fleet:manage", workspace_id=None)
     check_password(password, user)
     user.set_password(password)
     user.save(update_fields=["password"])
