@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "2ce4832275b07984b46cf5b08ba14aa47209192d89db0a6d02f40f855bfff228"
+FINGERPRINT = "6eef97bf5826849db6fb37e7c970862ad10c7cd2a1cf0a470a2e0e4827888a34"
 
 
 def statements() -> str:

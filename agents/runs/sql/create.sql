@@ -150,7 +150,7 @@ CREATE OR REPLACE FUNCTION heartbit_history(r agents_run)
 RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF r.forked_seq > 0 THEN RETURN heartbit_forked_history(r.id); END IF;
-    IF r.conversation_id IS NULL OR r.parent_id IS NOT NULL THEN RETURN '[]'; END IF;
+    IF r.conversation_id IS NULL THEN RETURN '[]'; END IF;
     RETURN (
         SELECT coalesce(jsonb_agg(jsonb_build_object(
                    'task', h.task, 'output', h.output, 'steers', (

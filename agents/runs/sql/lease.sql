@@ -56,7 +56,7 @@ BEGIN
     RETURN v_token;
 END $$;
 
--- Resolve one wait and count it down; whoever brings the count to zero queues the run.
+-- Resolve one wait and count it down; the run is queued once as few are open as it wakes at.
 -- Returns the run to ring, or null.
 CREATE OR REPLACE FUNCTION heartbit_resolve_wait(p_run uuid, p_key text, p_value jsonb)
 RETURNS uuid LANGUAGE plpgsql AS $$
@@ -75,7 +75,7 @@ BEGIN
             'key', p_key, 'value', p_value, 'kind', w.kind, 'call_id', w.call_id))));
     UPDATE agents_run
     SET last_seq = last_seq + 1, open_waits = open_waits - 1,
-        status = CASE WHEN open_waits = 1 AND status = 'waiting' THEN 'queued' ELSE status END,
+        status = CASE WHEN open_waits - 1 <= wake_at AND status = 'waiting' THEN 'queued' ELSE status END,
         available_at = clock_timestamp(),
         woken_at = CASE WHEN home = 'fleet' THEN clock_timestamp() END
     WHERE id = p_run RETURNING * INTO r;
@@ -135,7 +135,8 @@ BEGIN
         END IF;
         RETURN v_next.id;
     END IF;
-    IF p_status = 'succeeded' THEN
+    IF p_status = 'succeeded' AND NOT EXISTS (
+            SELECT FROM agents_run t WHERE t.id = r.parent_id AND t.kind = 'workflow') THEN
         INSERT INTO agents_blackboardentry (root_id, key, value, author, updated_at)
         VALUES (r.root_id, 'agent:' || r.agent, coalesce(p_structured, to_jsonb(p_output)), r.agent,
                 clock_timestamp())
@@ -172,6 +173,11 @@ BEGIN
         RETURN;
     END IF;
     v_ring := heartbit_end(r, p_status, p_output, p_error, p_events, p_structured);
+    IF r.open_waits > 0 THEN -- a workflow may end while some of its children still run
+        PERFORM heartbit_cancel(c.id, 'The run that waited for it has ended.')
+        FROM (SELECT t.id FROM agents_run t
+              WHERE t.parent_id = r.id AND t.finished_at IS NULL ORDER BY t.id) c;
+    END IF;
     IF v_parent IS NULL AND v_ring IS NOT NULL THEN
         SELECT t.queue INTO v_queue FROM agents_run t WHERE t.id = v_ring;
     END IF;
@@ -184,7 +190,8 @@ END $$;
 -- with {id, agent, task} too; the first version of Heartbit gives a child's neither kind nor key.
 -- `queues`: the children's.
 CREATE OR REPLACE FUNCTION heartbit_suspend(
-    p_run uuid, p_token bigint, p_folded int, p_events jsonb, p_waits jsonb)
+    p_run uuid, p_token bigint, p_folded int, p_events jsonb, p_waits jsonb,
+    p_wake_at int DEFAULT 0)
 RETURNS TABLE (moved boolean, last_seq int, tail jsonb, queues text[]) LANGUAGE plpgsql AS $$
 DECLARE
     r agents_run;
@@ -216,7 +223,7 @@ BEGIN
                 coalesce((w ->> 'version_id')::bigint, a.current_version_id), a.name::text, w ->> 'task',
                 r.id, r.root_id, r.home, coalesce(w ->> 'queue', a.queue::text), r.priority,
                 r.model::text, coalesce(w ->> 'model', r.model_override::text), NULL, r.approve,
-                w -> 'payload', p_call => w -> 'call');
+                w -> 'payload', (w ->> 'conversation')::uuid, p_call => w -> 'call');
             queues := array_append(queues, coalesce(w ->> 'queue', a.queue::text));
         END IF;
         INSERT INTO agents_wait
@@ -230,7 +237,8 @@ BEGIN
     END LOOP;
     UPDATE agents_run
     SET status = 'waiting', worker_id = NULL, crashes = 0, last_seq = agents_run.last_seq + n,
-        open_waits = jsonb_array_length(p_waits),
+        wake_at = p_wake_at,
+        open_waits = agents_run.open_waits + jsonb_array_length(p_waits),
         input_tokens = agents_run.input_tokens + heartbit_tokens(p_events, 'input_tokens'),
         output_tokens = agents_run.output_tokens + heartbit_tokens(p_events, 'output_tokens')
     WHERE id = r.id;
