@@ -21,7 +21,7 @@ from agents.loop.call_record import CallBatch, CallRecord, CancelledFirstError
 from agents.loop.call_state import CallingState, CallState
 from agents.loop.effect_gate import EffectGate
 from agents.loop.journaled import JournaledState
-from agents.loop.ports import ApprovedCall, PendingSuspension, ReadyCall, Toolbox
+from agents.loop.ports import ApprovedCall, Pending, PendingSuspension, ReadyCall, Toolbox
 from agents.loop.script_calls import advance
 from heartbit_site.base import aio
 from heartbit_site.base.database_faults import is_away
@@ -70,7 +70,19 @@ class ToolCallRunner:
         definition: AgentDefinition,
         toolbox: Toolbox,
         gate: EffectGate,
+        *,
+        most_calls: int = MAX_CALLS,
     ) -> None:
+        """Take the run and its tools.
+
+        Args:
+            journaled: State of the run.
+            definition: Definition of the run's version.
+            toolbox: Tools of the run.
+            gate: Gate for external effects.
+            most_calls: Number of calls of a step that are served; further ones are refused.
+        """
+        self._most_calls = most_calls
         self._journaled = journaled
         self._state = journaled.state
         self._definition = definition
@@ -84,18 +96,41 @@ class ToolCallRunner:
             LeaseLostError: Another worker has claimed the run; nothing more may be written.
             JournalAwayError: The journal could not be written.
         """
+        held = await self.take()
+        while held and self._state.cancel_reason is None:
+            try:
+                if await self._journaled.suspend(*held):
+                    return True
+            except SubAgentUnavailableError as error:
+                held = await self._without(error, held)
+        return False
+
+    async def take(self) -> list[Held]:
+        """Run every open call that does not wait; return those that have to wait now.
+
+        Raises:
+            LeaseLostError: Another worker has claimed the run; nothing more may be written.
+            JournalAwayError: The journal could not be written.
+        """
         held: list[Held] = []
         while await self._take_further(held):
             if not held:
-                return False
-        pending = held
-        while pending and self._state.cancel_reason is None:
-            try:
-                if await self._journaled.suspend(*pending):
-                    return True
-            except SubAgentUnavailableError as error:
-                pending = await self._without(error, pending)
-        return False
+                break
+        return held
+
+    async def suspend(self, held: Sequence[Held], *pauses: Pending, wake_at: int = 0) -> bool:
+        """Suspend the run for calls that have to wait; return False to decide again.
+
+        Args:
+            held: The calls; none, if only earlier calls wait.
+            pauses: Other waits of the run.
+            wake_at: As for ``Journal.suspend``.
+        """
+        try:
+            return await self._journaled.suspend(*held, *pauses, wake_at=wake_at)
+        except SubAgentUnavailableError as error:
+            await self._without(error, held)
+            return False
 
     async def delegate_at_once(self, answered: ModelAnswered) -> bool:
         """Journal an answer that only delegates, together with the run's suspension.
@@ -106,7 +141,7 @@ class ToolCallRunner:
         asked = answered.message.tool_calls
         calls = [CallState(f"{answered.turn}.{n}", call) for n, call in enumerate(asked)]
         delegates = calls and all(
-            call.call.name == delegation.NAME and _is_served(call) for call in calls
+            call.call.name == delegation.NAME and self._is_served(call) for call in calls
         )
         if not delegates or self._state.cancel_reason is not None:
             return False
@@ -137,9 +172,9 @@ class ToolCallRunner:
             served = await self._act_together(
                 await aio.gather_all(
                     *(
-                        self._serve(call) if _is_served(call) else _too_many(call)
+                        self._serve(call) if self._is_served(call) else self._too_many(call)
                         for call in self._state.open_calls()
-                        if call.call_id not in waiting
+                        if call.call_id not in waiting and not self._state.open_waits(call)
                     )
                 )
             )
@@ -185,7 +220,9 @@ class ToolCallRunner:
         outcomes = iter(await aio.gather_all(*(self._act(act, batch) for act in acts)))
         return [next(outcomes) if isinstance(each, _Act) else each for each in served]
 
-    async def _without(self, error: SubAgentUnavailableError, pending: list[Held]) -> list[Held]:
+    async def _without(
+        self, error: SubAgentUnavailableError, pending: Sequence[Held]
+    ) -> list[Held]:
         """Refuse the calls of an unavailable sub-agent; return the other pending calls."""
         refused = [
             call
@@ -212,6 +249,16 @@ class ToolCallRunner:
                 text = f"At most {limit} sub-agents may work at once: ask again for these."
                 excess.append(ToolFinished(call.call_id, "refused", text, Effect.PURE))
         return excess
+
+    def _is_served(self, call: CallState) -> bool:
+        """Return True unless one step made too many calls; scripts count their own."""
+        return bool(call.parent) or int(call.call_id.rpartition(".")[2]) < self._most_calls
+
+    async def _too_many(self, call: CallState) -> ToolFinished:
+        text = (
+            f"At most {self._most_calls} tool calls are served in one turn: ask again for the rest."
+        )
+        return ToolFinished(call.call_id, "refused", text)
 
     async def _serve(self, call: CallState) -> Served | _Act:
         """Advance one call as far as possible without acting."""
@@ -377,13 +424,3 @@ def _one_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
         if found is not None:
             return kind(str(found))
     return next(filter(is_away, errors.exceptions), errors.exceptions[0])
-
-
-def _is_served(call: CallState) -> bool:
-    """Return True unless the model made too many calls in one answer; scripts count their own."""
-    return bool(call.parent) or int(call.call_id.rpartition(".")[2]) < MAX_CALLS
-
-
-async def _too_many(call: CallState) -> ToolFinished:
-    text = f"At most {MAX_CALLS} tool calls are served in one turn: ask again for the rest."
-    return ToolFinished(call.call_id, "refused", text)

@@ -1,0 +1,152 @@
+"""Engine of a workflow's run: serve the nodes of a superstep, route their results, commit.
+
+Everything that a later slice needs is in the journal: results of nodes, and commits with what the
+conditions decided. So a slice begins wherever an earlier one crashed, and nothing is done twice.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from agents.journal.events import RunFailed, RunPaused, RunSucceeded
+from agents.journal.events.event import Event
+from agents.loop.effect_gate import EffectGate
+from agents.loop.journaled import JournaledState
+from agents.loop.protocol import Outcome
+from agents.loop.tool_calls import Held, ToolCallRunner
+from agents.loop.workflow.state import WorkflowState, pause_key
+from agents.loop.workflow.toolbox import NodeToolbox
+from agents.workflows.routing.outcome import GraphFailed, GraphSucceeded, Routed
+from agents.workflows.routing.route import route
+
+if TYPE_CHECKING:
+    from agents.definitions.definition import AgentDefinition
+
+#: A shorter backoff is waited for within the slice.
+HOLD_SECONDS = 2.0
+
+
+class WorkflowEngine:
+    """Implementation of ``Engine`` for the kind ``workflow``."""
+
+    def __init__(
+        self,
+        journaled: JournaledState[WorkflowState],
+        definition: AgentDefinition,
+        toolbox: NodeToolbox,
+        gate: EffectGate,
+    ) -> None:
+        self._journaled = journaled
+        self._state = journaled.state
+        self._toolbox = toolbox
+        self._graph, self._data = toolbox.graph, toolbox.data
+        self._gate = gate
+        self._began = time.monotonic()
+        journaled.translate = toolbox.translated
+        self._calls = ToolCallRunner(
+            journaled, definition, toolbox, gate, most_calls=self._graph.spec.limits.items
+        )
+
+    async def run(self) -> Outcome:
+        """Run until the slice is over (see ``Engine``)."""
+        while True:
+            outcome = await self.step()
+            if outcome is not None:
+                return outcome
+
+    async def record_interrupted(self) -> None:
+        """Do nothing: ``ToolCallRunner`` journals an interrupted call."""
+
+    async def step(self) -> Outcome | None:
+        """Route what has ended, or serve the open calls; return None if the slice continues."""
+        if self._state.cancel_reason is not None:
+            await self._journaled.cancel()
+            return "cancelled"
+        limit = self._limit()
+        if limit is not None:
+            return await self._end(limit)
+        routed = route(self._graph, self._state.graph, self._data)
+        if routed is not None:
+            return await self._take(routed)
+        if self._gate.yield_reason:
+            return "yielded"
+        pauses = self._pauses()
+        self._state.delayed = {call_id for call_id, _ in pauses}
+        before = self._state.folded_seq
+        held = await self._calls.take()
+        if self._state.folded_seq > before:
+            routed = route(self._graph, self._state.graph, self._data)
+            if routed is not None:
+                return await self._take(routed)
+        return await self._suspend(held, [pause for _, pause in pauses])
+
+    async def _take(self, routed: Routed) -> Outcome | None:
+        """Journal a commit, together with the run's end if it leads to one."""
+        commit: Sequence[Event] = () if routed.commit is None else (routed.commit,)
+        match routed.ending:
+            case GraphSucceeded(output=output):
+                text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+                structured = None if isinstance(output, str) else output
+                return await self._end(RunSucceeded(text, structured=structured), *commit)
+            case GraphFailed(message=message, limit=limit):
+                kind = "limit" if limit else "workflow"
+                return await self._end(RunFailed(kind, message, limit=limit), *commit)
+        await self._journaled.record(*commit)
+        return None
+
+    async def _end(self, ending: RunSucceeded | RunFailed, *events: Event) -> Outcome | None:
+        """End the run; return None after a conflict: the engine must decide again."""
+        if not await self._journaled.finish(ending, *events):
+            return None
+        return "succeeded" if isinstance(ending, RunSucceeded) else "failed"
+
+    async def _suspend(self, held: Sequence[Held], pauses: Sequence[RunPaused]) -> Outcome | None:
+        """Wait for calls; in a superstep's order, for all that hold its barrier."""
+        state = self._state
+        waits = {call.call_id: state.open_waits(call) for call in state.open_calls()}
+        waits |= {one.call_id: 1 for one in held}
+        total = sum(waits.values())
+        if not total:
+            return await self._end(
+                RunFailed("internal", "The workflow waits for nothing: this is a defect.")
+            )
+        loose = sum(n for call_id, n in waits.items() if not state.holds_barrier(call_id))
+        is_ready = self._graph.spec.order == "ready" or loose == total
+        wake_at = total - 1 if is_ready else loose
+        if await self._calls.suspend(held, *pauses, wake_at=wake_at):
+            return "suspended"
+        return None
+
+    def _pauses(self) -> list[tuple[str, RunPaused]]:
+        """Return the pauses before attempts with a long backoff, each with its call."""
+        found = []
+        for call in self._state.graph.open_calls():
+            seconds = self._graph.nodes[call.activation.node].spec.retry.delay_before(call.attempt)
+            is_due = self._state.paused.get(call.call_id) == call.attempt
+            if call.attempt > 1 and seconds > HOLD_SECONDS and not is_due:
+                reason = call.previous_errors[-1].message
+                key = pause_key(call.call_id, call.attempt)
+                found.append((call.call_id, RunPaused(key, reason, seconds)))
+        return found
+
+    def _limit(self) -> RunFailed | None:
+        """Return the limit of the run that is reached, or None."""
+        limits, state = self._graph.spec.limits, self._state
+        used = state.worked_seconds + time.monotonic() - self._began
+        spendings: tuple[tuple[str, float | Decimal, Any, str], ...] = (
+            ("timeout_seconds", used, limits.timeout_seconds, "seconds of work"),
+            ("tokens", state.used_tokens, limits.tokens, "tokens"),
+            ("cost_usd", state.cost_usd, limits.cost_usd, "US dollars"),
+        )
+        for name, spent, most, unit in spendings:
+            if most is not None and spent >= most:
+                message = (
+                    f"The run has reached its limit of {most:,} {unit} after "
+                    f"{state.step:,} supersteps: raise limits.{name}, or give it less to do."
+                )
+                return RunFailed("limit", message, limit=name)
+        return None
