@@ -53,7 +53,7 @@ END $$;
 
 -- Give text to an active run; its next model call includes it. p_source: person, whose text resets the
 -- run's turn limit, or agent, whose text answers a message of the run. p_user: the author, or the
--- person for whom the agent acts; null: none.
+-- person that the agent acts for; null: none.
 CREATE OR REPLACE FUNCTION heartbit_steer(
     p_run uuid, p_text text, p_by text, p_key text DEFAULT NULL, p_source text DEFAULT 'person',
     p_user bigint DEFAULT NULL)
