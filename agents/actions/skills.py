@@ -128,8 +128,8 @@ def _take(skill: Skill, version: SkillVersion) -> SavedSkill:
 def remove_skill(skill: Skill, *, by: Actor) -> list[Led]:
     """Delete a skill with its versions and files.
 
-    If it replaced a shipped skill, its agents get the shipped one: they are published again and returned.
-    Runs that are pinned to the deleted skill can no longer load it.
+    If it replaced a shipped skill, its agents get the shipped one: they are published again and
+    returned. Runs that are pinned to the deleted skill can no longer load it.
 
     Raises:
         ShippedSkillError: The skill belongs to the installation.
