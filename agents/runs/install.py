@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "6eef97bf5826849db6fb37e7c970862ad10c7cd2a1cf0a470a2e0e4827888a34"
+FINGERPRINT = "23096ab1421961c5ad90226d379498b938d8c972686829a4f78b3855bf094779"
 
 
 def statements() -> str:
