@@ -174,7 +174,8 @@ BEGIN
         RETURN;
     END IF;
     v_ring := heartbit_end(r, p_status, p_output, p_error, p_events, p_structured);
-    IF r.open_waits > 0 THEN -- a workflow may end while some of its children still run
+    -- A workflow may end while some of its children still run.
+    IF r.open_waits > 0 THEN
         PERFORM heartbit_cancel(c.id, 'The run that waited for it has ended.')
         FROM (SELECT t.id FROM agents_run t
               WHERE t.parent_id = r.id AND t.finished_at IS NULL ORDER BY t.id) c;
