@@ -167,12 +167,12 @@ def _own(context: ToolContext) -> QuerySet[Schedule]:
 
 
 def _steps_to(run: Run) -> int:
-    """Return the number of messages and plans in a row that led to the run.
+    """Return the length of the chain of messages and schedules that led to the run.
 
-    A plan must not bypass the limit of messages in a row.
+    A schedule must not bypass the limit of the chain.
 
     Raises:
-        SubAgentError: The run was delegated: its plan would be a run of its own, with a team.
+        SubAgentError: The run was delegated, but its schedule would start a run with a team.
         MessageLimitReachedError: The number is above the limit.
     """
     if is_delegated(run):
@@ -190,7 +190,7 @@ def _steps_to(run: Run) -> int:
 
 
 def _replies(run: Run) -> list[dict[str, Any]]:
-    """Return the run's e-mail recipients outside, so that planned results reach them too."""
+    """Return the run's external e-mail recipients, so that planned results reach them too."""
     orders = Delivery.objects.filter(
         run_id=run.root_id, kind=DeliveryKind.EMAIL, target__external=True
     )

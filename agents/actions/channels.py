@@ -1,4 +1,4 @@
-"""Save and remove channels, and give the new mails of their mailboxes to their agents."""
+"""Save and remove channels, and pass new mails from their mailboxes to their agents."""
 
 from __future__ import annotations
 

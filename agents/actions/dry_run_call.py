@@ -1,6 +1,6 @@
 """Dry-run a tool call that waits for a person: show its changes without keeping them.
 
-Only calls of transactional tools, whose whole effect is in the database and can be rolled back.
+Only transactional tools have dry runs: their whole effect is in the database and is rolled back.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def dry_run_call(
         DryRunUnavailableError: The tool is stopped, not transactional or not installed here, or the
             person may not decide the call.
         InvalidEditError: The arguments do not fit the tool.
-        DryRunStoppedError: The call took too long, or waited for locks that others hold.
+        DryRunStoppedError: The call took too long, or waited for locks of other transactions.
     """
     require(by, "approvals:decide", workspace_id=call.run.workspace_id)
     _check_open(call, digest)

@@ -52,10 +52,10 @@ def accept_message(channel: Channel, message: Inbound) -> Accepted:
         MessageTooLongError: The task made from the message is longer than 120,000 characters.
         TooManyMessagesError: The channel has reached its limit of messages per hour.
         EmptyTaskError: The message is blank.
-        AgentNotFoundError: The channel's agent is gone or stopped.
+        AgentNotFoundError: The channel's agent was removed or is stopped.
         HaltedError: The workspace or the installation is stopped.
         QuotaExceededError: The workspace or the agent has reached a run quota.
-        ModelUnreachableError: No model that the agent may ask answers.
+        ModelUnreachableError: No model that the agent may use is available.
         NoSandboxError: The agent runs code, and there is no sandbox where it would run.
     """
     # Held until the end: two messages of one thread come one after the other.

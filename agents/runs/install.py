@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "a12c091ef74be957c1cfdee0a860478ba414259244bdd35ce0011d840d0623b9"
+FINGERPRINT = "78a68934072a38409425e15f8394d3183205f81e6ba56851ab2c2f6a31481e68"
 
 
 def statements() -> str:

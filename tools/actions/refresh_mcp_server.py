@@ -72,7 +72,7 @@ def refresh_mcp_server(server: McpServer, *, by: Actor) -> Refresh:
 
 
 def store_reading(server: McpServer, reading: Reading, *, by: Actor) -> Refresh:
-    """Write what was read of a server: its tools, or why it cannot be used."""
+    """Store the result of reading a server: its tools, or why it cannot be used."""
     require(by, "workspace:manage", workspace_id=server.workspace_id)
     if reading.offer is None:
         result = Refresh(ok=False, message=visible(reading.fault))

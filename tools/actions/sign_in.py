@@ -130,8 +130,8 @@ def take_sign_in(state: str, *, user_id: int, session: str) -> tuple[PendingSign
     """Remove and return the sign-in of an authorization response, which is accepted once.
 
     Args:
-        state: The answer's state.
-        user_id: The person who came back.
+        state: State parameter of the response.
+        user_id: The person who returned.
         session: Key of their browser session.
 
     Raises:
@@ -167,8 +167,8 @@ def finish_sign_in(
     Args:
         row: The sign-in, as ``take_sign_in`` returned it.
         plan: Its plan.
-        answer: Parameters of the answer.
-        by: The person, for the audit, which never has a token.
+        answer: Parameters of the response.
+        by: The person, for the audit, which never contains a token.
 
     Raises:
         SignInError: The response is not valid, or is a refusal.

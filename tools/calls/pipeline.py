@@ -178,8 +178,8 @@ async def connect(
 ) -> PreparedCall | ToolResult:
     """Open what a call with an external effect needs, before its intent; return the call.
 
-    Its time counts: the returned call has the remaining time. After an error, a timeout or a crash
-    here the call is not uncertain, because the function has not begun.
+    The time spent here counts: the returned call has the remaining time. After an error, a timeout
+    or a crash here the call is not uncertain, because the function has not begun.
 
     Args:
         prepared: Prepared call.
@@ -374,7 +374,7 @@ async def _limited(
 async def _ended(
     running: asyncio.Future[Any], stop: asyncio.Future[str] | None, seconds: float
 ) -> None:
-    """Wait for a call, its time limit or its tool's end; cancelled, cancel the call."""
+    """Wait for a call, its time limit or its tool's stop; if cancelled, cancel the call."""
     ends: set[asyncio.Future[Any]] = {running} if stop is None else {running, stop}
     try:
         await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
