@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from agents.workflows.expressions.expression import Expression, compile_expression
 from agents.workflows.expressions.templates import Template, compile_template
-from agents.workflows.spec.edge import EdgeSpec
+from agents.workflows.spec.edge import EdgeKind, EdgeSpec
 from agents.workflows.spec.graph import GraphSpec
 from agents.workflows.spec.node import NodeSpec
 from agents.workflows.spec.values import RESERVED
@@ -33,10 +33,15 @@ class Edge:
 
     Attributes:
         index: Position of the edge in the graph.
+        text: The edge as sentences name it, such as ``a, b → c``.
         cases: Cases of a switch; its default is the last one.
     """
 
     index: int
+    kind: EdgeKind
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+    text: str
     spec: EdgeSpec
     when: Expression | None
     message: Template | None
@@ -92,7 +97,7 @@ class FanIn:
     @property
     def sources(self) -> tuple[str, ...]:
         """Sources, in their declared order."""
-        return self.edge.spec.sources
+        return self.edge.sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +128,7 @@ def compile_graph(spec: GraphSpec) -> Graph:
     edges = tuple(_edge(index, edge) for index, edge in enumerate(spec.edges))
     outgoing: dict[str, list[Edge]] = {node.name: [] for node in spec.nodes}
     for edge in edges:
-        for source in dict.fromkeys(edge.spec.sources):
+        for source in edge.sources:
             outgoing[source].append(edge)
     nodes = {
         node.name: GraphNode(
@@ -131,7 +136,7 @@ def compile_graph(spec: GraphSpec) -> Graph:
         )
         for index, node in enumerate(spec.nodes)
     }
-    fan_ins = {edge.index: _fan_in(edge, nodes) for edge in edges if edge.spec.kind == "fan_in"}
+    fan_ins = {edge.index: _fan_in(edge, nodes) for edge in edges if edge.kind == "fan_in"}
     return Graph(spec, nodes, edges, fan_ins, _template(spec.output))
 
 
@@ -156,6 +161,10 @@ def _edge(index: int, spec: EdgeSpec) -> Edge:
         cases.append(Case(None, spec.default, None))
     return Edge(
         index,
+        spec.kind,
+        tuple(dict.fromkeys(spec.sources)),
+        spec.targets,
+        spec.text,
         spec,
         _condition(spec.when),
         _template(spec.message),
@@ -166,7 +175,7 @@ def _edge(index: int, spec: EdgeSpec) -> Edge:
 
 
 def _fan_in(edge: Edge, nodes: Mapping[str, GraphNode]) -> FanIn:
-    sources = edge.spec.sources
+    sources = edge.sources
     wait = edge.spec.wait
     wanted = len(sources) if wait == "all" else 1 if wait == "any" else int(wait)
     before: dict[str, set[str]] = defaultdict(set)
@@ -183,7 +192,7 @@ def _fan_in(edge: Edge, nodes: Mapping[str, GraphNode]) -> FanIn:
     elsewhere = reachable(ends, before)
     return FanIn(
         edge,
-        edge.spec.targets[0],
+        edge.targets[0],
         min(wanted, len(sources)),
         {name: frozenset(found) for name, found in feeding.items()},
         frozenset(feeding.keys() - elsewhere),
@@ -191,7 +200,7 @@ def _fan_in(edge: Edge, nodes: Mapping[str, GraphNode]) -> FanIn:
 
 
 def _has_end(node: GraphNode) -> bool:
-    return any(edge.spec.kind == "end" for edge in node.outgoing)
+    return any(edge.kind == "end" for edge in node.outgoing)
 
 
 def targets_of(node: GraphNode, *, without: int = -1) -> set[str]:
@@ -202,7 +211,7 @@ def targets_of(node: GraphNode, *, without: int = -1) -> set[str]:
         without: Position of an edge that is left out.
     """
     edges = [edge for edge in node.outgoing if edge.index != without]
-    found = {target for edge in edges for target in edge.spec.targets}
+    found = {target for edge in edges for target in edge.targets}
     handler = handler_of(node.spec)
     return found | ({handler} if handler else set())
 

@@ -76,7 +76,7 @@ def send(draft: Draft, edge: Edge, source: str, target: str, message: NodeMessag
         raise RoutingError(
             f"The node {sentence}. Change the output of one or the input of the other.",
             node=source,
-            edge=edge.spec.text,
+            edge=edge.text,
         )
 
 

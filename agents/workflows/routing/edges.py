@@ -82,9 +82,9 @@ def _messages(visit: Visit) -> Iterator[tuple[NodeMessage, str]]:
 
 def _route(draft: Draft, edge: Edge, node: GraphNode, message: NodeMessage, target: str) -> bool:
     """Send a message along an edge; return True if the edge applies."""
-    if target and target not in edge.spec.targets:
+    if target and target not in edge.targets:
         return False
-    match edge.spec.kind:
+    match edge.kind:
         case "direct":
             return _send_direct(draft, edge, node.name, message)
         case "switch":
@@ -100,7 +100,7 @@ def _route(draft: Draft, edge: Edge, node: GraphNode, message: NodeMessage, targ
 
 def applies(draft: Draft, edge: Edge, source: str, message: NodeMessage, target: str) -> bool:
     """Return True if the condition of an edge holds; otherwise note that it is dropped."""
-    if edge.when is None or draft.evaluate(edge.when, message, node=source, edge=edge.spec.text):
+    if edge.when is None or draft.evaluate(edge.when, message, node=source, edge=edge.text):
         return True
     draft.drop(edge, source, target, f"{shown(edge.spec.when)} is false")
     return False
@@ -110,11 +110,11 @@ def mapped(draft: Draft, edge: Edge, source: str, message: NodeMessage) -> NodeM
     """Return the message that an edge carries for a message of its source."""
     if edge.message is None:
         return message
-    return draft.refer(edge.message, message, node=source, edge=edge.spec.text)
+    return draft.refer(edge.message, message, node=source, edge=edge.text)
 
 
 def _send_direct(draft: Draft, edge: Edge, source: str, message: NodeMessage) -> bool:
-    [target] = edge.spec.targets
+    [target] = edge.targets
     if not applies(draft, edge, source, message, target):
         return False
     send(draft, edge, source, target, mapped(draft, edge, source, message))
@@ -123,25 +123,25 @@ def _send_direct(draft: Draft, edge: Edge, source: str, message: NodeMessage) ->
 
 def _send_case(draft: Draft, edge: Edge, source: str, message: NodeMessage) -> bool:
     for case in edge.cases:
-        place = {"node": source, "edge": edge.spec.text}
+        place = {"node": source, "edge": edge.text}
         if case.when is not None and not draft.evaluate(case.when, message, **place):
             continue
         template = case.message or edge.message
         sent = message if template is None else draft.refer(template, message, **place)
         send(draft, edge, source, case.target, sent)
         return True
-    for target in edge.spec.targets:
+    for target in edge.targets:
         draft.drop(edge, source, target, "no case applies")
     return False
 
 
 def _send_selected(draft: Draft, edge: Edge, source: str, message: NodeMessage, only: str) -> bool:
-    targets = edge.spec.targets
+    targets = edge.targets
     if not applies(draft, edge, source, message, ", ".join(targets)):
         return False
     chosen = set(targets)
     if edge.select is not None:
-        value = draft.evaluate(edge.select, message, node=source, edge=edge.spec.text)
+        value = draft.evaluate(edge.select, message, node=source, edge=edge.text)
         chosen = _selected(edge, source, value)
     chosen = chosen & {only} if only else chosen
     sent = mapped(draft, edge, source, message)
@@ -154,7 +154,7 @@ def _send_selected(draft: Draft, edge: Edge, source: str, message: NodeMessage, 
 
 
 def _selected(edge: Edge, source: str, value: Any) -> set[str]:
-    targets = edge.spec.targets
+    targets = edge.targets
     entries = value if isinstance(value, list | tuple) else [value]
     chosen = set()
     for entry in entries:
@@ -165,10 +165,10 @@ def _selected(edge: Edge, source: str, value: Any) -> set[str]:
             chosen.add(entry)
         else:
             raise RoutingError(
-                f"The edge {edge.spec.text} fails: {entry!r:.60} is chosen, which is no "
+                f"The edge {edge.text} fails: {entry!r:.60} is chosen, which is no "
                 f"target; targets are {', '.join(targets)}, or positions from 0.",
                 node=source,
-                edge=edge.spec.text,
+                edge=edge.text,
             )
     return chosen
 
@@ -177,7 +177,7 @@ def _end(draft: Draft, edge: Edge, source: str, message: NodeMessage) -> bool:
     if not applies(draft, edge, source, message, ""):
         return False
     if edge.output is not None:
-        message = draft.refer(edge.output, message, node=source, edge=edge.spec.text)
+        message = draft.refer(edge.output, message, node=source, edge=edge.text)
     draft.yields.append(RunOutput(source, message))
     draft.take(edge, source, "")
     return True

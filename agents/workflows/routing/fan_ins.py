@@ -27,16 +27,15 @@ def fire_fan_ins(draft: Draft) -> Buffers:
         RoutingError: An expression of a fan-in fails, or its target rejects the messages.
     """
     buffers = _buffers(draft)
-    if not buffers:
-        return buffers
-    fired = False
-    for index in sorted(buffers):
-        fan_in = draft.graph.fan_ins[index]
-        while index in buffers and _is_due(draft, fan_in, buffers):
-            _fire(draft, fan_in, buffers)
-            fired = True
-    if buffers and not fired and not _alive(draft):
-        _fire(draft, draft.graph.fan_ins[min(buffers)], buffers)
+    while buffers:
+        alive = _alive(draft)
+        due = (index for index in sorted(buffers) if _is_due(draft, index, buffers, alive))
+        index = next(due, None)
+        if index is None and not alive:
+            index = min(buffers)  # they wait only for each other
+        if index is None:
+            break
+        _fire(draft, draft.graph.fan_ins[index], buffers)
     return buffers
 
 
@@ -60,14 +59,13 @@ def _alive(draft: Draft) -> set[str]:
     return found | {activation.node for activation in open_visits}
 
 
-def _is_due(draft: Draft, fan_in: FanIn, buffers: Buffers) -> bool:
-    queues = buffers[fan_in.edge.index]
+def _is_due(draft: Draft, index: int, buffers: Buffers, alive: set[str]) -> bool:
+    fan_in, queues = draft.graph.fan_ins[index], buffers[index]
     missing = {source for source in fan_in.sources if not queues.get(source)}
-    if len(set(fan_in.sources)) - len(missing) >= fan_in.wanted:
+    if len(fan_in.sources) - len(missing) >= fan_in.wanted:
         return True
-    others = {draft.graph.fan_ins[edge].target for edge in buffers if edge != fan_in.edge.index}
-    nodes = _alive(draft) | others
-    return not any(missing & fan_in.feeding.get(node, frozenset()) for node in nodes)
+    others = {draft.graph.fan_ins[edge].target for edge in buffers if edge != index}
+    return not any(missing & fan_in.feeding.get(node, frozenset()) for node in alive | others)
 
 
 def _fire(draft: Draft, fan_in: FanIn, buffers: Buffers) -> None:
@@ -93,7 +91,7 @@ def _combined(fan_in: FanIn, chosen: dict[str, NodeMessage]) -> NodeMessage:
     if fan_in.edge.spec.wait == "any":
         [message] = chosen.values()
         return message
-    sources = list(dict.fromkeys(fan_in.sources))
+    sources = list(fan_in.sources)
     if fan_in.edge.spec.wait != "all":
         sources = [one for one in sources if one in chosen]
     return NodeMessage(parts=tuple(FanInPart(source, chosen.get(source)) for source in sources))
@@ -107,8 +105,8 @@ def _deliver(draft: Draft, fan_in: FanIn, message: NodeMessage) -> None:
     problem = deliver(draft, target, mapped(draft, edge, names, message))
     if problem:
         raise RoutingError(
-            f"The edge {edge.spec.text} fails: its target does not accept the message: {problem}.",
-            edge=edge.spec.text,
+            f"The edge {edge.text} fails: its target does not accept the message: {problem}.",
+            edge=edge.text,
         )
     for source in fan_in.sources:
         draft.take(edge, source, target)

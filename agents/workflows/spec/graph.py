@@ -6,10 +6,11 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from agents.definitions.spec import Money, Positive, Schema
+from agents.definitions.spec import Money, Pinned, Positive, Schema
 from agents.workflows.spec.edge import EdgeSpec
 from agents.workflows.spec.node import NodeSpec
 from agents.workflows.spec.values import Duration, Key, NodeName, PlainSpec, Template, Value
+from heartbit_site.base.spec import Spec
 
 #: Kinds of merge of a key of the state.
 Merge = Literal["set", "append", "add", "merge", "min", "max"]
@@ -63,31 +64,45 @@ Edges = Annotated[list[EdgeSpec], Field(max_length=MAX_EDGES)]
 Start = Annotated[list[NodeName], Field(max_length=MAX_NODES), BeforeValidator(_one_or_more)]
 
 
-class GraphSpec(PlainSpec):
-    """A graph: everything of a workflow that its versions pin."""
+class GraphSettings(Spec):
+    """Settings of a graph; versions pin all of them."""
 
-    nodes: Nodes = Field(description="Nodes, in the order in which their results are merged.")
-    edges: Edges = Field(default_factory=list)
-    start: Start = Field(default_factory=list, description="Nodes that are sent the input.")
-    state: dict[Key, StateKeySpec] = Field(default_factory=dict)
-    input: Schema | None = Field(None, description="JSON Schema of the input.")
-    output: Template = Field(
-        None, description="Output of the run; null: the outputs of the nodes that end it."
+    nodes: Annotated[Nodes, Pinned()] = Field(
+        description="Nodes, in the order in which their results are merged."
     )
-    order: Literal["barrier", "ready"] = Field(
+    edges: Annotated[Edges, Pinned(late=True)] = Field(default_factory=list)
+    start: Annotated[Start, Pinned(late=True)] = Field(
+        default_factory=list, description="Nodes that are sent the input."
+    )
+    state: Annotated[dict[Key, StateKeySpec], Pinned(late=True)] = Field(
+        default_factory=dict, description="Keys of the state, each with its merge."
+    )
+    input: Annotated[Schema | None, Pinned(late=True)] = Field(
+        None, description="JSON Schema of the input."
+    )
+    output: Annotated[Template, Pinned(late=True)] = Field(
+        None, description="Output of a run; null: the outputs of the nodes that end it."
+    )
+    order: Annotated[Literal["barrier", "ready"], Pinned(late=True)] = Field(
         "barrier",
         description=(
             "Start of nodes: barrier (when the superstep before has ended) or ready (when what "
             "they need has ended)."
         ),
     )
-    failure: Literal["fast", "finish"] = Field(
+    failure: Annotated[Literal["fast", "finish"], Pinned(late=True)] = Field(
         "fast", description="After an error: end the run at once, or when what runs has ended."
     )
-    limits: LimitsSpec = Field(default_factory=LimitsSpec)
-    pattern: Annotated[str, Field(max_length=64)] = Field(
+    limits: Annotated[LimitsSpec, Pinned(late=True)] = Field(
+        default_factory=LimitsSpec, description="Limits of a run."
+    )
+    pattern: Annotated[str, Field(max_length=64), Pinned(late=True)] = Field(
         "", description="Pattern that the graph was built from, for statistics."
     )
+
+
+class GraphSpec(PlainSpec, GraphSettings):
+    """A graph: everything of a workflow that its versions pin."""
 
     def node(self, name: str) -> NodeSpec | None:
         """Return the node of a name; None: there is none."""
