@@ -84,7 +84,7 @@ class GraphCommitted(Event):
         writes: Operations on the state before those of the finished calls.
         buffered: Messages that wait for others of a fan-in.
         fired: Fan-ins that delivered.
-        cancelled: Open activations that no one waits for.
+        cancelled: Open calls that no one waits for.
         skipped: Nodes that were sent a message, but whose condition is false.
         yields: Outputs of the run.
         next: Activations of the next superstep, in order.

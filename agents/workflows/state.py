@@ -120,11 +120,19 @@ class GraphState:
 
     def open_calls(self) -> Iterator[OpenCall]:
         """Yield the calls without a final result, in the order of their merge."""
-        for call_id, (visit_id, position) in self.calls.items():
-            activation = self.visits[visit_id].activation
-            item = position if activation.items is not None else None
-            errors = tuple(self.previous_errors.get(call_id, ()))
-            yield OpenCall(call_id, activation, item, errors)
+        yield from map(self.open_call, self.calls)
+
+    def open_call(self, call_id: str) -> OpenCall:
+        """Return a call without a final result.
+
+        Raises:
+            KeyError: The call has one, or was cancelled.
+        """
+        visit_id, position = self.calls[call_id]
+        activation = self.visits[visit_id].activation
+        item = position if activation.items is not None else None
+        errors = tuple(self.previous_errors.get(call_id, ()))
+        return OpenCall(call_id, activation, item, errors)
 
     def artifacts(self) -> set[str]:
         """Return the names of the artifacts that a commit or a call may read."""
@@ -153,8 +161,8 @@ class GraphState:
         self._write(committed.writes)
         for visit_id in committed.finished:
             self._use(visit_id)
-        for visit_id in committed.cancelled:
-            self._cancel(visit_id)
+        for call_id in committed.cancelled:
+            self._cancel(call_id)
         self._buffer(committed.buffered, committed.fired)
         self.yields += committed.yields
         self.skipped |= set(committed.skipped)
@@ -173,10 +181,10 @@ class GraphState:
             self.last[node] = visit_id
             self.visit_counts[node] = self.visit_counts.get(node, 0) + 1
 
-    def _cancel(self, visit_id: str) -> None:
-        for call_id in self.visits.pop(visit_id).activation.call_ids:
-            self.calls.pop(call_id, None)
-            self.previous_errors.pop(call_id, None)
+    def _cancel(self, call_id: str) -> None:
+        visit_id, _ = self.calls.pop(call_id)
+        self.visits.pop(visit_id, None)
+        self.previous_errors.pop(call_id, None)
 
     def _write(self, writes: Iterable[Write]) -> None:
         for write in writes:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -105,21 +106,33 @@ class WorkflowEngine:
         return "succeeded" if isinstance(ending, RunSucceeded) else "failed"
 
     async def _suspend(self, held: Sequence[Held], pauses: Sequence[RunPaused]) -> Outcome | None:
-        """Wait for calls; in a superstep's order, for all that hold its barrier."""
-        state = self._state
-        waits = {call.call_id: state.open_waits(call) for call in state.open_calls()}
+        """Wait for calls, until routing may have something to do."""
+        waits = {call.call_id: self._state.open_waits(call) for call in self._state.open_calls()}
         waits |= {one.call_id: 1 for one in held}
-        total = sum(waits.values())
+        if not all(waits.values()):
+            return None  # a wait ended meanwhile: its call can be served
+        is_suspended = await self._calls.suspend(held, *pauses, wake_at=self._wake_at(waits))
+        return "suspended" if is_suspended else None
+
+    def _wake_at(self, waits: Mapping[str, int]) -> int:
+        """Return the number of open waits at which an activation, or the superstep, is complete.
+
+        Args:
+            waits: Number of open waits of each call, by call id.
+
+        Raises:
+            ValueError: No call waits, so nothing would wake the run.
+        """
+        state, total = self._state, sum(waits.values())
         if not total:
-            return await self._end(
-                RunFailed("internal", "The workflow waits for nothing: this is a defect.")
-            )
-        loose = sum(n for call_id, n in waits.items() if not state.holds_barrier(call_id))
-        is_ready = self._graph.spec.order == "ready" or loose == total
-        wake_at = total - 1 if is_ready else loose
-        if await self._calls.suspend(held, *pauses, wake_at=wake_at):
-            return "suspended"
-        return None
+            raise ValueError("a workflow without an ending waits for nothing")
+        holding = sum(n for call_id, n in waits.items() if state.holds_barrier(call_id))
+        if holding and self._graph.spec.order == "barrier":
+            return total - holding
+        by_activation: Counter[str] = Counter()
+        for call_id, number in waits.items():
+            by_activation[state.graph.calls[call_id][0]] += number
+        return total - min(by_activation.values())
 
     def _pauses(self) -> list[tuple[str, RunPaused]]:
         """Return the pauses before attempts with a long backoff, each with its call."""

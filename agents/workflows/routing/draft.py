@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -129,6 +129,11 @@ class Draft:
                 return None if last is None else NodeMessage(call=last, path=tuple(rest))
         return None
 
+    def _cancelled_calls(self) -> Iterator[str]:
+        for visit_id in self.cancelled:
+            call_ids = self.state.visits[visit_id].activation.call_ids
+            yield from (one for one in call_ids if one in self.state.calls)
+
     def committed(self) -> GraphCommitted:
         """Return the commit: the next activations in the order of their nodes."""
         superstep = self.state.commits
@@ -149,7 +154,7 @@ class Draft:
             writes=tuple(self.writes),
             buffered=tuple(self.buffered),
             fired=tuple(self.fired),
-            cancelled=tuple(self.cancelled),
+            cancelled=tuple(self._cancelled_calls()),
             skipped=tuple(self.skipped),
             yields=tuple(self.yields),
             next=tuple(activations),

@@ -97,7 +97,7 @@ def _commit(draft: Draft) -> Routed:
     buffers = fire_fan_ins(draft)
     _check_limits(draft)
     commit = draft.committed()
-    ended = {*commit.finished, *commit.cancelled}
+    ended = {*commit.finished, *draft.cancelled}
     is_open = bool(draft.deliveries or buffers or draft.state.visits.keys() - ended)
     return Routed(commit, None if is_open else _ending(draft))
 
