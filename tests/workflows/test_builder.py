@@ -299,7 +299,7 @@ def test_types_of_executors_are_checked() -> None:
 @pytest.mark.parametrize(
     ("settings", "part"),
     [
-        ({"nodes": {"a": {}}}, 'of node "a" needs one kind of work, not none'),
+        ({"nodes": {"a": {}}}, 'is the node "a", which needs one kind of work, not none'),
         ({"nodes": {"a": {"agent": "x", "tool": "y"}}}, "not agent and tool"),
         ({"nodes": {"fail": {"agent": "x"}}}, 'is "fail", which on_error reserves'),
         ({"nodes": {"a": {"pause": "soon"}}}, 'is "soon"; write a number of seconds'),
@@ -308,7 +308,7 @@ def test_types_of_executors_are_checked() -> None:
         ({"nodes": {"a": {"agent": "x"}}, "edges": [{"from": "a"}]}, "needs one of to, cases"),
         (
             {"nodes": {"a": {"agent": "x"}}, "edges": [{"from": "a", "to": "a", "wait": "any"}]},
-            "has wait, which belongs to a fan-in",
+            "has wait; that belongs to a fan-in",
         ),
         ({"steps": {"a": {"agent": "x"}}, "nodes": {"a": {}}}, "has both steps and nodes"),
         ({"steps": {"a": {"agent": "x", "needs": 3}}}, "whose needs is no list of names"),

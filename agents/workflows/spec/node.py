@@ -115,7 +115,7 @@ class NodeSpec(PlainSpec):
         if len(found) != 1:
             named = " and ".join(found) or "none"
             raise ValueError(
-                f'of node "{self.name}" needs one kind of work, not {named}; write one of '
-                f"{', '.join(WORK)}"
+                f'is the node "{self.name}", which needs one kind of work, not {named}; write '
+                f"one of {', '.join(WORK)}"
             )
         return self
