@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from agents.workflows.contents import Contents, RunData, Steps
+from agents.workflows.contents import Contents, NodeViews, RunData
 from agents.workflows.events import NodeFinished
 from agents.workflows.expressions.errors import EvaluationError
 from agents.workflows.expressions.templates import compile_template
 from agents.workflows.graph import Graph
 from agents.workflows.records import AskedPerson, NodeError, Write
-from agents.workflows.spec.node import NodeSpec
+from agents.workflows.spec.node import NodeSpec, RetrySpec
 from agents.workflows.state import GraphState, OpenCall
 
 
@@ -38,22 +38,13 @@ class CallInput:
     writes: tuple[Write, ...] = ()
 
     @property
-    def seconds_before(self) -> float:
-        """Delay before this attempt."""
-        attempt = self.call.attempt
-        return self.node.retry.delay_before(attempt) if attempt > 1 else 0.0
-
-    @property
     def wants_strong_model(self) -> bool:
         """True if the last error has repeated an earlier one, and the node then wants more."""
         if self.node.retry.strong_when != "repeated":
             return False
-        *earlier, last = [error.fingerprint or error.message for error in self._errors] or [""]
+        errors = self.call.previous_errors
+        *earlier, last = [error.fingerprint or error.message for error in errors] or [""]
         return last in earlier
-
-    @property
-    def _errors(self) -> tuple[NodeError, ...]:
-        return self.call.previous_errors
 
 
 def read_call(graph: Graph, state: GraphState, call: OpenCall, data: RunData) -> CallInput:
@@ -78,7 +69,7 @@ def read_call(graph: Graph, state: GraphState, call: OpenCall, data: RunData) ->
         "message": message,
         "state": state.values,
         "input": data.input,
-        "steps": Steps(graph.nodes, state, contents, {}),
+        "steps": NodeViews(graph.nodes, state, contents, {}),
     }
     if call.item is not None and activation.items is not None:
         item = contents.of(activation.items)[call.item]
@@ -130,8 +121,18 @@ def _writes(graph: Graph, node: NodeSpec, roots: dict[str, Any]) -> tuple[Write,
     return tuple(Write(key, keys[key].merge, value) for key, value in rendered.items())
 
 
+def retry_of(node: NodeSpec, declared: RetrySpec | None = None) -> RetrySpec:
+    """Return the retries of a node: its own, or else those that its executor declares."""
+    return declared if declared is not None and node.retry == RetrySpec() else node.retry
+
+
 def failed(
-    call: OpenCall, node: NodeSpec, error: NodeError, *, duration_ms: int = 0
+    call: OpenCall,
+    node: NodeSpec,
+    error: NodeError,
+    *,
+    retry: RetrySpec | None = None,
+    duration_ms: int = 0,
 ) -> NodeFinished:
     """Return the event of an error, which says whether the call is repeated.
 
@@ -139,6 +140,7 @@ def failed(
         call: The call.
         node: Settings of its node.
         error: Its error.
+        retry: Retries that its executor declares, if it has one.
         duration_ms: Time that the attempt took.
     """
     return NodeFinished(
@@ -147,7 +149,7 @@ def failed(
         "error",
         attempt=call.attempt,
         error=error,
-        will_retry=call.attempt <= node.retry.times,
+        will_retry=call.attempt <= retry_of(node, retry).times,
         duration_ms=duration_ms,
     )
 

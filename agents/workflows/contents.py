@@ -91,7 +91,7 @@ class Contents:
         return self.data.read_artifact(sent.artifact) if sent.artifact else sent.value
 
 
-class Steps(Mapping[str, Any]):
+class NodeViews(Mapping[str, Any]):
     """Nodes as expressions see them: ``steps.NAME`` with ``output``, ``error`` and ``visits``."""
 
     def __init__(
@@ -120,7 +120,7 @@ class Steps(Mapping[str, Any]):
         visit_id = self.last(name)
         visit = self._contents.visit(visit_id) if visit_id is not None else None
         count = self._state.visit_counts.get(name, 0) + (name in self._done)
-        return Step(self._contents, visit, count)
+        return _NodeView(self._contents, visit, count)
 
     def last(self, name: str) -> str | None:
         """Return the last finished activation of a node; None: it has not finished."""
@@ -133,7 +133,7 @@ class Steps(Mapping[str, Any]):
         return len(self._names)
 
 
-class Step(Mapping[str, Any]):
+class _NodeView(Mapping[str, Any]):
     """One node as expressions see it."""
 
     _KEYS = ("output", "error", "errors", "visits")

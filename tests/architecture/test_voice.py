@@ -31,7 +31,7 @@ RAISING = tuple(
     ROOT / "agents" / name
     for name in (
         *("agent_tools", "context", "definitions", "journal", "llm"),
-        *("loop", "models", "output", "runs", "runtime"),
+        *("loop", "models", "output", "runs", "runtime", "workflows"),
     )
 )
 SCRIPTS = sorted((ROOT / "heartbit_site" / "static" / "heartbit").rglob("*.js"))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
+from agents.workflows.calls import expired
+from agents.workflows.events import NodeFinished
 from agents.workflows.records import AskedPerson, Sent, Write
 from agents.workflows.state import GraphState
 from tests.workflows.driver import Driver, fold, functions, play, result
@@ -368,3 +372,63 @@ def test_names_may_have_any_characters() -> None:
 def test_the_fold_of_the_events_alone_is_the_state() -> None:
     played = play(SWITCH, input=9)
     assert fold(GraphState(), played.events) == played.state
+
+
+def test_of_an_answer_and_an_expiry_at_one_instant_the_first_counts() -> None:
+    """Conformance case 12, the part of routing."""
+    graph = {
+        "nodes": {"q": {"ask": "?", "timeout": "1s", "on_timeout": "late"}} | functions("a"),
+        "start": "q",
+        "edges": [{"from": "q", "to": "a"}],
+    }
+    driver = Driver(graph)
+    driver.play()
+    [call] = driver.waiting()
+    driver.record(NodeFinished(call.call_id, "q", output="answered"))
+    driver.record(expired(call, driver.graph.nodes["q"].spec))
+    assert driver.play().output == "answered"
+    driver = Driver(graph)
+    driver.play()
+    driver.record(expired(call, driver.graph.nodes["q"].spec))
+    driver.record(NodeFinished(call.call_id, "q", output="answered"))
+    assert driver.play().output == "late"
+    nodes = {"q": {"ask": "?"}} | functions("a")
+    driver = Driver({**graph, "nodes": nodes})
+    driver.play()
+    driver.record(expired(call, driver.graph.nodes["q"].spec))
+    assert driver.play().failure.message == 'The node "q" failed: no one answered in time'
+
+
+def test_a_checkpoint_of_the_state_is_the_state() -> None:
+    driver = Driver(
+        {
+            "nodes": functions("a", "b", each={"each": "message"}) | {"q": {"ask": "?"}},
+            "start": ["a", "q"],
+            "state": {"x": {"merge": "append"}},
+            "edges": [{"from": "a", "to": "each"}, {"from": ["each", "q"], "to": "b"}],
+        },
+        {"each": lambda given: result(given.message, writes=(Write("x", "append", 1),))},
+        input=[1, 2],
+    )
+    driver.play()
+    adapter = TypeAdapter(GraphState)
+    stored = json.loads(json.dumps(adapter.dump_python(driver.played.state, mode="json")))
+    assert adapter.validate_python(stored) == driver.played.state
+
+
+def test_ten_thousand_supersteps_of_a_self_edge_stay_as_small_as_ten() -> None:
+    """Conformance case 8, without a database."""
+    graph = {
+        "nodes": functions("count"),
+        "start": "count",
+        "state": {"n": {"merge": "add", "initial": 0}},
+        "edges": [
+            {"from": "count", "cases": [{"when": "state.n < 10000", "to": "count"}]},
+            {"from": "count", "when": "state.n >= 10000", "output": "{{ state.n }}"},
+        ],
+        "limits": {"supersteps": 10_001, "activations": 10_001},
+    }
+    work = {"count": lambda given: result("x", writes=(Write("n", "add", 1),))}
+    played = play(graph, work, is_stored=False)
+    assert played.output == 10_000
+    assert len(played.state.produced) == 1

@@ -199,7 +199,7 @@ class Compiler:
     def _comparison(self, op: ast.cmpop, right: ast.expr) -> Callable[[Frame, Any, Any], bool]:
         if isinstance(op, ast.Is | ast.IsNot):
             if not (isinstance(right, ast.Constant) and right.value is None):
-                raise OperationError('compares with "is": write ==, or "is None"')
+                raise OperationError('compares with "is": write ==, or `is None` for null')
             is_wanted = isinstance(op, ast.Is)
             return lambda frame, value, _: (value is None) is is_wanted
         return _COMPARISONS[type(op)]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agents.workflows.contents import Contents, RunData, Steps
+from agents.workflows.contents import Contents, NodeViews, RunData
 from agents.workflows.events import GraphCommitted
 from agents.workflows.expressions.compiler import Reference
 from agents.workflows.expressions.errors import EvaluationError
@@ -56,7 +56,7 @@ class Draft:
     done: Sequence[Visit]
     values: dict[str, Any]
     contents: Contents
-    steps: Steps
+    steps: NodeViews
     taken: list[TakenEdge] = field(default_factory=list)
     dropped: list[DroppedEdge] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
@@ -179,5 +179,5 @@ def new_draft(
     """
     contents = Contents(state, data)
     last = {one.activation.node: one.activation.id for one in done}
-    steps = Steps(graph.nodes, state, contents, last)
+    steps = NodeViews(graph.nodes, state, contents, last)
     return Draft(graph, state, done, merge(graph, state, done), contents, steps)

@@ -51,8 +51,8 @@ def _check(graph: Graph, write: Write, node: str) -> None:
     declared = graph.spec.state.get(write.key)
     if graph.spec.order == "ready" and graph.nodes[node].spec.set is None:
         raise RoutingError(
-            f'The node "{node}" writes the key "{write.key}" of the state, and with order = "ready" '
-            'only nodes with set may: return the value, or write order = "barrier".',
+            f'The node "{node}" writes the key "{write.key}" of the state, and with order = '
+            '"ready" only nodes with set may: return the value, or write order = "barrier".',
             node=node,
         )
     if declared is None or declared.merge != write.merge:

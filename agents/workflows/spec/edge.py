@@ -80,7 +80,7 @@ class EdgeSpec(PlainSpec):
     def _is_of_one_kind(self) -> Self:
         problem = self._problem()
         if problem:
-            raise ValueError(f"of the edge {self.text} {problem}")
+            raise ValueError(f"is the edge {self.text}, which {problem}")
         return self
 
     def _problem(self) -> str:
@@ -101,5 +101,5 @@ class EdgeSpec(PlainSpec):
         }
         for name, (is_allowed, where) in allowed.items():
             if not is_allowed and getattr(self, name) != self.default_of(name):
-                return f"has {name}, which belongs to {where}"
+                return f"has {name}; that belongs to {where}"
         return ""

@@ -40,8 +40,8 @@ class RetrySpec(PlainSpec):
     )
 
     def delay_before(self, attempt: int) -> float:
-        """Return the seconds before an attempt; the first attempt is 1."""
-        return float(self.backoff_seconds * 2 ** max(0, attempt - 2))
+        """Return the seconds before an attempt; the first attempt is 1, and has no delay."""
+        return 0.0 if attempt < 2 else float(self.backoff_seconds * 2 ** (attempt - 2))
 
 
 def _retry(given: object) -> object:
@@ -115,7 +115,7 @@ class NodeSpec(PlainSpec):
         if len(found) != 1:
             named = " and ".join(found) or "none"
             raise ValueError(
-                f'of node "{self.name}" needs one kind of work, not {named}; write one of '
-                f"{', '.join(WORK)}"
+                f'is the node "{self.name}", which needs one kind of work, not {named}; write '
+                f"one of {', '.join(WORK)}"
             )
         return self

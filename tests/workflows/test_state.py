@@ -1,0 +1,82 @@
+"""The state of a workflow's run: its calls, and what it keeps."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from agents.journal.events import CallWaiting, Event, RecordedEvent, ToolStarted, WaitResolved
+from agents.loop.workflow_state import WorkflowState
+from agents.workflows.events import GraphCommitted, NodeFinished
+from agents.workflows.records import Activation, NodeError, NodeMessage
+from tests.workflows.driver import functions, play
+
+NOW = datetime(2026, 11, 29, tzinfo=UTC)
+START = GraphCommitted(
+    0,
+    next=(
+        Activation("0.0", "a", NodeMessage("input")),
+        Activation("0.1", "b", NodeMessage("input"), items=NodeMessage("input"), count=2),
+    ),
+)
+
+
+def folded(*happened: Event) -> WorkflowState:
+    state = WorkflowState()
+    for seq, event in enumerate(happened, start=1):
+        state.fold(RecordedEvent(seq, NOW, event))
+    return state
+
+
+def test_a_commit_opens_the_calls_of_its_activations() -> None:
+    state = folded(START, ToolStarted("0.2", "at_most_once"))
+    assert list(state.calls) == ["0.0", "0.1", "0.2"]
+    assert state.calls["0.2"].started == "at_most_once"
+    assert state.calls["0.2"].call.name == "b"
+    assert [call.item for call in state.graph.open_calls()] == [None, 0, 1]
+    assert state.step == 1
+
+
+def test_a_result_closes_its_call_and_drops_its_waits() -> None:
+    waited = (
+        CallWaiting("0.0", ("child:1",), runs=("1",)),
+        WaitResolved("child:1", {"status": "succeeded"}, "child", "0.0"),
+    )
+    state = folded(START, *waited)
+    assert "child:1" in state.resolved
+    state = folded(START, *waited, NodeFinished("0.0", "a", output=1))
+    assert "0.0" not in state.calls
+    assert state.resolved == {}
+
+
+def test_a_retry_begins_without_the_intent_of_the_attempt_before_it() -> None:
+    error = NodeError("ValueError", "no")
+    failed = NodeFinished("0.0", "a", "error", error=error, will_retry=True)
+    state = folded(START, ToolStarted("0.0", "idempotent"), failed)
+    assert state.calls["0.0"].started == ""
+    [call, *_] = state.graph.open_calls()
+    assert call.previous_errors == (error,)
+    assert call.attempt == 2
+
+
+def test_a_cancelled_activation_has_no_calls() -> None:
+    committed = GraphCommitted(1, cancelled=("0.1",))
+    state = folded(START, committed, NodeFinished("0.1", "b", output=1))
+    assert list(state.calls) == ["0.0"]
+    assert list(state.graph.visits) == ["0.0"]
+
+
+def test_the_state_does_not_grow_with_the_supersteps() -> None:
+    graph = {
+        "nodes": functions("a", "b"),
+        "start": "a",
+        "edges": [
+            {"from": "a", "to": "b"},
+            {"from": "b", "cases": [{"when": "steps.b.visits < 50", "to": "a"}]},
+            {"from": "b", "when": "steps.b.visits == 50", "output": "done"},
+        ],
+    }
+    played = play(graph, input="x" * 1000)
+    assert played.output == "done"
+    assert set(played.state.produced) == set(played.state.last.values())
+    assert played.state.visits == {}
+    assert played.state.calls == {}
