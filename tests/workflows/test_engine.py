@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from agents.actions.save_agent import create_agent
+from agents.actions.waits import answer_wait
 from agents.choices import RunStatus
+from agents.live.follow import wait_for_end
+from agents.models import Run, RunEvent, Wait
+from agents.runtime.execution import workflows
+from agents.workflows.builder.state_keys import add
+from agents.workflows.builder.workflow import Workflow
+from agents.workflows.executors.context import Context
+from agents.workflows.executors.executor import executor
+from agents.workflows.executors.registry import ExecutorRegistry
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM
@@ -41,7 +52,6 @@ async def test_steps_run_one_after_another(studio: Studio, agent: Callable[..., 
 
     await orm.run_in_thread(make)
     run = await studio.run('{"topic": "owls", "n": 6}', agent="report", model="openai:fake")
-    print(run.error, [(e.type, e.payload) for e in await studio.events(run)])
     assert (run.kind, run.status, run.output) == ("workflow", RunStatus.SUCCEEDED, "done")
     children = await orm.run_in_thread(lambda: list(run.children.order_by("pk")))
     assert [child.task for child in children] == ["[[text: facts]] owls", "[[text: done]] facts 42"]
@@ -88,8 +98,6 @@ async def test_entries_of_a_list_are_children_side_by_side(
 
     await orm.run_in_thread(make)
     run = await studio.run('{"urls": ["a", "b", "c"]}', agent="digest")
-    for e in await studio.events(run):
-        print("EV", e.type, str(e.payload)[:400])
     assert run.status == RunStatus.SUCCEEDED, run.error
     assert run.structured == ["a!", "b!", "c!"]
 
@@ -133,3 +141,98 @@ async def test_a_sub_workflow_is_a_node(studio: Studio) -> None:
     await orm.run_in_thread(make)
     run = await studio.run('{"y": 5}', agent="outer", model="")
     assert (run.status, run.output) == (RunStatus.SUCCEEDED, "inner 5")
+
+
+tries: list[int] = []
+
+
+@executor(effect="pure", retry=2)
+def grade(draft: dict[str, Any], context: Context) -> dict[str, Any]:
+    context.add("rounds", 1)
+    return {**draft, "score": context.get("rounds") + 1}
+
+
+@executor(effect="at_most_once")
+async def publish_it(draft: dict[str, Any]) -> str:
+    return f"published {draft['score']}"
+
+
+@executor(effect="pure", retry=1)
+def moody(text: str, context: Context) -> str:
+    tries.append(context.attempt)
+    if context.attempt == 1:
+        raise ValueError("not today")
+    return f"{text} after {context.previous_errors[0].message}"
+
+
+async def test_functions_loop_until_a_condition_holds(studio: Studio) -> None:
+    review = (
+        Workflow("review", input={"type": "object"})
+        .state(rounds=add(0))
+        .start(grade)
+        .switch(grade, ("message.score >= 3", publish_it), default=grade)
+    )
+
+    def make() -> None:
+        create_agent(studio.workspace, review.spec, by=SYSTEM)
+
+    await orm.run_in_thread(make)
+    run = await studio.run('{"text": "x"}', agent="review", model="")
+    assert (run.status, run.output) == (RunStatus.SUCCEEDED, "published 3"), run.error
+    types = [event.type for event in await studio.events(run)]
+    assert types.count("tool.started") == 1, "only the effect has an intent"
+
+
+async def test_an_error_is_tried_again_with_what_went_wrong(studio: Studio) -> None:
+    def make() -> None:
+        create_agent(studio.workspace, Workflow("mood").start(moody).spec, by=SYSTEM)
+
+    await orm.run_in_thread(make)
+    run = await studio.run("fine", agent="mood", model="")
+    assert (run.status, run.output) == (RunStatus.SUCCEEDED, "fine after not today"), run.error
+    assert tries == [1, 2]
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The functions of this module are those of an app."""
+    registry = ExecutorRegistry()
+    registry.add_all([grade, publish_it, moody])
+    monkeypatch.setattr(workflows, "installed_executors", lambda: registry)
+
+
+async def test_a_question_holds_up_nobody_and_its_answer_is_routed(studio: Studio) -> None:
+    def make() -> None:
+        publish(
+            studio.workspace,
+            name="asks",
+            state={"n": {"merge": "add", "initial": 0}},
+            nodes={
+                "ask": {"ask": "Publish {{ input }}?", "form": {"type": "boolean"}},
+                "up": {"set": {"n": 1}},
+            },
+            start=["ask", "up"],
+            edges=[
+                {"from": "up", "to": "up", "when": "state.n < 3"},
+                {"from": "up", "output": "{{ state.n }}", "when": "state.n >= 3"},
+                {"from": "ask", "output": "{{ 'yes' if message else 'no' }}"},
+            ],
+        )
+
+    await orm.run_in_thread(make)
+    run_id = await studio.start("it", agent="asks", model="")
+
+    def waiting() -> Wait | None:
+        run = Run.objects.get(pk=run_id)
+        if run.status != RunStatus.WAITING:
+            return None
+        return Wait.objects.get(run=run, resolved_at=None)
+
+    wait = None
+    while wait is None:
+        wait = await orm.run_in_thread(waiting)
+    events = await orm.run_in_thread(lambda: list(RunEvent.objects.filter(run=run_id)))
+    assert [event.type for event in events].count("graph.committed") == 4, "the others went on"
+    await orm.run_in_thread(lambda: answer_wait(wait, True, by=SYSTEM))
+    run = await wait_for_end(run_id, studio.host.window)
+    assert (run.status, run.structured) == (RunStatus.SUCCEEDED, [3, "yes"]), run.error

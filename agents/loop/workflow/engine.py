@@ -20,15 +20,12 @@ from agents.loop.journaled import JournaledState
 from agents.loop.protocol import Outcome
 from agents.loop.tool_calls import Held, ToolCallRunner
 from agents.loop.workflow.state import WorkflowState, pause_key
-from agents.loop.workflow.toolbox import NodeToolbox
+from agents.loop.workflow.toolbox import HOLD_SECONDS, NodeToolbox
 from agents.workflows.routing.outcome import GraphFailed, GraphSucceeded, Routed
 from agents.workflows.routing.route import route
 
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
-
-#: A shorter backoff is waited for within the slice.
-HOLD_SECONDS = 2.0
 
 
 class WorkflowEngine:
@@ -138,9 +135,9 @@ class WorkflowEngine:
         """Return the pauses before attempts with a long backoff, each with its call."""
         found = []
         for call in self._state.graph.open_calls():
-            seconds = self._graph.nodes[call.activation.node].spec.retry.delay_before(call.attempt)
-            is_due = self._state.paused.get(call.call_id) == call.attempt
-            if call.attempt > 1 and seconds > HOLD_SECONDS and not is_due:
+            seconds = self._toolbox.delay_before(call)
+            is_paused = self._state.paused.get(call.call_id) == call.attempt
+            if seconds > HOLD_SECONDS and not is_paused:
                 reason = call.previous_errors[-1].message
                 key = pause_key(call.call_id, call.attempt)
                 found.append((call.call_id, RunPaused(key, reason, seconds)))

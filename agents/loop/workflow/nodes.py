@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
-from functools import partial
 from typing import Any, Final
 
-from agents.definitions import validators
+from agents.definitions.spec import CODE_TOOL
 from agents.journal.waits import DELAY
-from agents.loop.workflow.functions import Executor
+from agents.loop.workflow.functions import FunctionCaller
+from agents.loop.workflow.node_tool import LONGEST_SECONDS, NODE, node_tool
 from agents.workflows.calls import CallInput, expired
+from agents.workflows.executors.executor import Executor
 from agents.workflows.graph import Graph
+from agents.workflows.state import GraphState
 from heartbit_site.base.suspensions import QUESTION, ChildTask, Question, Suspension, WaitOutcome
-from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec
+from heartbit_site.base.toolspec import ToolContext, ToolSpec
 
-#: Begin of the names of these tools, which no other tool's name has.
-NODE: Final = "node:"
 AGENT: Final = f"{NODE}agent"
 ASK: Final = f"{NODE}ask"
 PAUSE: Final = f"{NODE}pause"
@@ -29,62 +29,73 @@ TOOL_OF_WORK: Final = {
     "ask": ASK,
     "pause": PAUSE,
     "set": SET,
-    "code": "run_code",
+    "code": CODE_TOOL,
 }
-#: Time after which an unfinished child or an unanswered question ends, if its node sets none.
-LONGEST_SECONDS: Final = 366 * 86_400.0
-_CONTEXT: Final = "context"
 _TEXT: Final = {"type": "string"}
 
 
 def node_tools(
-    graph: Graph, inputs: Mapping[str, CallInput], executors: Mapping[str, Executor]
+    graph: Graph,
+    state: GraphState,
+    inputs: Mapping[str, CallInput],
+    executors: Mapping[str, Executor],
 ) -> dict[str, ToolSpec]:
     """Return the tools that serve the nodes of a graph, by name.
 
     Args:
         graph: The graph.
+        state: State of its run.
         inputs: Input of each call that runs, by call id.
-        executors: Executors of its functions and validators, by name.
+        executors: Executor of each node that calls one, by the node's name.
     """
+    waits = _Waits(inputs)
     specs = [
-        _spec(AGENT, partial(_run_agent, inputs), resume=_join),
-        _spec(ASK, partial(_ask, inputs)),
-        _spec(PAUSE, partial(_pause, inputs), resume=_end_pause),
-        _spec(SET, partial(_set, inputs)),
+        node_tool(AGENT, waits.run_agent, resume=_join),
+        node_tool(ASK, waits.ask),
+        node_tool(PAUSE, waits.pause, resume=_end_pause),
+        node_tool(SET, waits.write),
     ]
-    for node in graph.nodes.values():
-        name = node.spec.function or node.spec.validator
-        if name is not None:
-            specs.append(_function(node.name, executors[name], inputs, node.spec.timeout))
+    specs += [
+        FunctionCaller(executor, graph, state, inputs).tool(graph.nodes[name])
+        for name, executor in executors.items()
+    ]
     return {spec.name: spec for spec in specs}
 
 
-def _spec(
-    name: str,
-    function: Callable[[ToolContext], Any],
-    *,
-    effect: Effect = Effect.PURE,
-    resume: Callable[[tuple[WaitOutcome, ...]], Any] | None = None,
-    timeout_seconds: float = LONGEST_SECONDS,
-) -> ToolSpec:
-    return ToolSpec(
-        name=name,
-        description="",
-        parameters={"type": "object", "properties": {}, "additionalProperties": False},
-        function=function,
-        effect=effect,
-        timeout_seconds=timeout_seconds,
-        resume=resume,
-        context_parameter=_CONTEXT,
-        labels=frozenset(),
-    )
+class _Waits:
+    """Functions of the tools that call no code of an app."""
 
+    def __init__(self, inputs: Mapping[str, CallInput]) -> None:
+        self._inputs = inputs
 
-async def _run_agent(inputs: Mapping[str, CallInput], context: ToolContext) -> Suspension:
-    given = inputs[context.call_id]
-    child = ChildTask(given.node.subject, as_text(given.task))
-    return Suspension((child,), given.node.timeout or LONGEST_SECONDS)
+    async def run_agent(self, context: ToolContext) -> Suspension:
+        """Start a child run, and wait for it."""
+        given = self._inputs[context.call_id]
+        child = ChildTask(given.node.subject, as_text(given.task))
+        return Suspension((child,), given.node.timeout or LONGEST_SECONDS)
+
+    async def ask(self, context: ToolContext) -> Suspension | dict[str, Any]:
+        """Ask a person, and wait for the answer."""
+        given = self._inputs[context.call_id]
+        asked, reply = given.question, context.reply
+        if asked is None:
+            raise TypeError(f"the call {context.call_id} has no question")
+        if reply is None:
+            question = Question(asked.text, asked.form or _TEXT)
+            return Suspension((), asked.timeout_seconds or LONGEST_SECONDS, QUESTION, question)
+        if reply.status == "expired":
+            ended = expired(given.call, given.node)
+            return {"error": asdict(ended.error)} if ended.error else {"output": ended.output}
+        return {"output": reply.value}
+
+    async def pause(self, context: ToolContext) -> Suspension:
+        """Wait for a time."""
+        return Suspension((), float(self._inputs[context.call_id].node.subject), DELAY.name)
+
+    async def write(self, context: ToolContext) -> dict[str, Any]:
+        """Write keys of the state."""
+        given = self._inputs[context.call_id]
+        return {"output": given.message, "writes": [asdict(write) for write in given.writes]}
 
 
 def _join(outcomes: tuple[WaitOutcome, ...]) -> dict[str, Any]:
@@ -99,54 +110,8 @@ def _join(outcomes: tuple[WaitOutcome, ...]) -> dict[str, Any]:
     return {"error": {"type": str(value["status"]), "message": f"{outcome.subject}: {reason}"}}
 
 
-async def _ask(
-    inputs: Mapping[str, CallInput], context: ToolContext
-) -> Suspension | dict[str, Any]:
-    given = inputs[context.call_id]
-    asked, reply = given.question, context.reply
-    if asked is None:
-        raise TypeError(f"the call {context.call_id} has no question")
-    if reply is None:
-        question = Question(asked.text, asked.form or _TEXT)
-        return Suspension((), asked.timeout_seconds or LONGEST_SECONDS, QUESTION, question)
-    if reply.status == "expired":
-        ended = expired(given.call, given.node)
-        return {"error": asdict(ended.error)} if ended.error else {"output": ended.output}
-    return {"output": reply.value}
-
-
-async def _pause(inputs: Mapping[str, CallInput], context: ToolContext) -> Suspension:
-    return Suspension((), float(inputs[context.call_id].node.subject), DELAY.name)
-
-
 def _end_pause(_: tuple[WaitOutcome, ...]) -> dict[str, Any]:
     return {"output": None}
-
-
-async def _set(inputs: Mapping[str, CallInput], context: ToolContext) -> dict[str, Any]:
-    given = inputs[context.call_id]
-    return {"output": given.message, "writes": [asdict(write) for write in given.writes]}
-
-
-def _function(
-    node: str, executor: Executor, inputs: Mapping[str, CallInput], timeout: float | None
-) -> ToolSpec:
-    """Return the tool that calls a function; a plain function has a thread, as any tool."""
-
-    async def call_async(context: ToolContext) -> Any:
-        return _result(await executor.call(inputs[context.call_id], context))
-
-    def call(context: ToolContext) -> Any:
-        return _result(executor.call(inputs[context.call_id], context))
-
-    function = call_async if executor.is_async else call
-    seconds = timeout or executor.timeout_seconds
-    return _spec(f"{NODE}{node}", function, effect=executor.effect, timeout_seconds=seconds)
-
-
-def _result(found: dict[str, Any]) -> dict[str, Any]:
-    validators.storable_json(found)
-    return found
 
 
 def as_text(value: Any) -> str:

@@ -19,14 +19,18 @@ from agents.journal.events import (
 from agents.journal.events.event import decode
 from agents.llm.messages import Message, ToolCall, ToolDefinition
 from agents.loop.ports import ApprovedCall, ReadyCall, Toolbox
-from agents.loop.workflow.nodes import ASK, NODE, TOOL_OF_WORK
+from agents.loop.workflow.node_tool import NODE
+from agents.loop.workflow.nodes import ASK, TOOL_OF_WORK
 from agents.loop.workflow.state import WorkflowState
-from agents.workflows.calls import CallInput, failed, read_call
+from agents.workflows.calls import CallInput, failed, read_call, retry_of
 from agents.workflows.contents import RunData
 from agents.workflows.events import NodeFinished
+from agents.workflows.executors.executor import Executor
 from agents.workflows.expressions.errors import EvaluationError
 from agents.workflows.graph import Graph
 from agents.workflows.records import NodeError
+from agents.workflows.spec.node import NodeSpec, RetrySpec
+from agents.workflows.state import OpenCall
 from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.suspensions import QuestionReply, WaitOutcome
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
@@ -34,6 +38,8 @@ from tools.calls.pipeline import CallJournal, SuspendedCall
 from tools.calls.result import ToolResult
 from tools.scripts.steps import EndedScript, PausedScript
 
+#: A longer backoff is waited for without the worker.
+HOLD_SECONDS: Final = 2.0
 #: Results that another attempt would not change.
 _FINAL: Final = ("invalid", "refused", "uncertain")
 
@@ -53,6 +59,7 @@ class NodeToolbox:
         state: WorkflowState,
         toolbox: Toolbox,
         inputs: dict[str, CallInput],
+        executors: Mapping[str, Executor],
     ) -> None:
         """Take the graph and the tools of its nodes.
 
@@ -62,7 +69,9 @@ class NodeToolbox:
             state: State of the run.
             toolbox: Tools by name: the workflow's own, and those of its nodes (``node_tools``).
             inputs: Input of each call that runs, by call id; the nodes' tools read it.
+            executors: Executor of each node that calls one, by the node's name.
         """
+        self._executors = executors
         self.graph, self.data = graph, data
         self._state, self._toolbox, self._inputs = state, toolbox, inputs
 
@@ -80,7 +89,9 @@ class NodeToolbox:
         except EvaluationError as error:
             return ToolResult(str(error), "error")
         self._inputs[call_id] = given
-        await asyncio.sleep(given.seconds_before if reply is None and approved is None else 0)
+        seconds = self.delay_before(given.call)
+        if seconds <= HOLD_SECONDS and reply is None and approved is None:
+            await asyncio.sleep(seconds)
         made = ToolCall(call.id, self._tool_of(call_id), _arguments(given))
         return await self._toolbox.prepare(call_id, made, approved, reply)
 
@@ -116,7 +127,19 @@ class NodeToolbox:
         node = self.graph.nodes[call.activation.node].spec
         if event.status in _FINAL:
             return NodeFinished(call.call_id, node.name, "error", attempt=call.attempt, error=error)
-        return failed(call, node, error, duration_ms=event.duration_ms)
+        retry = self._retry_of(node)
+        return failed(call, node, error, retry=retry, duration_ms=event.duration_ms)
+
+    def _retry_of(self, node: NodeSpec) -> RetrySpec:
+        executor = self._executors.get(node.name)
+        return retry_of(node, None if executor is None else executor.retry)
+
+    def delay_before(self, call: OpenCall) -> float:
+        """Return the seconds to wait before a call's attempt."""
+        if call.attempt == 1:
+            return 0.0
+        retry = self._retry_of(self.graph.nodes[call.activation.node].spec)
+        return retry.delay_before(call.attempt)
 
     def _tool_of(self, call_id: str) -> str:
         """Return the tool that serves a call, whose name in the state is its id."""

@@ -11,11 +11,12 @@ from agents.definitions import snapshot
 from agents.definitions.definition import AgentDefinition, BoundTool
 from agents.definitions.kinds import KINDS
 from agents.loop.workflow.engine import WorkflowEngine
-from agents.loop.workflow.functions import find_executors
-from agents.loop.workflow.nodes import LONGEST_SECONDS, node_tools
+from agents.loop.workflow.node_tool import LONGEST_SECONDS
+from agents.loop.workflow.nodes import node_tools
 from agents.loop.workflow.toolbox import NodeToolbox
 from agents.runtime.execution.active_run import ActiveRun
 from agents.runtime.execution.engines import EngineDependencies
+from agents.runtime.execution.installed_executors import installed_executors
 from agents.runtime.toolset.big_results import read_stored
 from agents.workflows.calls import CallInput
 from agents.workflows.contents import RunData
@@ -71,15 +72,19 @@ async def build_workflow(active: ActiveRun, sources: EngineDependencies) -> Work
     """Build the engine of a workflow's run, with its nodes as tools."""
     definition = await sources.definitions(read).get(active.claimed.version_id)
     graph, state = definition.graph, active.journaled.state
-    names = {node.spec.function or node.spec.validator or "" for node in graph.nodes.values()}
+    executors = {
+        name: installed_executors().find(used)
+        for name, node in graph.nodes.items()
+        if (used := node.spec.function or node.spec.validator)
+    }
     inputs: dict[str, CallInput] = {}
-    own = node_tools(graph, inputs, find_executors(names - {""}))
+    own = node_tools(graph, state.graph, inputs, executors)
     toolbox = await sources.toolbox(active, definition.tools, own)
     data = RunData(read_input(state.task), partial(read_stored, active.claimed.root_id))
     return WorkflowEngine(
         active.journaled,
         definition.tools,
-        NodeToolbox(graph, data, state, toolbox, inputs),
+        NodeToolbox(graph, data, state, toolbox, inputs, executors),
         active.gate,
     )
 
