@@ -73,8 +73,7 @@ def save_credential(credential: Credential, fields: Mapping[str, object], *, by:
             credential.healthy, credential.health_message = None, ""
             credential.checked_at = None
         credential.save()
-        credential.secret = secrets.seal(credential, "secret", json.dumps(kept)) if kept else ""
-        credential.save(update_fields=["secret"])
+        secrets.store(credential, "secret", json.dumps(kept) if kept else "")
         old = before if before is not None else Credential()
         changes = audit.changes(old, credential, _RECORDED) | dict.fromkeys(renewed, "not shown")
         if changes or before is None:
