@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -65,12 +65,8 @@ def offered_tools(
     """
     offer = OfferedTools({}, {})
     if definition.team and not is_child:
-        spec = delegation.delegate_task(definition)
-        offer.specs[spec.name] = spec
-        offer.hashes[spec.name] = definition_hash(spec)
-    for spec in _skill_tools(definition, tools):
-        offer.specs[spec.name] = spec
-        offer.hashes[spec.name] = definition_hash(spec)
+        _add(offer, [delegation.delegate_task(definition)])
+    _add(offer, _skill_tools(definition, tools))
     for tool in definition.tools:
         known = tools.get(tool.name)
         needed = permissions_of(tool, known)
@@ -87,10 +83,14 @@ def offered_tools(
         offer.specs[tool.name] = _with_defaults(known, tool.defaults)
         offer.hashes[tool.name] = tool.pinned
     if definition.code_mode and offer.specs:
-        for name, spec in script_tools.script_tools(offer.specs).items():
-            offer.specs[name] = spec
-            offer.hashes[name] = definition_hash(spec)
+        _add(offer, script_tools.script_tools(offer.specs).values())
     return offer
+
+
+def _add(offer: OfferedTools, specs: Iterable[ToolSpec]) -> None:
+    for spec in specs:
+        offer.specs[spec.name] = spec
+        offer.hashes[spec.name] = definition_hash(spec)
 
 
 def _skill_tools(definition: AgentDefinition, tools: Mapping[str, ToolSpec]) -> Iterator[ToolSpec]:
