@@ -59,20 +59,9 @@ def save_policy(
         row.save()
         if is_retried:
             _forget_refusals(workspace, model)
-        _record(row, by=by)
+        details = {"embedding_model": model, "kept_days": kept_days}
+        audit.record_workspace(by, "memory.settings", workspace, details)
     return row
-
-
-def _record(policy: MemoryPolicy, *, by: Actor) -> None:
-    details = {"embedding_model": policy.embedding_model, "kept_days": policy.kept_days}
-    audit.record(
-        by,
-        "memory.settings",
-        workspace=policy.workspace,
-        target=f"workspace:{policy.workspace_id}",
-        label=policy.workspace.slug,
-        details=details,
-    )
 
 
 def _forget_refusals(workspace: Workspace, model: str) -> None:
