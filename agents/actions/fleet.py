@@ -77,8 +77,7 @@ def pause_work(held: PauseTarget, *, by: Actor, reason: str = "", by_operator: b
     Returns:
         True if the pause is new.
     """
-    scope, workspace_id = _right(held, by_operator=by_operator)
-    require(by, scope, workspace_id=workspace_id)
+    _require(held, by, by_operator=by_operator)
     with transaction.atomic():
         _, new = Pause.objects.get_or_create(
             kind=held.kind,
@@ -116,8 +115,7 @@ def resume_work(held: PauseTarget, *, by: Actor, by_operator: bool = True) -> bo
     Raises:
         StoppedByOperatorError: Only an operator's stop is left, which a manager cannot end.
     """
-    scope, workspace_id = _right(held, by_operator=by_operator)
-    require(by, scope, workspace_id=workspace_id)
+    _require(held, by, by_operator=by_operator)
     with transaction.atomic():
         pauses = find_pauses(held)
         lifted, _ = (pauses if by_operator else pauses.filter(by_operator=False)).delete()
@@ -133,11 +131,12 @@ def resume_work(held: PauseTarget, *, by: Actor, by_operator: bool = True) -> bo
     return True
 
 
-def _right(held: PauseTarget, *, by_operator: bool) -> tuple[str, int | None]:
-    """Return the scope that holding work takes, and the workspace in which it is needed."""
+def _require(held: PauseTarget, by: Actor, *, by_operator: bool) -> None:
+    """Require the right to pause and resume work, in a workspace or everywhere."""
     if by_operator or held.workspace is None:
-        return "fleet:manage", None
-    return "workspace:manage", held.workspace.pk
+        require(by, "fleet:manage", workspace_id=None)
+    else:
+        require(by, "workspace:manage", workspace_id=held.workspace.pk)
 
 
 def _record(held: PauseTarget, by: Actor, verb: str, **details: str) -> None:
