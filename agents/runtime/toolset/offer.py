@@ -15,6 +15,7 @@ from tools.definitions.registry import definition_hash
 
 logger = logging.getLogger(__name__)
 
+_CHANGED: Final = "tool %s of agent %s changed since it was published: publish the agent again"
 #: Binding of the tools that no version binds, such as ``delegate_task``.
 UNBOUND: Final = BoundTool(name="", pinned="")
 
@@ -74,11 +75,7 @@ def offered_tools(
             offer.withheld[tool.name] = needed - permissions
             continue
         if known is None or definition_hash(known) != tool.pinned:
-            logger.warning(
-                "tool %s of agent %s changed since it was published: publish the agent again",
-                tool.name,
-                definition.name,
-            )
+            logger.warning(_CHANGED, tool.name, definition.name)
             continue
         offer.specs[tool.name] = _with_defaults(known, tool.defaults)
         offer.hashes[tool.name] = tool.pinned
