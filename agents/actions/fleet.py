@@ -77,7 +77,8 @@ def pause_work(held: PauseTarget, *, by: Actor, reason: str = "", by_operator: b
     Returns:
         True if the pause is new.
     """
-    _require(held, by, by_operator=by_operator)
+    scope, workspace_id = _right(held, by_operator=by_operator)
+    require(by, scope, workspace_id=workspace_id)
     with transaction.atomic():
         _, new = Pause.objects.get_or_create(
             kind=held.kind,
@@ -115,7 +116,8 @@ def resume_work(held: PauseTarget, *, by: Actor, by_operator: bool = True) -> bo
     Raises:
         StoppedByOperatorError: Only an operator's stop is left, which a manager cannot end.
     """
-    _require(held, by, by_operator=by_operator)
+    scope, workspace_id = _right(held, by_operator=by_operator)
+    require(by, scope, workspace_id=workspace_id)
     with transaction.atomic():
         pauses = find_pauses(held)
         lifted, _ = (pauses if by_operator else pauses.filter(by_operator=False)).delete()
@@ -131,12 +133,11 @@ def resume_work(held: PauseTarget, *, by: Actor, by_operator: bool = True) -> bo
     return True
 
 
-def _require(held: PauseTarget, by: Actor, *, by_operator: bool) -> None:
-    """Require the right to pause and resume work, in a workspace or everywhere."""
+def _right(held: PauseTarget, *, by_operator: bool) -> tuple[str, int | None]:
+    """Return the scope that holding work takes, and the workspace in which it is needed."""
     if by_operator or held.workspace is None:
-        require(by, "fleet:manage", workspace_id=None)
-    else:
-        require(by, "workspace:manage", workspace_id=held.workspace.pk)
+        return "fleet:manage", None
+    return "workspace:manage", held.workspace.pk
 
 
 def _record(held: PauseTarget, by: Actor, verb: str, **details: str) -> None:
