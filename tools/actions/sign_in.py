@@ -69,8 +69,7 @@ def start_sign_in(server: McpServer, *, user_id: int, session: str, is_shared: b
             session_hash=hashed(session),
             expires_at=now + PATIENCE,
         )
-        row.plan = secrets.seal(row, "plan", plan.model_dump_json())
-        row.save(update_fields=["plan"])
+        secrets.store(row, "plan", plan.model_dump_json())
     return authorization_link(plan)
 
 

@@ -113,6 +113,20 @@ def create_user(
         is_staff=superuser,
         is_superuser=superuser,
     )
+    _check_new(user)
+    check_password(password, user)
+    user.set_password(password)
+    user.save()
+    record_on(by, "user.add", user, details={"superuser": superuser})
+    if workspace is not None:
+        save_member(workspace, user, role, by=by)
+    return user
+
+
+_FIELDS = {"username": "user name", "email": "mail address"}
+
+
+def _check_new(user: User) -> None:
     try:
         user.clean_fields(exclude=["password"])
     except ValidationError as error:
@@ -124,13 +138,3 @@ def create_user(
             "workspace add them as a member, on the workspace's page in the admin or with "
             "POST /members."
         )
-    check_password(password, user)
-    user.set_password(password)
-    user.save()
-    record_on(by, "user.add", user, details={"superuser": superuser})
-    if workspace is not None:
-        save_member(workspace, user, role, by=by)
-    return user
-
-
-_FIELDS = {"username": "user name", "email": "mail address"}
