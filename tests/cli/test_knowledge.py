@@ -150,7 +150,7 @@ def test_a_base_follows_a_folder_of_the_drive(place: Place, workspace: Workspace
     place("create", "handbook", "--drive-folder", "rules")
     [base] = json.loads(place("list", "--json").out)["knowledge_bases"]
     assert base["description"] == "Rules"
-    assert "is no name of a file" in place("create", "handbook", "--drive-folder", "../x").err
+    assert "is not a valid file name" in place("create", "handbook", "--drive-folder", "../x").err
     place("create", "handbook", "--drive-folder", "")
     assert "handbook follows no folder" in place("refresh", "handbook").err
     place("delete", "handbook", "--yes")

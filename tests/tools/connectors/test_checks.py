@@ -146,7 +146,7 @@ async def test_services_of_the_connectors_are_asked(server: Server) -> None:
     assert "401 Unauthorized: bad key" in await said(resend)
     server.answers["/web/search?q=heartbit&count=1"] = response(b'{"web": {"results": []}}')
     assert await said(BraveCredential(url=base, key=SECRET)) == ""
-    assert "no JSON" in await said(SearxngCredential(url=base))
+    assert "JSON that cannot be read" in await said(SearxngCredential(url=base))
 
 
 async def test_a_signing_secret_is_looked_at() -> None:
