@@ -257,7 +257,7 @@ class TestNobodyWorks:
             for _ in range(6):
                 Channel.objects.filter(pk=channel.pk).update(failures=0)
                 looks.append(look(channel))
-        assert "refuses to show" in channel.last_error
+        assert "did not return its mails" in channel.last_error
         assert (looks, channel.last_uid) == ([0, 0, 0, 0, 1, 0], 8)
         assert [row.reason for row in log(channel)] == ["It cannot be fetched."]
 
