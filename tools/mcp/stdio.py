@@ -155,7 +155,7 @@ async def _walls(line: ProgramLine, home: str) -> AsyncIterator[tuple[list[str],
     problem = await _probed.problem(Bubblewrap())
     if problem is not None:
         raise SandboxError(
-            f"its program is not started, because no sandbox holds. {problem} An administrator "
+            f"its program is not started, because no sandbox works. {problem} An administrator "
             f"who trusts it as much as Heartbit itself writes +open before it in "
             f"HEARTBIT_MCP_COMMANDS"
         )
