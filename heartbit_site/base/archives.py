@@ -125,7 +125,7 @@ def read_folder(path: Path, limits: ArchiveLimits) -> dict[str, bytes]:
         if each.is_symlink():
             raise RefusedFilesError(f"{name} is a link: put the file itself in its place.")
         if not each.is_file():
-            raise RefusedFilesError(f"{name} is no plain file: leave it out.")
+            raise RefusedFilesError(f"{name} is not a plain file: leave it out.")
         with each.open("rb") as stream:
             files[name] = stream.read(min(room, limits.file_bytes) + 1)
         room -= len(files[name])

@@ -96,7 +96,7 @@ def test_files_of_a_folder_that_cannot_be_added_are_all_named_and_cost_no_other(
         "large.txt is too large: a document has at most 10,000,000 bytes.",
         "gone.md cannot be read: No such file or directory.",
         "none.md cannot be read: No such file or directory.",
-        "pipe is no plain file.",
+        "pipe is not a plain file.",
         "heartbit: 6 files left out, 3 kept.",
         "Hidden files and folders are not added unless they are named: ",
         f"{folder / '.notes.md'}.",

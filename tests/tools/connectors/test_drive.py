@@ -181,7 +181,7 @@ async def test_what_is_too_much_is_refused(drive: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(folder_module, "MAX_BYTES", 10)
     assert "full" in await error("write_file", file="a", text="y" * 11, replace=True)
     (drive / "picture").write_bytes(b"\x89PNG\0")
-    assert "no text file" in await error("read_file", file="picture")
+    assert "not a text file" in await error("read_file", file="picture")
     (drive / "latin.csv").write_bytes("Straße;Größe".encode("cp1252"))
     assert await value("read_file", file="latin.csv") == (
         "[No encoding is named: read as Windows-1252 (Western European), which is a guess; "

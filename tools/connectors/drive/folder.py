@@ -68,7 +68,7 @@ class FolderDrive:
                 with os.fdopen(file, "rb") as opened:
                     found = os.fstat(file)
                     if not _is_plain(found):
-                        raise drive.DriveError(f"{name} is no plain file.")
+                        raise drive.DriveError(f"{name} is not a plain file.")
                     if found.st_size > drive.MAX_FILE_BYTES:
                         raise drive.too_large(name)
                     return opened.read(drive.MAX_FILE_BYTES)

@@ -77,7 +77,7 @@ async def read_file(
     data = await _drive(context, storage).read(file)
     text, problem = await asyncio.to_thread(decode_text, data)
     if "\0" in text[:8_000]:
-        raise DriveError(f"{file} is no text file ({len(data)} bytes): fetch_file.")
+        raise DriveError(f"{file} is not a text file ({len(data)} bytes): use fetch_file.")
     whole = text.encode()
     part = describe_part(file, whole[offset : offset + length], offset=offset, size=len(whole))
     return f"[{problem}]\n{part}" if problem else part
