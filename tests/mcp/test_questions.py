@@ -41,7 +41,7 @@ def test_an_address_several_questions_or_an_empty_form_are_not_asked() -> None:
 
 
 def test_more_than_a_journal_keeps_is_refused() -> None:
-    with pytest.raises(McpError, match="too large to be stored"):
+    with pytest.raises(McpError, match="too large to store"):
         questions.question(result(form(), state="x" * 200_000), "shop")
     long = questions.question(result(form("x" * 10_000)), "shop")
     assert long is not None
