@@ -69,8 +69,8 @@ def test_questions_in_the_middle_of_a_call_leave_one_sentence() -> None:
     declined.add("Which size?")
     text = questions.with_declined("result", declined)
     assert text.startswith("result\n[Heartbit: ")
-    assert text.endswith("it was declined: Which size?]")
+    assert text.endswith("the request was declined: Which size?]")
     for _ in range(41):
         declined.add("x" * 1_000_000)
     text = questions.with_declined("result", declined)
-    assert text.endswith("it was declined: Which size? (42 questions in all)]")
+    assert text.endswith("the request was declined: Which size? (42 questions in all)]")
