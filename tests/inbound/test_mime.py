@@ -334,7 +334,7 @@ def test_a_subject_is_one_clean_line(value: bytes, subject: str) -> None:
         ("latin1", "8bit", b"\x80\xe9", "\u20ac\xe9"),
         (
             *("us-ascii", "7bit", b"caf\xc3\xa9 \xff"),
-            "caf\xe9 \ufffd\n\n[Bytes at 1 place are no text in the encoding: read as \ufffd.]",
+            "caf\xe9 \ufffd\n\n[Bytes at 1 place are not valid in the encoding: read as \ufffd.]",
         ),
         (
             *("", "", b"caf\xe9"),
