@@ -153,7 +153,7 @@ def test_given_mails_then_the_agent_answers_each_in_its_thread(
         False,
     )
     task = Run.objects.get(pk=run_of(first)).task
-    assert task.startswith("An e-mail has come in.\n\nFrom: Ada Lovelace <ada@example.org>\n")
+    assert task.startswith("An e-mail was received.\n\nFrom: Ada Lovelace <ada@example.org>\n")
     assert "Subject: It does not print\n" in task
 
     imap.deliver(
