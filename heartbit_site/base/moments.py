@@ -36,7 +36,7 @@ def localize(local: datetime, zone: ZoneInfo) -> datetime:
     try:
         shown = moment.astimezone(UTC).astimezone(zone)
     except OverflowError:
-        raise NoSuchTimeError(f"The year {local.year} is too far away.") from None
+        raise NoSuchTimeError(f"The year {local.year} is out of range.") from None
     if shown.replace(tzinfo=None, fold=0) != local.replace(fold=0):
         raise NoSuchTimeError(
             f"There is no {local:%Y-%m-%d %H:%M} in {zone.key}: the clocks skip it. Give an "
@@ -68,6 +68,6 @@ def to_utc(moment: datetime) -> datetime:
         found = None
     if found is None or not FIRST_YEAR <= found.year <= LAST_YEAR:
         raise TooFarError(
-            f"The time is too far away: give a year between {FIRST_YEAR} and {LAST_YEAR}."
+            f"The time is out of range: give a year between {FIRST_YEAR} and {LAST_YEAR}."
         )
     return found

@@ -130,7 +130,7 @@ def require(by: Actor, *scopes: str, workspace_id: int | None) -> None:
     if not any(map(access.allows, scopes)):
         raise forbidden(access, scopes[0])
     if workspace_id not in (None, access.workspace.pk):
-        raise NoWorkspaceError("It belongs to another workspace: use access to that workspace.")
+        raise NoWorkspaceError("The row belongs to another workspace: use access to that one.")
 
 
 def forbidden(access: Access, scope: str) -> ForbiddenError:
