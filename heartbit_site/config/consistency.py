@@ -227,7 +227,7 @@ def _who(path: Path, table: Table, agents: Mapping[str, Table]) -> Iterator[Comp
     if name not in agents:
         yield (
             (*path, "agent"),
-            f'names "{name}", which is not an agent of this file; {hint(name, sorted(agents))}',
+            f'names "{name}", not an agent of this file; {hint(name, sorted(agents))}',
         )
     elif isinstance(tool, str) and tool and tool not in _tools(agents[name]):
         yield (*path, "tool"), f'names "{tool}", which the agent {name} does not have'

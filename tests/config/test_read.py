@@ -279,13 +279,16 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
             "5:1: agents.a.response_schema holds a value that JSON cannot represent",
         ),
         (A + "response_schema.default = inf", "a value that JSON cannot represent: nan"),
-        (A + 'stop = ["\\u0000"]', "5:9: agents.a.stop[1] holds a NUL character, which cannot be"),
+        (
+            A + 'stop = ["\\u0000"]',
+            "5:9: agents.a.stop[1] contains a NUL character, which cannot be",
+        ),
         (A + A, '6:1: agents[2].name is "a", which is already the name of another agent.'),
         (A.replace('"a"', '"A b"'), '2:1: agents[1].name is "A b"; use lower-case letters'),
         ('[[agents]]\nname = "x"', "1:3: agents.x.description is missing."),
         ('[[agents]]\nname = "x"', "1:3: agents.x.system_prompt is missing (or system_prompt_f"),
         ("[orchestrator]", "1:2: orchestrator.system_prompt is missing (or system_prompt_file)."),
-        (A + B + 'team = ["c"]', '9:9: agents.b.team[1] names "c", which is not an agent of this'),
+        (A + B + 'team = ["c"]', '9:9: agents.b.team[1] names "c", not an agent of this file'),
         (A + B + 'team = ["b"]', '9:9: agents.b.team[1] names "b": an agent cannot be in its own '),
         (A + B + 'team = ["a", "a"]', '9:14: agents.b.team[2] names "a" twice.'),
         (
@@ -395,7 +398,7 @@ def test_given_a_prompt_file_then_its_text_is_the_prompt(tmp_path: Path) -> None
         ("pipe", 'names "pipe", which is not a file'),
         ("empty", "which is empty"),
         ("latin1", "is not UTF-8"),
-        ("x\\u0000", "holds a NUL character"),
+        ("x\\u0000", "contains a NUL character"),
     ],
 )
 def test_given_a_prompt_file_that_cannot_be_used_then_it_is_refused(

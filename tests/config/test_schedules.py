@@ -157,7 +157,7 @@ def test_given_a_complete_table_then_every_value_arrives() -> None:
             '12:1: schedules."s s".tool names the unknown tool "calculte"; did you mean calculate?',
         ),
         (FILE + "arguments = { token = 1 }", '11:15: schedules."s s".arguments.token looks like a'),
-        (FILE.replace('agent = "a"', 'agent = "b"'), '8:1: schedules."s s".agent names "b", no ag'),
+        (FILE.replace('agent = "a"', 'agent = "b"'), '8:1: schedules."s s".agent names "b", not a'),
         (FILE.replace('agent = "a"\n', ""), '6:3: schedules."s s".agent is missing.'),
         (FILE.replace('"s s"', '"17"'), "7:1: schedules[1].name must not be only a number."),
         (FILE.replace('"s s"', '" "'), "7:1: schedules[1].name must not be empty."),
@@ -176,7 +176,7 @@ def test_given_a_complete_table_then_every_value_arrives() -> None:
         ),
         (
             FILE + 'deliver = [{ kind = "email", to = ["a@b.example", "ann"] }]',
-            '11:51: schedules."s s".deliver[1].to[2] is no e-mail address: write it like',
+            '11:51: schedules."s s".deliver[1].to[2] is not an e-mail address: write it like',
         ),
         (
             FILE + 'deliver = [{ kind = "email", to = ["a@b.example"], sbject = "x" }]',
