@@ -279,10 +279,7 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
             "5:1: agents.a.response_schema holds a value that JSON cannot represent",
         ),
         (A + "response_schema.default = inf", "a value that JSON cannot represent: nan"),
-        (
-            A + 'stop = ["\\u0000"]',
-            "5:9: agents.a.stop[1] contains a NUL character, which cannot be",
-        ),
+        (A + 'stop = ["\\u0000"]', "5:9: agents.a.stop[1] holds a NUL character, which cannot be"),
         (A + A, '6:1: agents[2].name is "a", which is already the name of another agent.'),
         (A.replace('"a"', '"A b"'), '2:1: agents[1].name is "A b"; use lower-case letters'),
         ('[[agents]]\nname = "x"', "1:3: agents.x.description is missing."),

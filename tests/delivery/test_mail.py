@@ -203,7 +203,7 @@ def test_given_more_than_a_mail_may_carry_then_it_is_left_out_and_said(
     plain = said(mail, "text/plain").replace("\r\n", "\n")
     assert "Not attached, because all files together may have 100 bytes: report.md (" in plain
     assert "code-2.py (100 bytes). The run's page has them." in plain
-    assert "characters are left out here: the run's page has all of it." in plain
+    assert "characters are left out here: the run's page has the whole answer." in plain
     assert "x" * 99 not in plain
     assert "Not attached" in said(mail, "text/html")
 
