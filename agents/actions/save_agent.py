@@ -188,7 +188,7 @@ def _digest(spec: DefinitionSpec) -> str:
 def _check_version(row: Agent, wanted: int | None, saved_at: str | None) -> None:
     number = row.current_version.number if row.current_version is not None else None
     if saved_at is not None and row.updated_at.isoformat() != saved_at:
-        raise VersionConflictError(f"Somebody saved the agent {row.name} meanwhile.")
+        raise VersionConflictError(f"Someone else has saved the agent {row.name}.")
     if wanted is not None and number != wanted:
         now = f"at version {number}" if number is not None else "not published"
         raise VersionConflictError(

@@ -100,6 +100,6 @@ def _team(path: Path, table: Table, names: Mapping[str, Any], place: str) -> Ite
         if member == table.get("name"):
             yield here, f'names "{member}": an agent cannot be in its own team'
         elif member not in names:
-            yield here, f'names "{member}", no agent of {place}; {hint(member, sorted(names))}'
+            yield here, f'names "{member}", not an agent of {place}; {hint(member, sorted(names))}'
         elif member in members[:index]:
             yield here, f'names "{member}" twice'

@@ -1,7 +1,7 @@
-"""Readers of outsiders' files, each in a process of its own behind walls, and few at a time.
+"""Readers of untrusted files, each in its own sandboxed process, and few at a time.
 
-A parser may be kept busy for hours, fill the memory, or be taken over. A reader is a script that
-reads a file from its standard input and writes what it found to its standard output.
+A hostile file may keep a parser busy for hours, fill the memory, or exploit a bug. A reader is a
+script that reads a file from its standard input and writes what it found to its standard output.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Final
 
 from heartbit_site.base.errors import HeartbitError
 
-#: Readers of one process at a time, of those that ``read_on_loop`` starts.
+#: Maximum concurrent readers that ``read_on_loop`` starts in a process.
 MOST_AT_ONCE: Final = 4
 _WALLS: Final = Path(__file__).with_name("reader_walls.py")
 _PIECE: Final = 1 << 20
@@ -32,7 +32,7 @@ _END_SECONDS: Final = 2.0
 
 
 class ReaderError(HeartbitError):
-    """The reader ended without an answer, or took too much time, memory or output."""
+    """The reader ended without an answer, or exceeded its time, memory or output limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def read(
     limits: ReaderLimits,
     cancelled: threading.Event | None = None,
 ) -> bytes:
-    """Return what a reader writes about a file.
+    """Run a reader on a file and return its output.
 
     Args:
         script: The reader.
@@ -109,7 +109,7 @@ def read(
 async def read_on_loop(
     script: Path, words: Sequence[str], data: bytes, limits: ReaderLimits
 ) -> bytes:
-    """Return what a reader writes, without holding up the loop or its other threads.
+    """Run a reader and return its output, without blocking the loop or its other threads.
 
     Raises:
         ReaderError: It gave no answer within its limits.
@@ -128,7 +128,7 @@ _readers: Final = ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="reader")
 def _output(
     process: subprocess.Popen[bytes], limits: ReaderLimits, cancelled: threading.Event
 ) -> bytes:
-    """Read the output to its end, when the process ends as well."""
+    """Read the output to its end, which is also the end of the process."""
     if process.stdout is None:
         raise TypeError("the process was started with a pipe")
     pipe = process.stdout.fileno()
@@ -141,7 +141,7 @@ def _output(
             continue
         piece = os.read(pipe, _PIECE)
         if not piece:
-            # It cannot close its output and go on: it is given no time for that.
+            # A process that closes its output must end at once.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(_END_SECONDS)
             return bytes(output)

@@ -117,15 +117,13 @@ def decrypt(stored: str, place: SecretLocation) -> str:
     except ValueError:
         raw = b""
     if version != VERSION or len(raw) <= NONCE_BYTES:
-        raise SecretError(
-            f"The secret in {place} has no form that this Heartbit knows; enter it again."
-        )
+        raise SecretError(f"The secret in {place} has an unknown format; enter it again.")
     key = next((key for key in keyring() if key.id == wanted), None)
     if key is None:
         raise SecretError(
-            f"The secret in {place} was encrypted with key {wanted[:8]}, which is not here; every "
-            "machine needs the same HEARTBIT_ENCRYPTION_KEYS. Add that key, or enter the secret "
-            "again."
+            f"The secret in {place} was encrypted with key {wanted[:8]}, which is missing here; "
+            "every machine needs the same HEARTBIT_ENCRYPTION_KEYS. Add that key, or enter the "
+            "secret again."
         )
     from cryptography.exceptions import InvalidTag  # noqa: PLC0415  see _cipher
 
@@ -133,7 +131,7 @@ def decrypt(stored: str, place: SecretLocation) -> str:
         text = _cipher(key).decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], place.associated_data)
     except InvalidTag:
         raise SecretError(
-            f"The secret in {place} was changed, or was written for another row; enter it again."
+            f"The secret in {place} was changed or belongs to another row; enter it again."
         ) from None
     return text.decode()
 
@@ -153,7 +151,7 @@ def keyring() -> tuple[Key, ...]:
 
 
 def _cipher(key: Key) -> AESGCM:
-    # Imported when first needed: it costs 50 ms, and most processes never meet a secret.
+    # Imported when first needed: it costs 50 ms, and most processes never use a secret.
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
 
     return AESGCM(key.raw)

@@ -82,8 +82,8 @@ def _credential_need(parameter: str, hint: Any, tool_name: str) -> CredentialNee
         return None
     if set(parts) - {*kinds, type(None)}:
         raise ConfigurationError(
-            f"Parameter {parameter!r} of tool {tool_name!r} is a credential or something else: "
-            "let its type be credentials only."
+            f"Parameter {parameter!r} of tool {tool_name!r} mixes a credential with other types: "
+            "use only credential types."
         )
     names = tuple(kind.kind for kind in kinds)
     return CredentialNeed(parameter, names, optional=type(None) in parts)
@@ -94,12 +94,12 @@ def _hints(function: Callable[..., Any], tool_name: str) -> dict[str, Any]:
         return get_type_hints(function, include_extras=True)
     except NameError as error:
         raise ConfigurationError(
-            f"Tool {tool_name!r}: the type {error.name} of a parameter is not there when the "
-            "program runs; import or define it at the module's top, outside TYPE_CHECKING."
+            f"Tool {tool_name!r}: the type {error.name} of a parameter is not defined at run "
+            "time; import or define it at the module's top, outside TYPE_CHECKING."
         ) from None
 
 
 def _described(hint: Any, text: str) -> Any:
-    """Return the type with a description; its own description comes later, and so wins."""
+    """Return the type with a description; the type's own description comes later and wins."""
     kind, *extras = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     return Annotated[(kind, Field(description=text), *extras)]

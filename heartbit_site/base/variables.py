@@ -341,7 +341,7 @@ VARIABLES: Final[tuple[Variable[object], ...]] = tuple(
 
 
 def unknown(environ: Mapping[str, str] | None = None) -> list[str]:
-    """Return the names of variables that begin like ours and are none, such as mistyped ones."""
+    """Return the names of unknown variables with Heartbit's prefix, such as mistyped ones."""
     known = {each.name for each in VARIABLES}
     names = os.environ if environ is None else environ
     return sorted(name for name in names if name.startswith("HEARTBIT_") and name not in known)

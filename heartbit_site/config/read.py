@@ -1,4 +1,4 @@
-"""Reading of a configuration file: all problems are reported at once, with their places.
+"""Reading of a configuration file: all problems are reported at once, with their positions.
 
 Usage::
 
@@ -39,9 +39,9 @@ from heartbit_site.config.sections import (
 from tools.definitions.catalogue import catalogue
 from tools.server_spec import McpServerSpec
 
-MOST_PROBLEMS: Final = 200  # more are never mended at once, and a wrong megabyte has 100,000
+MOST_PROBLEMS: Final = 200  # people fix no more at once, and a megabyte of nonsense has 100,000
 EMPTY: Final = (
-    "The file says nothing: write [[agents]], [provider] or another section, or remove the file; "
+    "The file is empty: write [[agents]], [provider] or another section, or remove the file; "
     "`heartbit config export` shows an example."
 )
 
@@ -60,7 +60,7 @@ def load(path: File, workspace: Workspace | None = None) -> Configuration:
 
     Args:
         path: The file.
-        workspace: A workspace whose tools the file may name, beside those of its own MCP servers.
+        workspace: A workspace whose tools the file may name, besides those of its own MCP servers.
 
     Raises:
         ConfigFileError: Its content cannot be used.
@@ -87,7 +87,8 @@ def parse(
         text: TOML.
         name: Name of the file in problems.
         folder: Folder of the ``system_prompt_file``s; None refuses them.
-        tools: Names of the workspace's tools, if it is known: of its MCP servers, above all.
+        tools: Names of the workspace's tools, especially of its MCP servers, if the workspace is
+            known.
 
     Raises:
         ConfigFileError: The content cannot be used.
@@ -181,7 +182,7 @@ def _read_prompts(
 
     Args:
         content: The configuration.
-        folder: Its folder; None: it is no file.
+        folder: Its folder; None if the configuration is not a file.
         texts: Filled with the texts, by the name that the configuration gives them.
     """
     for path, table in agents_of(content):
@@ -195,14 +196,14 @@ def _read_prompts(
 
 def _prompt(folder: File | None, name: str) -> str:
     if folder is None:
-        raise ValueError("needs a configuration that is a file itself: use system_prompt")
+        raise ValueError("needs a configuration that is itself a file: use system_prompt")
     if "\x00" in name:
-        raise ValueError("holds a NUL character, which no file name has")
+        raise ValueError("contains a NUL character, which no file name can have")
     file = (folder / name).resolve()
     if File(name).is_absolute() or not file.is_relative_to(folder.resolve()):
-        raise ValueError(f'is "{name}", which leads out of the folder of this file')
+        raise ValueError(f'is "{name}", which is outside the folder of this file')
     if file.exists() and not file.is_file():  # reading a pipe would wait for its writer
-        raise ValueError(f'names "{name}", which is no file')
+        raise ValueError(f'names "{name}", which is not a file')
     try:
         text = validators.storable(read_text(file))
     except ConfigurationError as error:

@@ -36,14 +36,15 @@ def provide(distribution: str, state: StateDirectory, user: ServerUser) -> Path:
 
     Raises:
         EmbeddedError: The wheel is not installed.
-        OSError: The copy cannot be made.
+        OSError: The copy cannot be created.
     """
     module = distribution.replace("-", "_")
     package = module_directory(module)
     if package is None:
         raise EmbeddedError(
-            f"The package {distribution} is not installed: `{installation.base_command()}` does "
-            "that, or set DATABASE_URL and REDIS_URL to servers of your own."
+            f"The package {distribution} is not installed: install it with "
+            f"`{installation.base_command()}`, or set DATABASE_URL and REDIS_URL to servers of "
+            "your own."
         )
     if not user.separate:
         return package
@@ -71,7 +72,7 @@ def _copy_programs(package: Path, target: Path) -> None:
     if libraries.is_dir():
         _copy(libraries, target.with_name(libraries.name))
     for directory in (target.parent, *target.parent.rglob("*/")):
-        # Whatever the umask was.
+        # Independent of the umask.
         directory.chmod(0o755)
 
 

@@ -1,4 +1,4 @@
-"""Reading of a document's next part, in a sandboxed process with limits, and its storing."""
+"""Reading of a document's next part in a sandboxed process with limits, and its storage."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def read_part(name: str, kind: str, data: bytes, *, pages_read: int) -> Document
     return DocumentPart(passages, found["pages"], found["pages_read"], found["problem"])
 
 
-_SAMPLE: Final = 5_000  # characters by which the language is known
+_SAMPLE: Final = 5_000  # characters used to detect the language
 _MOST_SAID: Final = 500  # characters of the column
 _STORE: Final = """
 INSERT INTO memory_passage

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class ResendCredential(UrlCredential):
-    """An account at Resend, and the address that mail is sent from."""
+    """An account at Resend, and its sender address."""
 
     kind = "resend"
     label = "Outgoing mail (Resend)"
@@ -44,10 +44,10 @@ class ResendCredential(UrlCredential):
 async def send_with_resend(
     account: ResendCredential, letter: Letter, http: httpx.AsyncClient
 ) -> str:
-    """Send a mail; return Resend's id of it.
+    """Send a mail; return its id at Resend.
 
     Raises:
-        ServiceError: Resend refuses, or answers something else.
+        ServiceError: Resend refuses the mail, or its response is not the documented one.
         httpx.HTTPError: Resend cannot be reached.
     """
     body = {
@@ -73,12 +73,12 @@ async def send_with_resend(
     answer = read_json(response, "Resend", account)
     sent = answer.get("id") if isinstance(answer, dict) else None
     if not isinstance(sent, str):
-        raise ServiceError("Resend answers without the id of a mail: it may have been sent.")
+        raise ServiceError("Resend's response has no mail id: the mail may have been sent.")
     return sent[:100]
 
 
 TIMEOUT_SECONDS = 60.0
-_MARGIN_SECONDS = 2.0  # so that a slow server ends in a sentence, not in a timeout
+_MARGIN_SECONDS = 2.0  # so that a slow server yields a clear error instead of a timeout
 
 Addresses = Annotated[
     list[str],
@@ -144,7 +144,7 @@ async def send_email(
 
 
 def server_of(mail: SmtpCredential) -> MailServer:
-    """Return the server of a credential, and the login there."""
+    """Return the server of a credential, with its login."""
     return MailServer(
         host=mail.host,
         port=mail.port,
@@ -156,7 +156,7 @@ def server_of(mail: SmtpCredential) -> MailServer:
 
 def _attached(context: ToolContext, artifacts: list[str]) -> tuple[AttachedFile, ...]:
     if context.read_artifact is None:
-        raise UnusableMailError("Nothing stores artifacts here: send the mail without.")
+        raise UnusableMailError("No artifact store here: send the mail without attachments.")
     return tuple(
         AttachedFile(stored_file(name) or name, context.read_artifact(name))
         for name in dict.fromkeys(artifacts)

@@ -149,7 +149,7 @@ class CallChecks:
         who = await self._lookups.lost(key)
         if who is None:
             return None
-        reason = f"{who} let the call run, but lost the right to decide: it is asked about again."
+        reason = f"{who} let the call run, but lost the right to decide: it needs a new approval."
         return ApprovalLapsed(call_id, key, reason)
 
     async def _with_person(self, spec: ToolSpec | None, context: ToolContext) -> ToolContext:

@@ -42,7 +42,7 @@ def save_member(workspace: Workspace, user: User, role: str, *, by: Actor) -> Me
     require(by, "workspace:manage", workspace_id=workspace.pk)
     check_role(role)
     if not user.is_active:
-        raise ConfigurationError(f"The account {user.get_username()} is closed: open it first.")
+        raise ConfigurationError(f"The account {user.get_username()} is closed: reopen it first.")
     with transaction.atomic():
         present = locked_members(workspace).get(user.pk)
         if present is not None and present.role == role:
@@ -105,7 +105,7 @@ def remove_member(workspace: Workspace, user: User, *, by: Actor) -> None:
         present = locked_members(workspace).get(user.pk)
         if present is None:
             raise MemberNotFoundError(
-                f"{user.get_username()} is no member of {workspace.slug}.",
+                f"{user.get_username()} is not a member of {workspace.slug}.",
                 remedy=Remedy("members.list_members"),
             )
         keep_an_admin(workspace, present)

@@ -223,7 +223,7 @@ def _files(
                 elif file.is_file() or not file.exists():  # a link to nothing is named as well
                     yield file.relative_to(path).as_posix(), file
                 else:
-                    left_out[str(file)] = f"{file} is no plain file."
+                    left_out[str(file)] = f"{file} is not a plain file."
 
 
 def _encoded(path: Path) -> str:

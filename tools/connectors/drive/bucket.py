@@ -1,9 +1,8 @@
 """Drive in a bucket of an S3-compatible storage, over the guarded client.
 
-``obstore``, ``boto3`` and ``django-storages`` bring HTTP clients of their own, which the guard
-against internal addresses cannot check; three signed requests are all that a drive needs. Their
-signatures are those of AWS, version 4:
-https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+``obstore``, ``boto3`` and ``django-storages`` are not used: the guard against internal addresses
+cannot check their HTTP clients, and a drive needs only three signed requests (AWS Signature Version
+4): https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
 """
 
 from __future__ import annotations
@@ -138,7 +137,7 @@ class BucketDrive:
                 if present != data:
                     raise drive.exists(name)
                 return
-            headers["if-none-match"] = "*"  # for what is written in between
+            headers["if-none-match"] = "*"  # the file may have been written meanwhile
         answer = await self._send("PUT", name, body=data, headers=headers)
         if answer.status_code in (_CONFLICT, _PRECONDITION_FAILED):
             raise drive.exists(name)
@@ -147,7 +146,7 @@ class BucketDrive:
         etag = answer.headers.get("etag", "").strip('"')
         plain = _MD5.fullmatch(etag) and "x-amz-server-side-encryption" not in (answer.headers)
         if plain and etag != hashlib.md5(data, usedforsecurity=False).hexdigest():
-            raise drive.DriveError(f"{name} did not arrive whole: write it again with replace.")
+            raise drive.DriveError(f"{name} was stored incompletely: write it again with replace.")
 
     async def check(self) -> None:
         """List one file; raise as ``entries`` does."""
@@ -186,7 +185,7 @@ class BucketDrive:
             region=storage.region,
             headers=headers,
         )
-        # A redirect would carry a signature that is made for another address.
+        # A redirect would send a signature that is not valid for the new address.
         return await self._http.request(
             method, url, content=body, headers=signed, follow_redirects=False
         )
