@@ -137,8 +137,9 @@ def start_firing(
 ) -> Firing:
     """Start the run of an occurrence, in the caller's transaction.
 
-    The schedule's row is locked. An obstacle (the agent is gone, a quota is spent) is noted in the
-    firing. If it may pass, and the firing is not manual, the firing is deferred and retried.
+    The schedule's row is locked. An obstacle (the agent was removed, a quota is reached) is stored
+    in the firing. If the obstacle may pass and the firing is not manual, the firing is deferred and
+    retried.
 
     Args:
         schedule: Schedule of the occurrence.
@@ -242,8 +243,8 @@ def _only_ends_later_or_earlier(before: Schedule, after: Schedule, now: datetime
 def skip_unprocessed(before: Schedule, after: Schedule, now: datetime) -> None:
     """Record the elapsed occurrences that were not processed as skipped.
 
-    There may be many, if no worker was running for long, or they wait for their jitter. Skipping
-    them is better than starting work that the edit has just withdrawn.
+    There may be many if no worker was running for long, or if they wait for their jitter. They are
+    skipped because the edit has just withdrawn their work.
     """
     try:
         come = elapsed_occurrences(before, now)

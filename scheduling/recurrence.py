@@ -85,7 +85,7 @@ class Cron:
         return (wall.replace(tzinfo=self.zone, fold=fold).astimezone(UTC) for wall in walls)
 
     def _past_leap(self, wall: datetime) -> datetime:
-        """Return a local time, or the first one after the leap that skips it."""
+        """Return a local time, or the first one after the clock change that skips it."""
         while not self._exists(wall):
             wall += _MINUTE
         return wall
@@ -186,7 +186,7 @@ def cron_of(expression: str, zone: ZoneInfo) -> Cron:
     """Return a cron expression's recurrence in a time zone.
 
     Raises:
-        ScheduleError: The expression is not valid, or never comes true.
+        ScheduleError: The expression is not valid, or never matches.
     """
     fields = expression.split()
     if len(fields) != _FIELDS:

@@ -69,7 +69,7 @@ def checked_name(name: str) -> str:
 
 
 def checked_cron(expression: str) -> str:
-    """Return a cron expression that comes true at some time."""
+    """Return a cron expression that matches at some time."""
     try:
         return recurrence.cron_of(expression, _UTC).expression
     except ScheduleError as error:

@@ -1,1 +1,1 @@
-"""Actions: the changes of a noun in one module, for admin, API, CLI, tasks and the runtime."""
+"""Actions, one module per kind of object, for admin, API, CLI, tasks and the runtime."""

@@ -1,4 +1,4 @@
-"""Admit a run: the one way to one, whichever door the request came by."""
+"""Admission of runs: every request for a run passes through here, whatever its source."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ from memory.history import MANAGE, sees_memories_of
 
 
 def create_deliveries(run_id: UUID, workspace: Workspace, targets: Sequence[Target]) -> None:
-    """Order a run's result for each target; ``deliver_results`` sends it when the run has ended.
+    """Create a delivery of a run's result for each target; ``deliver_results`` sends it.
 
     Call this in the transaction that starts the run, so that no run lacks its deliveries. Repeated
-    orders change nothing: a start repeated with the same idempotency key is delivered once.
+    calls change nothing: a start repeated with the same idempotency key is delivered once.
     """
     orders = [
         Delivery(
@@ -64,8 +64,8 @@ def create_deliveries(run_id: UUID, workspace: Workspace, targets: Sequence[Targ
 def find_reached(request: RunRequest, key: str | None) -> tuple[list[Run], bool]:
     """Return the active runs that a message interrupts or steers, and whether it steers.
 
-    A repeated message steers as it did, whatever has become of its run, and reaches none.
-    The conversation is locked first, as the SQL function does.
+    A repeated message reaches no run, and steers if it steered the first time, whatever the state
+    of its run. The conversation is locked first, as in the SQL function.
     """
     if request.conversation is None or request.policy in (BusyPolicy.QUEUE, BusyPolicy.REJECT):
         return [], False
@@ -88,10 +88,10 @@ def record_reached(request: RunRequest, row: Row, reached: Iterable[Run]) -> Non
 
 
 def refuse_extras(request: RunRequest, run_id: UUID) -> None:
-    """Raise if a message that steers brings what only a run of its own could have.
+    """Raise if a steering message has deliveries or files, which need a run of its own.
 
     Raises:
-        ConversationBusyError: It has deliveries, or files.
+        ConversationBusyError: The message has deliveries or files.
     """
     if request.deliveries:  # the result goes to the run's own recipients only
         raise ConversationBusyError(
@@ -170,22 +170,22 @@ def admit(request: RunRequest) -> Admitted:
     """Check a request, write its run and, on the fleet, wake the run's queue after the commit.
 
     Raises:
-        ForbiddenError: The owner may not start runs, or the message or the fork would tell them
+        ForbiddenError: The owner may not start runs, or the message or the fork would reveal
             memories that they may not read.
-        NoWorkspaceError: The owner's rights are those of another workspace.
+        NoWorkspaceError: The owner's rights apply to another workspace.
         EmptyTaskError: The task is blank.
         ReservedKeyError: The idempotency key begins with a prefix reserved for Heartbit.
-        IdempotencyMismatchError: It was used for another request.
-        AgentsChangedError: ``versions`` are others now, or none of these agents can be asked; ask
-            without them.
+        IdempotencyMismatchError: The key was used for another request.
+        AgentsChangedError: ``versions`` are outdated, or none of these agents takes runs; repeat
+            the request without them.
         AgentNotFoundError: No published agent has that name, or it is stopped.
         ConversationBusyError: A run is active, and the message is refused by policy or brings
             deliveries or files for a run of its own.
         HaltedError: The workspace or the installation is stopped.
         QuotaExceededError: The workspace or the agent has reached a run quota.
-        ModelUnreachableError: No model that the agent may ask answers, and a run would start.
-        NoSandboxError: A run would start, and its agent has no sandbox for its code.
-        FolderError: The run's folder cannot have such files.
+        ModelUnreachableError: A run would start, and no model that the agent may use is available.
+        NoSandboxError: A run would start, and there is no sandbox for its agent's code.
+        FolderError: The files are not valid for the run's folder.
     """
     require(request.by, "runs:write", workspace_id=request.workspace.pk)
     key = stored_key(request.idempotency_key)
@@ -237,7 +237,7 @@ def _agent(request: RunRequest) -> Agent:
 
 
 def _refusal(request: RunRequest) -> Exception:
-    """Return why the database takes no such run; the agent, a stop or a quota raises at once."""
+    """Return why the database refused the run; raise for an agent, a stop or a quota."""
     if request.versions is not None:
         return AgentsChangedError("The agents were changed meanwhile: look for them again.")
     agent = _agent(request)

@@ -1,8 +1,8 @@
-"""Check an agent's settings and skills, whichever way they arrive.
+"""Check an agent's settings and skills, whatever their source.
 
-Stored settings are checked again at each publication, but not by rules about other rows: a group
-may have been removed since, or a rule be newer than the row, and the agent must stay editable.
-Such rules apply only to settings that are newly given (``check_grant``).
+Stored settings are checked again at each publication, but not against rules about other rows: a
+group may have been removed since, or a rule may be newer than the row, and the agent must stay
+editable. Such rules apply only to newly given settings (``check_grant``).
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def check_grant(grant: Mapping[str, Any], path: Path) -> None:
     """Check the settings of a tool that are newly given to an agent.
 
     Args:
-        grant: Of ``ToolGrant``, with the tool's name.
+        grant: Settings of ``ToolGrant``, with the tool's name.
         path: Place of the tool within the agent's settings.
 
     Raises:

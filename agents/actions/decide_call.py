@@ -302,7 +302,15 @@ def _decide(
 
 @transaction.atomic
 def revoke_grants(grants: Iterable[Grant], *, by: Actor) -> int:
-    """End the grants that are not revoked yet, from the next call on; return their number."""
+    """End the grants that are not revoked yet, from the next call on; return their number.
+
+    Raises:
+        ForbiddenError: A grant is another person's, and the author does not manage the workspace.
+    """
+    grants = list(grants)
+    for grant in grants:
+        if grant.user_id is None or grant.user_id != by.user_id:
+            require(by, "workspace:manage", workspace_id=grant.workspace_id)
     valid = Grant.objects.filter(revoked_at__isnull=True)
     now = timezone.now()
     ended = [one for one in grants if valid.filter(pk=one.pk).update(revoked_at=now)]

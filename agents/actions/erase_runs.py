@@ -1,4 +1,4 @@
-"""Delete the runs of a person, with everything that repeats what was said in them."""
+"""Delete the runs of a person, with all copies of their texts."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ def erase_runs(
 ) -> int:
     """Delete a person's runs for good, live ones too, and return their number.
 
-    With them go the whole trees and conversations that they are part of, since what was said is the
-    history of what was said next; forks of these runs, which copy their journals; what agents wrote
-    to each other and planned in them, and the runs that this started; and each memory of no one
-    person that one of these runs stored or changed. A worker that executes one of the runs has lost
-    its lease then. The usage ledger keeps their cost. With the runs of all agents the person's own
-    credentials go.
+    The deletion includes the whole trees and conversations of these runs, because their texts are
+    the history of later runs; forks, which copy their journals; the agents' messages and schedules,
+    and the runs that these started; and shared memories that one of these runs stored or changed. A
+    worker that executes one of the runs loses its lease. The usage ledger keeps their cost. If the
+    runs of all agents are deleted, the person's own credentials are deleted too.
 
     Args:
         workspace: Runs of other workspaces stay.
         user: The person.
-        agent: Start from runs of this agent alone; empty: of all agents.
+        agent: Start from runs of this agent only; empty: of all agents.
         by: Author.
-        archived: Ids of runs that are erased from archives: what came of them goes too.
+        archived: Ids of runs that are erased from archives; their messages, schedules and started
+            runs are deleted too.
 
     Raises:
         LiveOutputError: Valkey is down; nothing was deleted.
@@ -62,18 +62,10 @@ def erase_runs(
     require(by, "workspace:manage", "runs:write", workspace_id=workspace.pk)
     with transaction.atomic():
         roots, conversations = reached_runs(workspace, user, agent, archived)
-        trees = Run.objects.filter(root_id__in=roots)
-        # Locked in the order of the SQL functions.
-        locked = trees.order_by("created_at", "pk").select_for_update(of=("self",))
-        runs = frozenset(locked.values_list("pk", flat=True))
+        runs = _lock_trees(roots)
         gone = runs.union(archived)
-        import_string(settings.HEARTBIT_ERASE_PLANS)(workspace, gone)
         _erase_traces(workspace, gone)
-        memories = MemoryItem.objects.filter(workspace=workspace)
-        told = Q(
-            user=None, changes__run_id__in=gone
-        )  # a person's go as ``memory.actions.erase`` says
-        memories.filter(Q(conversation_id__in=conversations) | told).delete()
+        _erase_memories(workspace, gone, conversations)
         if not agent:  # without an audit entry each, which would keep the name
             Credential.objects.filter(workspace=workspace, user=user).delete()
         ordered = sorted(roots)
@@ -82,26 +74,34 @@ def erase_runs(
         Conversation.objects.filter(workspace=workspace, pk__in=conversations).delete()
         # Before the commit: after it, nothing knows their ids.
         erase_streams(runs)
-        audit.record(
-            by,
-            "person.erase",
-            workspace=workspace,
-            target=f"user:{user.pk}",
-            label=user.get_username(),
-            details={"agent": agent} if agent else {},
-        )
+        audit.record_person(by, "person.erase", user, workspace, {"agent": agent} if agent else {})
         notify_on_commit(workspace.pk, "runs", "calls")
     return len(runs)
 
 
-def _erase_traces(workspace: Workspace, runs: Collection[UUID]) -> None:
-    """Delete what messages, deliveries and channels keep of runs, by ids that outlast the rows."""
+def _lock_trees(roots: Collection[UUID]) -> frozenset[UUID]:
+    """Lock the trees of some roots, in the order of the SQL functions; return their runs."""
+    trees = Run.objects.filter(root_id__in=roots).order_by("created_at", "pk")
+    return frozenset(trees.select_for_update(of=("self",)).values_list("pk", flat=True))
+
+
+def _erase_traces(workspace: Workspace, runs: frozenset[UUID]) -> None:
+    """Delete plans of runs, and the data of messages, deliveries and channels with their ids."""
+    import_string(settings.HEARTBIT_ERASE_PLANS)(workspace, runs)
     sent = Message.objects.filter(workspace=workspace)
     sent.filter(Q(source_run_id__in=runs) | Q(run_id__in=runs)).delete()
     Delivery.objects.filter(workspace=workspace, run_id__in=runs).delete()
     WebhookDelivery.objects.filter(endpoint__workspace=workspace, run_id__in=runs).delete()
     came_in = InboundMessage.objects.filter(channel__workspace=workspace, run_id__in=runs)
     came_in.update(sender="", title="")
+
+
+def _erase_memories(
+    workspace: Workspace, runs: Collection[UUID], conversations: Collection[UUID]
+) -> None:
+    """Delete memories of no one person; a person's go as ``memory.actions.erase`` says."""
+    told = Q(conversation_id__in=conversations) | Q(user=None, changes__run_id__in=runs)
+    MemoryItem.objects.filter(told, workspace=workspace).delete()
 
 
 def reached_runs(
@@ -143,7 +143,7 @@ def reached_runs(
 
 
 def _begun_by(workspace: Workspace, runs: Collection[UUID]) -> set[UUID]:
-    """Return the ids of the runs that messages and plans of these runs started."""
+    """Return the ids of the runs that were started by messages and schedules of these runs."""
     messages = Message.objects.filter(workspace=workspace, source_run_id__in=runs)
     begun = {one for one in messages.values_list("run_id", flat=True) if one is not None}
     planned: set[UUID] = import_string(settings.HEARTBIT_PLANNED_RUNS)(workspace, runs)
@@ -154,9 +154,9 @@ def erase_extractions(workspace: Workspace, user: User, agent: str) -> None:
     """Delete a person's extractions with their journals, in the caller's transaction.
 
     ``HEARTBIT_ERASE_EXTRACTIONS`` names this function for the memory app. A worker that executes
-    one of them has lost its lease then. Texts that another memory provider returned for the person
-    at the start of runs go too. Their archives never had what was said, and the usage
-    ledger keeps their cost.
+    one of them loses its lease. Texts that another memory provider returned for the person at the
+    start of runs are deleted too. Archives of extractions contain none of these texts, and the
+    usage ledger keeps their cost.
 
     Args:
         workspace: The workspace.

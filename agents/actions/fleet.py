@@ -1,12 +1,12 @@
 """Wake workers, pause and resume work, start and stop agents, and ask workers to leave.
 
 Paused and stopped work is not claimed. Running runs of a paused queue continue. Those of a stopped
-workspace or installation are handed back at once, except for an effect in flight, which finishes
+workspace or installation are requeued at once, except for an effect in flight, which finishes
 first, and new runs are refused. Nothing is lost: ``resume_work`` continues all of it. Calls of a
 disabled tool are refused: the model reads the refusal, and the run continues.
 
-A stopped agent takes no new runs, and its queued runs are not claimed. Running runs are handed back
-at once, after an effect in flight; waiting ones keep waiting. All of them resume when the agent is
+A stopped agent takes no new runs, and its queued runs are not claimed. Running runs are requeued at
+once, after an effect in flight; waiting ones keep waiting. All of them resume when the agent is
 started.
 """
 
@@ -134,7 +134,7 @@ def resume_work(held: PauseTarget, *, by: Actor, by_operator: bool = True) -> bo
 
 
 def _right(held: PauseTarget, *, by_operator: bool) -> tuple[str, int | None]:
-    """Return the scope that holding work takes, and the workspace in which it is needed."""
+    """Return the scope required to pause work, and the workspace in which it is required."""
     if by_operator or held.workspace is None:
         return "fleet:manage", None
     return "workspace:manage", held.workspace.pk
@@ -187,12 +187,12 @@ WorkerRequest = Literal["stop", "restart"]
 
 
 class WorkerNotFoundError(NotFoundError):
-    """There is no running worker with that id."""
+    """No running worker has that id."""
 
 
 @transaction.atomic
 def request_worker_action(worker_id: int, wanted: WorkerRequest, *, by: Actor = SYSTEM) -> None:
-    """Ask a worker to hand its runs back and stop, or then restart.
+    """Ask a worker to requeue its runs, and to stop or restart.
 
     The worker is notified at once and reads the request again at each heartbeat.
 

@@ -76,7 +76,8 @@ def reply_to_message(
     Raises:
         UnknownMessageError: The sender has received no such message.
         EmptyTaskError: ``text`` is blank.
-        RecipientError: The message's author is gone or is the sender, or the text is too long.
+        RecipientError: The message's author does not exist or is the sender, or the text is too
+            long.
         MessageLimitReachedError: Too many message hops, or messages per minute.
     """
     words = checked_entry(text)

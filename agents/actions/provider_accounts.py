@@ -51,8 +51,8 @@ def save_provider_account(
 
     Raises:
         ConfigurationError: The provider is unknown; the key or the base URL is missing; the key
-            has characters that no key has; or the account now leads elsewhere and its key was not
-            entered again.
+            has characters that no key has; or the address of the account changed and the key was
+            not entered again.
         ConflictError: The workspace has another enabled account with the provider.
     """
     require(by, "workspace:manage", workspace_id=account.workspace_id)
@@ -81,10 +81,10 @@ def save_provider_account(
 
 
 def check_key(key: str) -> str:
-    """Return the key without the blanks around it.
+    """Return the key without surrounding whitespace.
 
     Raises:
-        ConfigurationError: It cannot stand in a header. The key is not repeated.
+        ConfigurationError: The key is not valid in a header; the message does not repeat it.
     """
     key = key.strip()
     if not key.isascii() or not key.isprintable() or " " in key:

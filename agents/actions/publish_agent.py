@@ -1,4 +1,4 @@
-"""Publish agents: make their present settings the version that new runs are pinned to.
+"""Publish agents: store their current settings as the version of new runs.
 
 A model is offered exactly what was published. An installation's own tools and the shipped skills
 change when its operator upgrades it, and the upgrade is the approval: agents with changed ones are
@@ -129,9 +129,9 @@ class Led:
 
 @transaction.atomic
 def publish_leaders(members: Collection[Agent], *, by: Actor) -> list[Led]:
-    """Publish every agent that has one of these in its team, except these themselves.
+    """Publish the orchestrators of these agents, unless they are among these agents.
 
-    An orchestrator that cannot be published keeps its version; that is no error here.
+    An orchestrator that cannot be published keeps its version, without an error.
     """
     leaders = Agent.objects.filter(team__in=members).exclude(pk__in=[one.pk for one in members])
     return publish_again(leaders.distinct().order_by("name"), by=by)
@@ -141,7 +141,7 @@ def publish_leaders(members: Collection[Agent], *, by: Actor) -> list[Led]:
 def publish_again(agents: Iterable[Agent], *, by: Actor) -> list[Led]:
     """Publish agents because something changed that their versions pin.
 
-    One that cannot be published keeps its version; that is no error here.
+    An agent that cannot be published keeps its version, without an error.
     """
     led = [_publish(agent) for agent in agents]
     for one in led:  # the audit's chain is locked last, after every row

@@ -1,4 +1,4 @@
-"""Save budgets, and tell workspaces of nearly or fully used quotas.
+"""Save budgets, and notify workspaces of nearly and fully used quotas.
 
 Quotas are polled, as webhook deliveries are (docs/decisions/0009), so that a run never waits for
 the audit's chain, which is locked until its writer's transaction ends.
@@ -41,7 +41,7 @@ def save_budget(budget: Budget) -> None:
     The initial usage is read from the ledger; model calls that end at this moment may be missing.
 
     Raises:
-        ConfigurationError: It limits nothing, or its agent belongs to another workspace.
+        ConfigurationError: The budget has no limit, or its agent belongs to another workspace.
         ConflictError: There is a budget of the same scope and period.
     """
     _check(budget)

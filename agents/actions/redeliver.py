@@ -73,8 +73,8 @@ def redeliver_result(delivery: Delivery, *, by: Actor) -> None:
     A mail that arrived goes to all its addresses again; a failed one only to the addresses for
     which the server has not accepted it.
 
-    An answer that waited for a person, since its run had read mixed data, leaves by this: it takes
-    the right to decide calls.
+    This also sends an answer that waits for a person because its run has read mixed data; the
+    author then needs the right to decide calls.
 
     Raises:
         ForbiddenError: The answer waits for a person who may decide calls.

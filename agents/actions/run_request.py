@@ -1,4 +1,4 @@
-"""The request for a run: every door makes it in this form, and may repeat it."""
+"""Request for a run, in the form that every caller creates and may repeat."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class RunRequest:
         home: Placement of the run: fleet or local.
         priority: Higher starts first, among the workspace's runs.
         approve: True if every tool call, also of its sub-agents, waits for a person.
-        hops: Number of agents' plans in a row that led to the run, as in ``Run``.
+        hops: Length of the chain of agents' schedules that led to the run, as in ``Run``.
         idempotency_key: Repeating the key in the same workspace returns the same run.
         by: The run's owner.
         files: Files of the run's folder, by path.
@@ -177,7 +177,7 @@ def refuse_other(request: RunRequest, key: str, used: UUID | None) -> None:
     """Raise if the key was used for another request; Heartbit's own requests may have changed.
 
     Args:
-        request: The request of today.
+        request: The present request.
         key: Its idempotency key, as stored.
         used: The run that the key has started; None: it may have steered one.
 

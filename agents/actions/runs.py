@@ -1,4 +1,4 @@
-"""Change a run: cancel, steer, retry, resume, or take it out of quarantine."""
+"""Change a run: cancel, steer, retry, resume or unquarantine it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _lock(run: Run) -> bool:
 
 @transaction.atomic
 def steer_run(run: Run, text: str, *, by: Actor = NOBODY) -> None:
-    """Add a message to a live run; one of another person makes it work for no one from there on.
+    """Add a message to a live run; after another person's message it acts for no person.
 
     Raises:
         EmptyTaskError: ``text`` is blank.
@@ -91,7 +91,7 @@ def retry_run(run: Run, *, by: Actor, home: Placement = Placement.FLEET) -> UUID
 
     Raises:
         RunStateError: The run has not ended.
-        CallClosedError: The quarantine was ended meanwhile.
+        CallClosedError: The quarantine has ended meanwhile.
         AgentNotFoundError: The agent is stopped.
         HaltedError: The workspace or the installation is stopped.
         QuotaExceededError: The workspace or the agent has reached a run quota.
@@ -125,10 +125,10 @@ def discard_run(run: Run, *, by: Actor) -> None:
 
 @transaction.atomic
 def unquarantine_run(run: Run, *, by: Actor) -> None:
-    """Requeue a quarantined run; it is tried in an isolated process, apart from other runs.
+    """Requeue a quarantined run, to be executed in an isolated process.
 
     Raises:
-        CallClosedError: The run is not in quarantine, or its parent has gone on without it.
+        CallClosedError: The run is not in quarantine, or its parent has continued without it.
     """
     require(by, "runs:write", workspace_id=run.workspace_id)
     ring = call_function("SELECT heartbit_revive(%s, %s)", [run.pk, by.name])
@@ -177,7 +177,7 @@ def resume_run(run: Run) -> Resumption:
 
 
 def take_follow_up(source_id: UUID) -> UUID | None:
-    """Make the run that follows a run local, and return it; None: there is none to take.
+    """Make the queued extraction of an ended run local; return its id, or None without one.
 
     Args:
         source_id: The local run that has ended.

@@ -5,7 +5,7 @@ Usage::
     created = create_agent(workspace, spec, by=actor).row
     changed = change_agent(workspace, "writer", spec, {"max_turns"}, by=actor, version=7).row
 
-Either all of it is written, published and in the audit, or none of it.
+A call writes, publishes and records the whole change, or nothing.
 """
 
 from __future__ import annotations

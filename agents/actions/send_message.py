@@ -1,4 +1,4 @@
-"""Send messages to agents: to inboxes, as a task, or as a question that is waited for."""
+"""Send messages to agents: notifications to inboxes, tasks, and questions with an answer."""
 
 from __future__ import annotations
 

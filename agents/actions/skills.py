@@ -51,8 +51,8 @@ class SavedSkill:
 def save_skill(workspace: Workspace, folder: SkillFolder, *, by: Actor) -> SavedSkill:
     """Add a skill to a workspace, or a version to the skill of that name.
 
-    A skill of the name of a shipped one replaces it in the workspace. Content that a version has
-    already makes that version the current one.
+    A skill with the name of a shipped one replaces it in the workspace. If a version already has
+    this content, it becomes the current one.
     """
     require(by, "agents:write", workspace_id=workspace.pk)
     locked = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
@@ -67,7 +67,7 @@ def rollback_skill(skill: Skill, number: int, *, by: Actor) -> SavedSkill:
 
     Raises:
         VersionNotFoundError: The skill has no such version.
-        ShippedSkillError: It is the installation's.
+        ShippedSkillError: The skill belongs to the installation.
     """
     require(by, "agents:write", workspace_id=skill.workspace_id)
     if skill.workspace is None:
@@ -93,7 +93,7 @@ def _publish(skill: Skill, saved: SavedSkill, action: str, by: Actor, **details:
 def store_version(skill: Skill, folder: SkillFolder) -> SkillVersion:
     """Return the version of a skill with this content, stored if it is new.
 
-    The caller holds a lock that only one writer of the skill has.
+    The caller holds a lock that excludes other writers of the skill.
     """
     content = snapshot.write(folder)
     digest = snapshot.digest(content)
@@ -128,12 +128,12 @@ def _take(skill: Skill, version: SkillVersion) -> SavedSkill:
 def remove_skill(skill: Skill, *, by: Actor) -> list[Led]:
     """Delete a skill with its versions and files.
 
-    Where it replaced a shipped skill, its agents have that one from now on: they are published
-    again, and returned. Runs that are pinned to the deleted one cannot load it any more.
+    If it replaced a shipped skill, its agents get the shipped one: they are published again and
+    returned. Runs that are pinned to the deleted skill can no longer load it.
 
     Raises:
-        ShippedSkillError: It is the installation's.
-        SkillInUseError: Agents have it, and there is no shipped one in its place.
+        ShippedSkillError: The skill belongs to the installation.
+        SkillInUseError: Agents have the skill, and no shipped skill has its name.
     """
     require(by, "agents:write", workspace_id=skill.workspace_id)
     if skill.workspace is None:
@@ -158,9 +158,9 @@ _LOCK = "LOCK TABLE agents_skill IN SHARE ROW EXCLUSIVE MODE"
 
 
 def record_shipped_skills() -> None:
-    """Make the shipped skills' rows what this release ships; one query if they are already.
+    """Update the rows of shipped skills to this release; one query if nothing changed.
 
-    ``republish_agents`` publishes the agents that have a changed one.
+    ``republish_agents`` publishes the agents that have a changed skill.
     """
     rows = Skill.objects.filter(workspace=None)
     before = dict(rows.values_list("name", "current_version__hash"))

@@ -1,4 +1,4 @@
-"""Waits for people: tell those who may decide, and resolve uncertain calls and questions."""
+"""Waits for people: notify the deciders, and resolve uncertain calls and questions."""
 
 from __future__ import annotations
 

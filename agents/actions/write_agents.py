@@ -91,7 +91,7 @@ def check_kind(row: Agent, spec: DefinitionSpec) -> None:
     """Check that settings are of the kind that an agent has.
 
     Raises:
-        InvalidSettingError: They are of another one.
+        InvalidSettingError: The settings are of another kind.
     """
     if (kind := kind_of(spec).name) != row.kind:
         message = (

@@ -47,7 +47,7 @@ class Row:
         queue: Its queue.
         is_new: True if the request has created it.
         outcome: ``new``; ``held``: it starts when the run before it has ended; ``steered``: the
-            message was given to this running run; ``refused``: this run keeps the message out.
+            message was given to this running run; ``refused``: this active run blocks the message.
     """
 
     run_id: UUID
@@ -64,7 +64,7 @@ def write_run(request: RunRequest, key: str | None) -> Row | None:
         key: Its idempotency key, as stored.
 
     Returns:
-        The row; None: the database takes no such run.
+        The row; None: the database refused the run.
     """
     name, origin = request.asked
     values = {

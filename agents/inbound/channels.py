@@ -85,14 +85,7 @@ def check_channel(channel: Channel, workspace: Workspace, *, has_password: bool)
         InvalidMappingError: The mapping is not valid.
         InvalidTargetsError: A delivery target is not valid.
     """
-    for name in _TEXTS:
-        text, most = getattr(channel, name).strip(), getattr(Channel, name).field.max_length
-        if len(text) > most or clean_text(text) != text or not text.isprintable():
-            with about(name):
-                raise ConfigurationError(
-                    f"The channel's {name} must be one line of at most {most}."
-                )
-        setattr(channel, name, text)
+    _check_texts(channel)
     with about("name"):
         if not channel.name:
             raise ConfigurationError("A channel needs a name: describe its messages.")
@@ -108,12 +101,7 @@ def check_channel(channel: Channel, workspace: Workspace, *, has_password: bool)
     with about("agent"):
         _check_agent(channel, workspace)
     with about("deliver"):
-        targets = check_targets(workspace, channel.deliver)
-        if len(targets) >= MOST_TARGETS:  # the reply to the sender is one more
-            raise ConfigurationError(
-                f"A channel's answers may have at most {MOST_TARGETS - 1} other targets."
-            )
-        channel.deliver = [target.model_dump() for target in targets]
+        _check_targets(channel, workspace)
     if channel.kind == ChannelKind.WEBHOOK:
         with about("mapping"):
             channel.mapping = check_mapping(channel.mapping).model_dump(exclude_defaults=True)
@@ -140,11 +128,31 @@ def refuse_a_second(channel: Channel, workspace: Workspace) -> None:
         )
 
 
+def _check_texts(channel: Channel) -> None:
+    for name in _TEXTS:
+        text, most = getattr(channel, name).strip(), getattr(Channel, name).field.max_length
+        if len(text) > most or clean_text(text) != text or not text.isprintable():
+            with about(name):
+                raise ConfigurationError(
+                    f"The channel's {name} must be one line of at most {most}."
+                )
+        setattr(channel, name, text)
+
+
 def _check_agent(channel: Channel, workspace: Workspace) -> None:
     try:
         find_agent(workspace, channel.agent)
     except HaltedError:  # a stopped workspace can still edit its channels
         return
+
+
+def _check_targets(channel: Channel, workspace: Workspace) -> None:
+    targets = check_targets(workspace, channel.deliver)
+    if len(targets) >= MOST_TARGETS:  # the reply to the sender is one more
+        raise ConfigurationError(
+            f"A channel's answers may have at most {MOST_TARGETS - 1} other targets."
+        )
+    channel.deliver = [target.model_dump() for target in targets]
 
 
 def _refuse_mail(channel: Channel) -> None:

@@ -90,6 +90,10 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
             else:
                 await self.receive_json(content, **kwargs)
 
+    async def receive_json(self, content: Any, **kwargs: Any) -> None:
+        """Close the socket: it accepts no messages."""
+        await self.close(MALFORMED)
+
     async def close(self, code: int | bool | None = None, reason: str | None = None) -> None:  # noqa: FBT001  the base class's
         """Close once: ignore later messages and cancel the tasks."""
         if self._is_over:

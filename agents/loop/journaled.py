@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Generic, TypeVar
 
@@ -11,7 +11,6 @@ from agents.journal.events import (
     CancelRequested,
     Ending,
     Event,
-    ModelAnswered,
     RecordedEvent,
     RunCancelled,
     RunFailed,
@@ -70,9 +69,11 @@ class JournaledState(Generic[State_co]):
         """End the run; return False after a conflict: fold it and decide again."""
         return self._settled(await self._journal.finish(ending, *events))
 
-    async def suspend(self, *pending: Pending, answered: ModelAnswered | None = None) -> bool:
+    async def suspend(
+        self, *pending: Pending, first: Sequence[Event] = (), wake_at: int = 0
+    ) -> bool:
         """Release the worker until the waits end; return False as ``finish`` does."""
-        return self._settled(await self._journal.suspend(*pending, answered=answered))
+        return self._settled(await self._journal.suspend(*pending, first=first, wake_at=wake_at))
 
     async def cancel(self) -> None:
         """End the run as cancelled, keeping its partial text."""

@@ -18,7 +18,6 @@ from agents.journal.events import (
     ApprovalRequested,
     Ending,
     Event,
-    ModelAnswered,
     Opening,
     RecordedEvent,
     ScriptCalled,
@@ -125,11 +124,15 @@ class Journal(Protocol):
         ...
 
     async def suspend(
-        self, *pending: Pending, answered: ModelAnswered | None = None
+        self, *pending: Pending, first: Sequence[Event] = (), wake_at: int = 0
     ) -> Committed | Conflict:
-        """Create the calls' waits and release the worker, unless the journal has moved on.
+        """Create the waits and release the worker, unless the journal has moved on.
 
-        ``answered`` is the answer that made the calls, if it is not journaled yet.
+        Args:
+            pending: Waiting calls, or other waits of the run's own.
+            first: Events to journal before, such as the answer that made the calls.
+            wake_at: Number of open waits, of this and earlier suspensions, at which the run
+                continues.
         """
         ...
 

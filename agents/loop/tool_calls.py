@@ -122,7 +122,7 @@ class ToolCallRunner:
         if self._beyond_parallel(pending):
             return False
         try:
-            return await self._journaled.suspend(*pending, answered=answered)
+            return await self._journaled.suspend(*pending, first=(answered,))
         except SubAgentUnavailableError:
             return False
 

@@ -1,9 +1,10 @@
-"""An agent's row says the kind of what it defines, and holds settings that have no column."""
+"""An agent's row says the kind of what it defines, and holds settings that have no column.
+
+The SQL functions are installed by a later migration.
+"""
 
 from django.db import migrations, models
 from django.db.models import Value
-
-from agents.runs.install import install
 
 
 class Migration(migrations.Migration):
@@ -30,5 +31,4 @@ class Migration(migrations.Migration):
             "WHERE v.id = a.current_version_id AND v.snapshot ? 'kind'",
             migrations.RunSQL.noop,
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

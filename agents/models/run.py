@@ -34,7 +34,8 @@ class Run(models.Model):
         lease_token: Fencing token, raised by every claim; writes with an older token are refused.
         crashes: Number of worker crashes since the last progress.
         last_seq: Last sequence number of the journal.
-        open_waits: Number of unresolved waits; the transaction that reaches zero queues the run.
+        open_waits: Number of unresolved waits.
+        wake_at: Number of unresolved waits at which a waiting run is queued again.
         woken_at: Time of the last wake-up sent through the broker; null: none yet.
         approve: True if every tool call of the run and its children needs an approval.
         structured: The answer according to the agent's response schema; ``output`` is its text.
@@ -117,6 +118,7 @@ class Run(models.Model):
     )
     last_seq = models.PositiveIntegerField(default=0)
     open_waits = models.PositiveIntegerField(default=0)
+    wake_at = models.PositiveIntegerField(default=0, db_default=0)
     available_at = models.DateTimeField(db_default=Now())
     woken_at = models.DateTimeField(null=True, blank=True)
     cancel_requested = models.BooleanField(default=False)

@@ -3,8 +3,6 @@
 Usage::
 
     rows = agents_with_metrics(workspace)      # three queries, however many agents there are
-
-``agents.reads.agent_status`` has their history.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def find_agent(workspace: Workspace, name: str, *, origin: str = "") -> Agent:
     Raises:
         AgentNotFoundError: No agent has that name, or it is stopped; the message lists those that
             exist.
-        HaltedError: The workspace, or everything, is stopped.
+        HaltedError: The workspace or the installation is stopped.
     """
     agents = Agent.objects.filter(workspace=workspace, origin=origin, current_version__isnull=False)
     row = agents.filter(name=name).first()
@@ -95,11 +95,11 @@ def grantable(workspace_id: int, tools: Iterable[str]) -> set[str]:
 
 
 def outdated_agents(server: McpServer) -> list[str]:
-    """Return the agents whose version does not have the tools of a server as they are, by name.
+    """Return the agents whose version differs from the present tools of a server, by name.
 
-    Their runs are not offered a tool that the version pins by another definition, or does not pin
-    yet, if the agent has all tools of the server. Agents of a configuration file or a program are
-    left out: they are published whenever that is read.
+    Their version pins another definition of a tool, which runs are not offered then, or lacks a
+    tool although the agent has all tools of the server. Agents of a configuration file or a program
+    are left out: they are published whenever their source is read.
     """
     tools = CatalogueTool.objects.filter(server=server)
     current = dict(tools.values_list("name", "definition_id"))
@@ -120,13 +120,13 @@ def outdated_agents(server: McpServer) -> list[str]:
 
 
 def weights_of_run(run_id: UUID) -> Mapping[str, float]:
-    """Return ``memory_weights`` of the version that a run is pinned to; empty: the usual ones."""
+    """Return ``memory_weights`` of the version that a run is pinned to; empty: the defaults."""
     found = Run.objects.filter(pk=run_id).values_list("version__snapshot", flat=True).first()
     return _weights(found)
 
 
 def weights_of_agent(workspace: Workspace, name: str) -> Mapping[str, float]:
-    """Return ``memory_weights`` of an agent's current version; empty: the usual ones."""
+    """Return ``memory_weights`` of an agent's current version; empty: the defaults."""
     agents = Agent.objects.filter(workspace=workspace, name=name, origin="")
     return _weights(agents.values_list("current_version__snapshot", flat=True).first())
 

@@ -117,7 +117,7 @@ def find_artifact(run: Run, name: str) -> ArtifactOut:
 
 
 def stored_content(run: Run, name: str) -> bytes | None:
-    """Return the content of an artifact that a run has stored, or None if it is another one."""
+    """Return the content of a stored artifact of a run, or None if none has that name."""
     stored = Artifact.objects.filter(run=run, name=name).values_list("content", flat=True).first()
     return None if stored is None else bytes(stored)
 

@@ -25,7 +25,7 @@ def find_skill(workspace: Workspace, name: str) -> Skill:
     """Return a skill of a workspace by its name.
 
     Raises:
-        SkillNotFoundError: There is none.
+        SkillNotFoundError: The workspace has no such skill.
     """
     rows = skills_in(workspace.pk)
     found = rows.filter(name=name).first()
@@ -48,7 +48,7 @@ def current_versions(workspace_id: int, names: Collection[str]) -> dict[str, Ski
 
 
 def pinned(versions: dict[str, SkillVersion]) -> list[PinnedSkill]:
-    """Return what a snapshot of an agent keeps of its skills."""
+    """Return the part of an agent's snapshot that describes its skills."""
     return [PinnedSkill(name, one.description, one.hash) for name, one in versions.items()]
 
 

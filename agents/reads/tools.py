@@ -1,4 +1,4 @@
-"""Tools of agents: as published, the questions that they asked, and how their calls went.
+"""Tools of agents: published definitions, questions to people, and results of calls.
 
 Calls of the workspaces' newest runs are counted, so that a page costs the same after years.
 """
@@ -59,7 +59,7 @@ class ToolQuestion:
     """Text and form of a question.
 
     Attributes:
-        text: Empty: the kind of wait says it all.
+        text: Empty: the kind of wait needs no text.
         form: JSON Schema of the answer.
     """
 
@@ -68,12 +68,12 @@ class ToolQuestion:
 
 
 def question_of(wait: Wait) -> ToolQuestion:
-    """Return what a person is asked by a wait."""
+    """Return the question that a wait asks a person."""
     return questions_of([wait])[wait.pk]
 
 
 def questions_of(waits: Iterable[Wait]) -> dict[int, ToolQuestion]:
-    """Return what people are asked by waits, by their ids; one query for all of them."""
+    """Return the questions of waits by the waits' ids, with one query."""
     rows = list(waits)
     runs = {wait.run_id for wait in rows if wait.kind == QUESTION.name}
     asked: dict[tuple[UUID, str], ToolQuestion] = {}
@@ -102,7 +102,7 @@ class ToolUsage:
 
     Attributes:
         agents: Names of the agents that have it.
-        calls: Calls in the newest runs, those that were refused or cancelled left out.
+        calls: Calls in the newest runs, without refused and cancelled ones.
         failed: Calls among them that ended with an error, a timeout, or invalid arguments.
     """
 

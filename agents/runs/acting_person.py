@@ -1,4 +1,4 @@
-"""The person that a run acts for: the starter of its tree, until another person speaks in it."""
+"""The person that a run acts for: the starter of its tree, until another person writes in it."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "2ce4832275b07984b46cf5b08ba14aa47209192d89db0a6d02f40f855bfff228"
+FINGERPRINT = "3902fc87f48666ab0b86ef8a3e286915a0f5f53eab61211e7282250a57ff0d7f"
 
 
 def statements() -> str:

@@ -24,7 +24,6 @@ from agents.journal.events import (
     ChildStarted,
     Ending,
     Event,
-    ModelAnswered,
     RecordedEvent,
     RunCancelled,
     RunFailed,
@@ -190,25 +189,22 @@ class Lease:
         return self._settled(row)
 
     async def suspend(
-        self, *pending: Pending, answered: ModelAnswered | None = None
+        self, *pending: Pending, first: Sequence[Event] = (), wake_at: int = 0
     ) -> Committed | Conflict:
-        """Create the waits and release the worker, unless the journal has moved on.
-
-        Args:
-            pending: The run's waiting calls, or another wait of the run's own.
-            answered: The model's answer that made these calls, if it is not journaled yet.
+        """Create the waits and release the worker; see ``Journal.suspend``.
 
         Raises:
             SubAgentUnavailableError: A sub-agent was deleted or stopped after the offer.
         """
         waits, events = _waits(pending)
         row = await self._write(
-            "SELECT * FROM heartbit_suspend(%s, %s, %s, %s, %s)",
+            "SELECT * FROM heartbit_suspend(%s, %s, %s, %s, %s, %s)",
             (
                 *self._held(),
                 self.last_seq,
-                _json(map(encode, events if answered is None else (answered, *events))),
+                _json(map(encode, (*first, *events))),
                 json.dumps(waits),
+                wake_at,
             ),
         )
         if not row["moved"]:

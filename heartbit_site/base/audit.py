@@ -125,6 +125,22 @@ def record_on(
     )
 
 
+def record_person(
+    by: Actor, action: str, user: User, workspace: Workspace, details: Mapping[str, Any]
+) -> None:
+    """Write an entry of a workspace about one of its people, as ``record`` does."""
+    target, label = f"user:{user.pk}", user.get_username()
+    record(by, action, workspace=workspace, target=target, label=label, details=details)
+
+
+def record_workspace(
+    by: Actor, action: str, workspace: Workspace, details: Mapping[str, Any]
+) -> None:
+    """Write an entry about what a workspace keeps, as ``record`` does."""
+    target, label = f"workspace:{workspace.pk}", workspace.slug
+    record(by, action, workspace=workspace, target=target, label=label, details=details)
+
+
 def lock_chain(workspace_id: int) -> None:
     """Lock a workspace's chain until the caller's transaction ends.
 

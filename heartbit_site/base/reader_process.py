@@ -52,6 +52,28 @@ class ReaderLimits:
     output_bytes: int
 
 
+def _start(command: Sequence[str], data: bytes, limits: ReaderLimits) -> subprocess.Popen[bytes]:
+    """Start a reader in its walls, with the file as its standard input."""
+    source = os.memfd_create("heartbit-file")
+    try:
+        with open(source, "wb", closefd=False) as file:
+            file.write(data)
+        os.lseek(source, 0, os.SEEK_SET)
+        limited = (str(limits.cpu_seconds), str(limits.memory_bytes))
+        return subprocess.Popen(  # noqa: S603  this interpreter, and files of our own
+            [sys.executable, "-I", str(_WALLS), *limited, *command],
+            stdin=source,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={},
+            cwd="/",
+        )
+    except OSError as error:
+        raise ReaderError(f"The reader cannot be started ({error.strerror}).") from error
+    finally:
+        os.close(source)
+
+
 def read(
     script: Path,
     words: Sequence[str],
@@ -71,24 +93,7 @@ def read(
     Raises:
         ReaderError: It gave no answer within its limits.
     """
-    source = os.memfd_create("heartbit-file")
-    try:
-        with open(source, "wb", closefd=False) as file:
-            file.write(data)
-        os.lseek(source, 0, os.SEEK_SET)
-        limited = (str(limits.cpu_seconds), str(limits.memory_bytes))
-        process = subprocess.Popen(  # noqa: S603  this interpreter, and files of our own
-            [sys.executable, "-I", str(_WALLS), *limited, str(script), *words],
-            stdin=source,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={},
-            cwd="/",
-        )
-    except OSError as error:
-        raise ReaderError(f"The reader cannot be started ({error.strerror}).") from error
-    finally:
-        os.close(source)
+    process = _start([str(script), *words], data, limits)
     try:
         output = _output(process, limits, cancelled or threading.Event())
     finally:

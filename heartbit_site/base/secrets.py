@@ -8,8 +8,7 @@ all of them decrypt; ``manage.py rotate_secrets`` moves every row to the first.
 Usage, with a model that has a ``workspace`` and a ``SecretTextField``::
 
     account.save()                                     # the row needs its id first
-    account.secret = secrets.seal(account, "secret", key)
-    account.save(update_fields=["secret"])
+    secrets.store(account, "secret", key)
     key = secrets.reveal(account, "secret")
 """
 
@@ -73,6 +72,12 @@ def place_of(row: Model, column: str) -> SecretLocation:
 def seal(row: Model, column: str, text: str) -> str:
     """Encrypt a secret for ``column`` of ``row``; return the text to store."""
     return encrypt(text, place_of(row, column))
+
+
+def store(row: Model, column: str, text: str) -> None:
+    """Encrypt a secret into ``column`` of a saved row, and save the column; empty: delete it."""
+    setattr(row, column, seal(row, column, text) if text else "")
+    row.save(update_fields=[column])
 
 
 def reveal(row: Model, column: str) -> str:

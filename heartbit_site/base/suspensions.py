@@ -25,6 +25,8 @@ class ChildTask:
         queue: Queue of the run; empty: its agent's.
         tool: Tool that the run calls instead of asking a model; empty: none.
         arguments: Arguments of that call, as JSON.
+        conversation: Conversation whose earlier runs the run continues; None: none. No two
+            unfinished children may have the same.
     """
 
     agent: str
@@ -36,6 +38,7 @@ class ChildTask:
     queue: str = ""
     tool: str = ""
     arguments: str = "{}"
+    conversation: UUID | None = None
 
     def row(self, run_id: UUID) -> dict[str, Any]:
         """Return the run in the form that ``heartbit_suspend`` takes."""
@@ -46,6 +49,7 @@ class ChildTask:
             "payload": self.payload,
             "model": self.model or None,
             "queue": self.queue or None,
+            "conversation": None if self.conversation is None else str(self.conversation),
         }
         if self.tool:
             row["call"] = {"id": "call", "name": self.tool, "arguments": self.arguments}

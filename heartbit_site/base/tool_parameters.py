@@ -52,15 +52,9 @@ def read_parameters(
     hints = _hints(function, tool_name)
     found = Parameters({}, [], {})
     for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise ConfigurationError(
-                f"Parameter {name!r} of tool {tool_name!r} cannot be given by name: make it a "
-                "plain parameter."
-            )
-        if name not in hints:
-            raise ConfigurationError(
-                f"Parameter {name!r} of tool {tool_name!r} has no type annotation: add one."
-            )
+        fault = _fault(parameter, hints)
+        if fault is not None:
+            raise ConfigurationError(f"Parameter {name!r} of tool {tool_name!r} {fault}.")
         if hints[name] in supplied:
             found.given[hints[name]] = name
             continue
@@ -72,6 +66,12 @@ def read_parameters(
         kind = _described(hints[name], texts[name]) if texts.get(name) else hints[name]
         found.fields[f"field_{len(found.fields)}"] = (kind, Field(default, alias=name))
     return found
+
+
+def _fault(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> str | None:
+    if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+        return "cannot be given by name: make it a plain parameter"
+    return None if parameter.name in hints else "has no type annotation: add one"
 
 
 def _credential_need(parameter: str, hint: Any, tool_name: str) -> CredentialNeed | None:

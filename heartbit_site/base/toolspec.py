@@ -33,6 +33,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 from uuid import UUID
 
@@ -304,36 +305,43 @@ def spec_of(
     tool_name = name or function.__name__
     text, told = docstrings.read(docstring or "")
     own_text, own_told = docstrings.read(inspect.getdoc(function) or "")
-    text = (description or text or own_text).strip()
-    if not text:
-        raise ConfigurationError(f"Tool {tool_name!r} has no description: give it a docstring.")
     parameters = read_parameters(function, tool_name, {**told, **own_told}, (ToolContext, Answer))
     model = create_model(tool_name, __config__=ConfigDict(extra="forbid"), **parameters.fields)
-    schema = model.model_json_schema(schema_generator=_Untitled)
-    schema.pop("title", None)
-    names = {field: information.alias or field for field, information in model.model_fields.items()}
-
-    def bind(arguments: Mapping[str, Any]) -> dict[str, Any]:
-        try:
-            bound: BaseModel = model.model_validate(arguments)
-        except ValidationError as error:
-            raise ValueError(_sentences(error)) from None
-        return {name: getattr(bound, field) for field, name in names.items()}
-
     return ToolSpec(
         name=tool_name,
-        description=text,
-        parameters=schema,
+        description=_checked_text(description or text or own_text, tool_name),
+        parameters=_schema_of(model),
         function=function,
         effect=_effect(effect, tool_name),
         context_parameter=parameters.given.get(ToolContext),
         answer_parameter=parameters.given.get(Answer),
-        bind=bind,
+        bind=partial(_bind, model),
         credentials=tuple(parameters.credentials),
         labels=UNDECLARED if labels is None else frozenset(labels),
         source=str(getattr(function, "__module__", "")),
         **fields,
     )
+
+
+def _checked_text(text: str, tool_name: str) -> str:
+    if not text.strip():
+        raise ConfigurationError(f"Tool {tool_name!r} has no description: give it a docstring.")
+    return text.strip()
+
+
+def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    schema = model.model_json_schema(schema_generator=_Untitled)
+    schema.pop("title", None)
+    return schema
+
+
+def _bind(model: type[BaseModel], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        bound = model.model_validate(arguments)
+    except ValidationError as error:
+        raise ValueError(_sentences(error)) from None
+    fields = model.model_fields.items()
+    return {information.alias or field: getattr(bound, field) for field, information in fields}
 
 
 def _effect(effect: str, tool_name: str) -> Effect:

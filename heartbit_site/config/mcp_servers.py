@@ -77,9 +77,7 @@ def write_servers(
     done: dict[str, list[str]] = {"created": [], "updated": [], "unchanged": []}
     for spec in specs:
         row = rows.get(spec.name)
-        done[
-            "created" if row is None else "updated" if _differs(row, spec) else "unchanged"
-        ].append(spec.name)
+        done[_outcome(row, spec)].append(spec.name)
         server = row or McpServer(workspace=workspace)
         try:
             set_mcp_server(server, spec.model_dump(), by=by)
@@ -90,6 +88,12 @@ def write_servers(
     gone = _disable_others(rows.values(), {spec.name for spec in specs}, by) if prune else []
     names = {list_: tuple(found) for list_, found in done.items()}
     return McpServerChanges(**names, disabled=tuple(gone)), notes
+
+
+def _outcome(row: McpServer | None, spec: McpServerSpec) -> str:
+    if row is None:
+        return "created"
+    return "updated" if _differs(row, spec) else "unchanged"
 
 
 def _stored(server: McpServer, reading: Reading, by: Actor) -> Iterator[str]:

@@ -93,16 +93,7 @@ def parse(
     Raises:
         ConfigFileError: The content cannot be used.
     """
-    try:
-        content = parse_toml(text)
-        places = positions(text)
-    except TooManyDotsError as error:
-        problem = f"The line has more than {MAX_DOTS:,} dots: break it up."
-        raise ConfigFileError(name, [Problem(error.line, 1, problem)]) from None
-    except ValueError as error:  # tomllib's own error, or a number of thousands of digits
-        raise ConfigFileError(name, [describe_malformed(str(error), text)]) from None
-    except RecursionError:
-        raise ConfigFileError(name, [Problem(0, 0, "Values are nested too deeply.")]) from None
+    content, places = _parse_toml(text, name)
     texts: dict[str, str] = {}
     translated = translate(content)
     content = translated.content
@@ -117,14 +108,24 @@ def parse(
     found = list(islice(every, MOST_PROBLEMS + 1))
     if found:
         problems = [
-            Problem(
-                *_nearest(path, places),
-                validation_messages.sentence_of((_label(path, content),), message),
-            )
+            Problem(*_nearest(path, places), _sentence(path, message, content))
             for path, message in found[:MOST_PROBLEMS]
         ]
         raise ConfigFileError(name, problems, cut=len(found) > MOST_PROBLEMS)
     return build(content, texts, translated.notes)
+
+
+def _parse_toml(text: str, name: str) -> tuple[dict[str, Any], dict[Path, Position]]:
+    """Return the tables, and the positions of their keys."""
+    try:
+        return parse_toml(text), positions(text)
+    except TooManyDotsError as error:
+        problem = f"The line has more than {MAX_DOTS:,} dots: break it up."
+        raise ConfigFileError(name, [Problem(error.line, 1, problem)]) from None
+    except ValueError as error:  # tomllib's own error, or a number of thousands of digits
+        raise ConfigFileError(name, [describe_malformed(str(error), text)]) from None
+    except RecursionError:
+        raise ConfigFileError(name, [Problem(0, 0, "Values are nested too deeply.")]) from None
 
 
 def _table_complaints(content: dict[str, Any]) -> Iterator[Complaint]:
@@ -150,6 +151,10 @@ def _nearest(path: Path, places: dict[Path, Position]) -> Position:
     while path and path not in places:
         path = path[:-1]
     return places.get(path, (0, 0))
+
+
+def _sentence(path: Path, message: str, content: dict[str, Any]) -> str:
+    return validation_messages.sentence_of((_label(path, content),), message)
 
 
 def _label(path: Path, content: dict[str, Any]) -> str:

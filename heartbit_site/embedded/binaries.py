@@ -57,19 +57,23 @@ def provide(distribution: str, state: StateDirectory, user: ServerUser) -> Path:
         unfinished = parent / f"{distribution}-unfinished"
         unfinished.mkdir()
         try:
-            _copy(package, unfinished / module)
-            # The programs find their libraries by a path relative to themselves.
-            libraries = package.with_name(f"{module}.libs")
-            if libraries.is_dir():
-                _copy(libraries, unfinished / libraries.name)
-            for directory in (unfinished, *unfinished.rglob("*/")):
-                # Independent of the umask.
-                directory.chmod(0o755)
+            _copy_programs(package, unfinished / module)
         except OSError:
             shutil.rmtree(unfinished, ignore_errors=True)
             raise
         unfinished.rename(copy)
     return copy / module
+
+
+def _copy_programs(package: Path, target: Path) -> None:
+    _copy(package, target)
+    # The programs find their libraries by a path relative to themselves.
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.is_dir():
+        _copy(libraries, target.with_name(libraries.name))
+    for directory in (target.parent, *target.parent.rglob("*/")):
+        # Independent of the umask.
+        directory.chmod(0o755)
 
 
 def major_version(distribution: str) -> str:

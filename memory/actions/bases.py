@@ -29,7 +29,7 @@ def save_base(
     Args:
         workspace: The base's workspace.
         name: The base's name.
-        description: Subject of its documents; None: as before, of a new one empty.
+        description: Subject of its documents; None: unchanged, or empty for a new base.
         by: The author.
 
     Raises:

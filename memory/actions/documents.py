@@ -100,7 +100,7 @@ def save_document(
         data: Its content.
         by: Author.
         source: Origin, for people.
-        kind: A value of ``DocumentKind``; empty: by its content and the end of its name.
+        kind: A value of ``DocumentKind``; empty: by its content and file extension.
         drive_file: File of the drive that it is imported from; empty if it is uploaded.
 
     Raises:

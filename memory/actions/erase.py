@@ -31,15 +31,15 @@ class Erased:
 def erase_person(workspace: Workspace, user: User, *, by: Actor, agent: str = "") -> Erased:
     """Permanently delete everything a person said to agents, and what agents remember of it.
 
-    First the person's runs with their trees and conversations, in the database, the live output and
-    the archives: journals contain the arguments and results of memory tools. Then the memories, as
-    ``erase_memories`` does.
+    The person's runs are erased first, with their trees and conversations, in the database, the
+    live output and the archives: journals contain the arguments and results of memory tools. The
+    memories follow, as in ``erase_memories``.
 
     Args:
-        workspace: What is in other workspaces stays.
+        workspace: Data of other workspaces stays.
         user: The person.
         by: Author.
-        agent: Erase what was said to this agent alone; empty: to all agents.
+        agent: Erase texts to this agent only; empty: to all agents.
 
     Raises:
         HeartbitError: An archive or another memory provider failed; a second erasure does the rest.
@@ -53,15 +53,15 @@ def erase_person(workspace: Workspace, user: User, *, by: Actor, agent: str = ""
 def erase_memories(workspace: Workspace, user: User, *, by: Actor, agent: str = "") -> int:
     """Permanently delete all memories of a person with their histories; return their number.
 
-    The runs that extracted memories of that person go with them, so that none stores one later.
-    The audit records the erasure, but not what was erased. Last, another configured memory provider
-    is asked to erase what it knows.
+    Runs that extract memories of that person are deleted too, so that none stores a memory later.
+    The audit records the erasure without the erased content. Finally, another configured memory
+    provider is asked to erase its data.
 
     Args:
         workspace: Memories of other workspaces stay.
         user: The person.
         by: Author.
-        agent: Erase this agent's memories of the person alone; empty: those of all agents.
+        agent: Erase only this agent's memories of the person; empty: those of all agents.
 
     Raises:
         MemoryProviderError: The other provider failed. Heartbit's own memories are erased; a second
@@ -75,14 +75,7 @@ def erase_memories(workspace: Workspace, user: User, *, by: Actor, agent: str = 
         if agent:
             rows = rows.filter(agent=agent)
         _, deleted = rows.delete()
-        audit.record(
-            by,
-            "memory.erase",
-            workspace=workspace,
-            target=f"user:{user.pk}",
-            label=user.get_username(),
-            details={"agent": agent} if agent else {},
-        )
+        audit.record_person(by, "memory.erase", user, workspace, {"agent": agent} if agent else {})
     if provider_name():
         call_erase(workspace.pk, user.pk, agent)
         # What a run was given while the provider was still erasing.
@@ -112,12 +105,6 @@ def _expire(policy: MemoryPolicy) -> int:
     with transaction.atomic():
         _, deleted = MemoryItem.objects.filter(pk__in=ids).delete()
         count = deleted.get(MemoryItem._meta.label, 0)
-        audit.record(
-            audit.SYSTEM,
-            "memory.expire",
-            workspace=policy.workspace,
-            target=f"workspace:{policy.workspace_id}",
-            label=policy.workspace.slug,
-            details={"memories": count, "kept_days": policy.kept_days},
-        )
+        details = {"memories": count, "kept_days": policy.kept_days}
+        audit.record_workspace(audit.SYSTEM, "memory.expire", policy.workspace, details)
     return count

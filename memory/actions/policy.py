@@ -1,4 +1,4 @@
-"""The settings of a workspace's memories: save them, and embed with the model that they name."""
+"""Save the settings of a workspace's memories, and embed texts with their model."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def save_policy(
 ) -> MemoryPolicy:
     """Save the settings, after a new embedding model has embedded one word.
 
-    Memories are embedded with it in the background (``embed_memories``); if the same model is saved
-    again after a problem, also the texts that it refused.
+    Memories are embedded with it in the background (``embed_memories``). Saving the same model
+    again after a problem also retries the texts that it refused.
 
     Args:
         workspace: The workspace.
@@ -60,14 +60,7 @@ def save_policy(
         if is_retried:
             _forget_refusals(workspace, model)
         details = {"embedding_model": model, "kept_days": kept_days}
-        audit.record(
-            by,
-            "memory.settings",
-            workspace=workspace,
-            target=f"workspace:{workspace.pk}",
-            label=workspace.slug,
-            details=details,
-        )
+        audit.record_workspace(by, "memory.settings", workspace, details)
     return row
 
 

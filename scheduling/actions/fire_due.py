@@ -1,11 +1,11 @@
 """Firing of due occurrences.
 
-Each look takes a limited number of schedules, the earliest due first. Schedules that fail each time
-would stay among the first; a hundred of them would keep all others from firing.
+Each check takes a limited number of schedules, the earliest due first. Schedules that fail each
+time would stay among the first; a hundred of them would keep all others from firing.
 
 The row in ``Firing``, its run, and the schedule's next occurrence are one transaction, and
-``Firing`` has each occurrence once. So several Beats and schedulers, lost and repeated messages,
-and workers that crash half-way fire each occurrence exactly once.
+``Firing`` has each occurrence once. So each occurrence fires exactly once, despite several Beats
+and schedulers, lost and repeated messages, and worker crashes.
 """
 
 from __future__ import annotations

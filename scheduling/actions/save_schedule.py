@@ -48,7 +48,7 @@ _CLOCKS_OWN = (
 
 @transaction.atomic
 def save_schedule(schedule: Schedule, *, by: Actor) -> None:
-    """Write the row; a changed recurrence, or one switched on again, starts from now.
+    """Write the row; a changed recurrence or a resumed schedule starts from now.
 
     Elapsed occurrences of the old recurrence that were not processed are recorded as skipped.
 
@@ -160,7 +160,7 @@ def _forget_the_rest(schedule: Schedule) -> None:
 
 
 def _value_problems(schedule: Schedule) -> Iterator[tuple[str, HeartbitError]]:
-    """Validate the row against the settings, each value by itself, except the agent."""
+    """Validate each value of the row by itself against the settings, except the agent."""
     try:
         checked = CheckedSpec.model_validate(table_of(schedule))
     except ValidationError as error:

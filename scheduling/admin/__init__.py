@@ -1,4 +1,4 @@
-"""The admin of schedules; one file a model."""
+"""Admin of schedules, one module per model."""
 
 from __future__ import annotations
 

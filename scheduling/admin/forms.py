@@ -29,7 +29,7 @@ Target = dict[str, Any]
 
 
 def shown_targets(targets: Sequence[Target], offered: Collection[int]) -> list[Target]:
-    """Return the targets that the fields show; of webhooks, only available ones."""
+    """Return the targets that the fields show; unavailable webhooks are left out."""
     webhooks = [one for one in targets if one["kind"] == "webhook" and one["endpoint"] in offered]
     firsts = {one["kind"]: one for one in reversed(targets) if one["kind"] != "webhook"}
     return [*webhooks, *firsts.values()]
@@ -43,7 +43,8 @@ def changed_targets(
     Args:
         targets: The stored ones.
         shown: The stored targets that the fields show.
-        given: The fields' own: at most one e-mail and one artifact, and any number of webhooks.
+        given: The values of the fields: at most one e-mail and one artifact, and any number of
+            webhooks.
     """
     left = list(given)
     found: list[Target] = []
@@ -80,7 +81,7 @@ class LocalTimeWidget(widgets.UnfoldAdminSplitDateTimeWidget):  # type: ignore[m
 
 
 class StackedTimeWidget(LocalTimeWidget):
-    """Date and time one below the other, for dialogs, which are narrow."""
+    """Date and time stacked vertically, for narrow dialogs."""
 
     template_name = "unfold/widgets/split_datetime_vertical.html"
 
@@ -210,7 +211,7 @@ class ScheduleForm(VerbForm[Schedule]):
                 self.initial[name] = moment.astimezone(zone).replace(tzinfo=None)
 
     def _post_clean(self) -> None:
-        """Check the row with the verb too, and show all its refusals at once."""
+        """Validate the row with the action too, and show all errors at once."""
         super()._post_clean()
         schedule, now = self.instance, database_now()
         schedule.begins_at = schedule.begins_at or now  # also for the page that says what is wrong

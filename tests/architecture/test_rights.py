@@ -18,11 +18,7 @@ UNCHECKED = {
     "publish_leaders": "the verb that changed the members has checked",
     "record_publication": "writes the entry of a verb that has checked",
     "refuse_reader": "is a check itself",
-    "remove_credential": "a person removes their own; the pages and operations find only those",
-    "revoke_api_keys": "keys of several workspaces, which the caller has found for the person",
-    "revoke_grants": "a person ends their own grants; the pages find only those",
     "rotate_secrets": "a command of the installation, without a workspace",
-    "set_password": "a person's own, or a command of the installation",
 }
 
 

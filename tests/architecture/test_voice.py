@@ -1,7 +1,6 @@
-"""The voice of docstrings, help texts, API descriptions, errors and browser code; class names.
+"""The voice of docstrings, help texts, API descriptions, errors, browser code and SQL; class names.
 
-The rules are in CONTRIBUTING.md. Names and literals in backticks are exempt from them. The comments
-of ``.sql`` files are not covered: they count in ``FINGERPRINT`` and change only with a migration.
+The rules are in CONTRIBUTING.md. Names and literals in backticks are exempt from them.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ FILES = sorted(
 )
 
 SCRIPTS = sorted((ROOT / "heartbit_site" / "static" / "heartbit").rglob("*.js"))
+QUERIES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.sql"))
 
 #: A label of one word, such as "when", opens nothing.
 OPENING = re.compile(
@@ -50,6 +50,11 @@ COMMENT = re.compile(
 #: The mark in front of a comment's line; the type and name of a tag; an example, which is indented.
 MARGIN = re.compile(
     r"^[ ]*(?:\*|//)?[ ]?|@\w+[ ]+\{(?:[^{}]|\{[^{}]*\})*\}(?:[ ]+[\w\[\]]+)?|^.*[ ]{3}.*$",
+    re.MULTILINE,
+)
+#: A comment of SQL: after ``--`` on lines of its own, or at the end of a line.
+SQL_COMMENT = re.compile(
+    r"^[ ]*--(?P<lines>[^\n]*(?:\n[ ]*--[^\n]*)*)|(?<=[;,{}()])[ ]+--(?P<end>[^\n]*)",
     re.MULTILINE,
 )
 LITERAL = re.compile(r"``.+?``|`[^`]+`", re.DOTALL)
@@ -154,6 +159,16 @@ def comments_of_scripts() -> Iterator[Text]:
             yield Text(place, text, found["end"] is None)
 
 
+def comments_of_queries() -> Iterator[Text]:
+    """Yield each comment of the SQL functions."""
+    for path in QUERIES:
+        source = path.read_text()
+        for found in SQL_COMMENT.finditer(source):
+            place = f"{path.relative_to(ROOT)}:{source.count(chr(10), 0, found.start()) + 1}"
+            text = re.sub(r"^[ -]+", "", next(filter(None, found.groups()), ""), flags=re.MULTILINE)
+            yield Text(place, text.strip(), found["end"] is None)
+
+
 def fail_with(broken: list[str], rule: str) -> None:
     """Fail with one line per place that breaks the rule."""
     if broken:
@@ -178,7 +193,7 @@ def test_texts_use_the_words_of_the_field() -> None:
     fail_with(broken, "Say it in the words of Django, Celery and HTTP")
 
 
-@pytest.mark.parametrize("source", [sentences_of_errors, comments_of_scripts])
+@pytest.mark.parametrize("source", [sentences_of_errors, comments_of_scripts, comments_of_queries])
 def test_errors_and_comments_open_and_speak_like_the_texts(
     source: Callable[[], Iterator[Text]],
 ) -> None:
@@ -190,6 +205,12 @@ def test_errors_and_comments_open_and_speak_like_the_texts(
         if match is not None:
             broken.append(f'{found.place}: says "{match[0]}": {text[:80]!r}')
     fail_with(broken, "Say it in the words of Django, Celery and HTTP")
+
+
+def test_the_comments_of_queries_are_found() -> None:
+    lines = "\n".join(path.read_text() for path in QUERIES).splitlines()
+    marked = sum(1 for line in lines if "-- " in line or line.endswith("--"))
+    assert sum(found.text.count("\n") + 1 for found in comments_of_queries()) == marked > 250
 
 
 def test_the_comments_of_scripts_are_found() -> None:

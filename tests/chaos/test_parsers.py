@@ -90,7 +90,7 @@ def test_given_hostile_json_then_every_option_refuses_it(
     stage: Stage, found: Findings, prepared: Prepared, tmp_path: Path
 ) -> None:
     def heartbit(*arguments: str) -> tuple[int, str, str]:
-        return prepared.run(arguments, dict(os.environ), ROOT, seconds=60)
+        return prepared.run(arguments, dict(os.environ), ROOT, seconds=120)
 
     run, waiting = stage.run, stage.waiting
     commands.ask(heartbit, found, run=run, waiting=waiting, directory=tmp_path, every=EVERY)

@@ -65,7 +65,7 @@ LONG, LONG_SECONDS = 100_000, 0.25
 #: Functions in Python take longer for each character.
 CALLER_SECONDS = 0.005
 #: Looks at the long text: the processor may have been slow during one, not during each.
-LOOKS = 3
+LOOKS = 2
 
 
 class _Slow(Exception):

@@ -108,7 +108,7 @@ def _refuse(name: str, message: str) -> NoReturn:
 
 @transaction.atomic
 def remove_mcp_server(server: McpServer, *, by: Actor) -> None:
-    """Delete a server with its tools; published agents are not offered them any more."""
+    """Delete a server with its tools; published agents are no longer offered them."""
     require(by, "workspace:manage", workspace_id=server.workspace_id)
     McpServer.objects.filter(pk=server.pk).delete()
     record_on(by, "mcp_server.remove", server, details={"url": server.url or server.command})

@@ -33,7 +33,7 @@ class Reading:
 
     Attributes:
         offer: Its tools; None: it cannot be used.
-        facts: What it says about itself.
+        facts: The server's description of itself.
         fault: A sentence, or several, if it cannot be used.
     """
 
@@ -52,7 +52,7 @@ def read_mcp_server(
 
     Args:
         server: The server, with its workspace.
-        user_id: The person who asks, whose own credential or sign-in is used first.
+        user_id: The caller, whose own credential or sign-in is used first.
         beat: Called about twice a second, in this thread, with the progress as a sentence.
     """
     progress = ["Connecting."]
@@ -78,7 +78,7 @@ def _credential(server: McpServer, user_id: int | None) -> CredentialType | None
 
 
 def _asking(server: McpServer) -> ToolSpec:
-    """Return what asks for the server's credential: the server itself, as if it were a tool."""
+    """Return a stand-in tool that needs the server's credential."""
     name = f"The MCP server {server.name}"
     return ToolSpec(name, "", {}, function=_asking, credentials=needs_of(server))
 

@@ -69,8 +69,7 @@ def start_sign_in(server: McpServer, *, user_id: int, session: str, is_shared: b
             session_hash=hashed(session),
             expires_at=now + PATIENCE,
         )
-        row.plan = secrets.seal(row, "plan", plan.model_dump_json())
-        row.save(update_fields=["plan"])
+        secrets.store(row, "plan", plan.model_dump_json())
     return authorization_link(plan)
 
 
@@ -130,8 +129,8 @@ def take_sign_in(state: str, *, user_id: int, session: str) -> tuple[PendingSign
     """Remove and return the sign-in of an authorization response, which is accepted once.
 
     Args:
-        state: The answer's state.
-        user_id: The person who came back.
+        state: State parameter of the response.
+        user_id: The person who returned.
         session: Key of their browser session.
 
     Raises:
@@ -167,8 +166,8 @@ def finish_sign_in(
     Args:
         row: The sign-in, as ``take_sign_in`` returned it.
         plan: Its plan.
-        answer: Parameters of the answer.
-        by: The person, for the audit, which never has a token.
+        answer: Parameters of the response.
+        by: The person, for the audit, which never contains a token.
 
     Raises:
         SignInError: The response is not valid, or is a refusal.

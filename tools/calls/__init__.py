@@ -1,1 +1,1 @@
-"""The pipeline between a model's call and a tool: parsing, rights, approval, answers of people."""
+"""Pipeline between a model's call and a tool: parsing, rights, approval, answers of people."""

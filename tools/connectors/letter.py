@@ -91,6 +91,14 @@ class Letter:
         return message.as_bytes()
 
 
+def _check_size(files: Sequence[AttachedFile]) -> None:
+    size = sum(len(file.content) for file in files)
+    if size > MOST_ATTACHED_BYTES:
+        raise UnusableMailError(
+            f"The files have {size:,} bytes in total; the limit is {MOST_ATTACHED_BYTES:,}."
+        )
+
+
 def write_letter(
     sender: str,
     *,
@@ -117,11 +125,7 @@ def write_letter(
         )
     if not subject.isprintable():
         raise UnusableMailError("The subject must be one line without control characters.")
-    size = sum(len(file.content) for file in files)
-    if size > MOST_ATTACHED_BYTES:
-        raise UnusableMailError(
-            f"The files have {size:,} bytes in total; the limit is {MOST_ATTACHED_BYTES:,}."
-        )
+    _check_size(files)
     return Letter(
         sender=read_sender(sender),
         to=tuple(map(_address, to)),

@@ -87,6 +87,16 @@ Addresses = Annotated[
         description="E-mail addresses, such as ada@example.org or Ada <ada@example.org>.",
     ),
 ]
+Text = Annotated[
+    str, Field(min_length=1, max_length=200_000, description="The mail as plain text.")
+]
+Html = Annotated[
+    str, Field(max_length=400_000, description="The mail as HTML too, if it needs a layout.")
+]
+Artifacts = Annotated[
+    list[Annotated[str, Field(max_length=200)]],
+    Field(max_length=20, description="Names of artifacts of this run to attach."),
+]
 
 
 @tool(
@@ -100,22 +110,14 @@ async def send_email(
     mail: SmtpCredential | ResendCredential,
     to: Addresses,
     subject: Annotated[str, Field(min_length=1, max_length=500)],
-    text: Annotated[
-        str, Field(min_length=1, max_length=200_000, description="The mail as plain text.")
-    ],
-    html: Annotated[
-        str,
-        Field(max_length=400_000, description="The mail as HTML too, if it needs a layout."),
-    ] = "",
+    text: Text,
+    html: Html = "",
     cc: Addresses = [],  # noqa: B006  never changed
     bcc: Addresses = [],  # noqa: B006  never changed
     reply_to: Annotated[
         str, Field(max_length=320, description="Address for answers, if not the sender's.")
     ] = "",
-    artifacts: Annotated[
-        list[Annotated[str, Field(max_length=200)]],
-        Field(max_length=20, description="Names of artifacts of this run to attach."),
-    ] = [],  # noqa: B006  never changed
+    artifacts: Artifacts = [],  # noqa: B006  never changed
 ) -> str:
     """Send an e-mail. The sender's address belongs to the mail account and cannot be chosen.
 

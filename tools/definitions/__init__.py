@@ -1,1 +1,1 @@
-"""The tools there are: found in code, packages and servers, and stored by their hash."""
+"""Available tools: found in code, packages and servers, and stored by hash."""

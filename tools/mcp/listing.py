@@ -76,13 +76,7 @@ async def read_offer(
         page = await client.list_tools(cursor=cursor)
         offer.left_out.update(screen.take_malformed())
         for tool in page.tools:
-            if tool.name in offer.tools:
-                offer.left_out[tool.name] = "it is listed twice"
-            elif fault := _fault(tool):
-                offer.left_out[tool.name[:MAX_NAME_CHARACTERS]] = fault
-            else:
-                offer.tools[tool.name] = tool
-                size += len(tool.description or "") + _size(tool.input_schema)
+            size += _take(offer, tool)
             if size > MAX_LISTING_CHARACTERS:
                 raise McpListingError(
                     f"its list of tools has more than {MAX_LISTING_CHARACTERS:,} characters"
@@ -95,6 +89,18 @@ async def read_offer(
         listed = amounts.counted(len(offer.tools) + len(offer.left_out), "tool")
         say(f"{listed} on {amounts.counted(number, 'page')} so far.")
     raise McpListingError(f"its list of tools has more than {MAX_PAGES} pages")
+
+
+def _take(offer: Offer, tool: mcp_types.Tool) -> int:
+    """Add a tool to an offer; return its characters, 0 if it is left out."""
+    if tool.name in offer.tools:
+        offer.left_out[tool.name] = "it is listed twice"
+        return 0
+    if fault := _fault(tool):
+        offer.left_out[tool.name[:MAX_NAME_CHARACTERS]] = fault
+        return 0
+    offer.tools[tool.name] = tool
+    return len(tool.description or "") + _size(tool.input_schema)
 
 
 def definition(tool: mcp_types.Tool, *, name: str, effect: Effect) -> ToolSpec:

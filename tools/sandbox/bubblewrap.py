@@ -105,23 +105,27 @@ class Bubblewrap:
             output = await shell.supervise(program.limits, files)
         finally:
             shell.close()
-        stderr = output.stderr.decode("utf-8", "replace")
-        # A line always follows the program; the archive may be missing if the program left no room
-        # for another process.
-        if output.code is not None and 0 < output.code < _SIGNALLED and not output.has_begun:
-            raise SandboxError(f"The sandbox did not start the program: {stderr[:300].strip()}")
-        left = files.finish() if output.code is not None else folder.Unpacked(is_complete=False)
-        return Ended(
-            code=output.code,
-            ending=output.ending,
-            stdout=output.stdout.decode("utf-8", "replace"),
-            stderr=stderr,
-            files=left.files if left.is_complete else {},
-            refused=left.refused,
-            sandbox=self.name,
-            seconds=time.monotonic() - began,
-            is_complete=left.is_complete,
-        )
+        return _ended(output, files, began)
+
+
+def _ended(output: launcher.Output, files: folder.FolderReader, began: float) -> Ended:
+    stderr = output.stderr.decode("utf-8", "replace")
+    # A line always follows the program; the archive may be missing if the program left no room for
+    # another process.
+    if output.code is not None and 0 < output.code < _SIGNALLED and not output.has_begun:
+        raise SandboxError(f"The sandbox did not start the program: {stderr[:300].strip()}")
+    left = files.finish() if output.code is not None else folder.Unpacked(is_complete=False)
+    return Ended(
+        code=output.code,
+        ending=output.ending,
+        stdout=output.stdout.decode("utf-8", "replace"),
+        stderr=stderr,
+        files=left.files if left.is_complete else {},
+        refused=left.refused,
+        sandbox=Bubblewrap.name,
+        seconds=time.monotonic() - began,
+        is_complete=left.is_complete,
+    )
 
 
 def _inside(interpreter: Interpreter, processes: int, way: Path | None) -> list[str]:

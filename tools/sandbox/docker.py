@@ -52,6 +52,19 @@ _SCRIPT: Final = (
 )
 
 
+# Settings of every container's host side; sizes are added for each program.
+_WALLS: Final = {
+    "NetworkMode": "none",
+    "ReadonlyRootfs": True,
+    "CapDrop": ["ALL"],
+    "SecurityOpt": ["no-new-privileges:true"],
+    "Privileged": False,
+    "IpcMode": "private",
+    "Init": True,
+    "LogConfig": {"Type": "none"},
+}
+
+
 class Docker:
     """The sandbox ``docker``.
 
@@ -141,13 +154,7 @@ def _config(image: str, command: list[str], limits: Limits) -> dict[str, Any]:
         "NetworkDisabled": True,
         "Labels": {"heartbit": "sandbox"},
         "HostConfig": {
-            "NetworkMode": "none",
-            "ReadonlyRootfs": True,
-            "CapDrop": ["ALL"],
-            "SecurityOpt": ["no-new-privileges:true"],
-            "Privileged": False,
-            "IpcMode": "private",
-            "Init": True,
+            **_WALLS,
             "Memory": limits.memory_bytes,
             "MemorySwap": limits.memory_bytes,
             "NanoCpus": 1_000_000_000,
@@ -162,7 +169,6 @@ def _config(image: str, command: list[str], limits: Limits) -> dict[str, Any]:
                 {"Name": "core", "Soft": 0, "Hard": 0},
                 {"Name": "fsize", "Soft": limits.disk_bytes, "Hard": limits.disk_bytes},
             ],
-            "LogConfig": {"Type": "none"},
         },
     }
 

@@ -134,6 +134,12 @@ async def begin(
     client = await client_for(
         server, http, app=app, document_url=document_url, redirect_uri=redirect_uri
     )
+    return _plan(server, client, redirect_uri, union_scopes(scope, server.scope) or "")
+
+
+def _plan(
+    server: AuthorizationServer, client: OAuthClient, redirect_uri: str, scope: str
+) -> SignInPlan:
     metadata = server.metadata
     return SignInPlan(
         issuer=server.issuer,
@@ -141,7 +147,7 @@ async def begin(
         token_url=str(metadata.token_endpoint),
         revocation_url=str(metadata.revocation_endpoint or ""),
         resource=server.resource,
-        scope=union_scopes(scope, server.scope) or "",
+        scope=scope,
         names_itself=bool(metadata.authorization_response_iss_parameter_supported),
         client_id=client.id,
         client_secret=client.secret,

@@ -1,7 +1,8 @@
--- What leaves the database when its time is over: first as lines of an archive, then for good.
+-- Archives: export of runs and artifacts as lines of JSON, and deletion after the retention period.
 
--- A run with all that belongs to it as one JSON text; docs/howto/operations.md describes it. Of an
--- extraction not what its model wrote: erasing a person deletes that, and nothing edits an archive.
+-- Return a run with everything that belongs to it as one JSON text (docs/howto/operations.md). For an
+-- extraction, leave out what its model wrote: that text is deleted when its person is erased, and
+-- archives are never edited.
 CREATE OR REPLACE FUNCTION heartbit_archived(r agents_run)
 RETURNS text LANGUAGE plpgsql STABLE AS $$
 DECLARE v_extracts boolean := r.kind = 'extraction';
@@ -37,7 +38,7 @@ BEGIN
                   WHERE f.content IS NOT NULL))::text;
 END $$;
 
--- A stored artifact as one JSON text; its content is in Base64.
+-- Return a stored artifact as one JSON text with its content in Base64.
 CREATE OR REPLACE FUNCTION heartbit_archived_artifact(f agents_artifact)
 RETURNS text LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -47,8 +48,8 @@ BEGIN
         'content', translate(encode(f.content, 'base64'), E'\n', ''))::text;
 END $$;
 
--- Whether a run ended before p_before and is needed no more: a live run that was forked from it may
--- still be compared with it.
+-- Return true if a run ended before p_before and no live run was forked from it: a live fork may still
+-- be compared with its source.
 CREATE OR REPLACE FUNCTION heartbit_is_over(r agents_run, p_before timestamptz)
 RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -56,8 +57,9 @@ BEGIN
         SELECT 1 FROM agents_run f WHERE f.forked_from_id = r.id AND f.finished_at IS NULL);
 END $$;
 
--- Trees of no conversation of which every run is over, after the one that began at p_at, the oldest
--- first: when each began, its root, its runs and the length of their journals.
+-- Return trees without a conversation in which every run is over, oldest first, after the tree created
+-- at p_at with the root p_id: creation time, id of the root, all roots, number of runs, and number of
+-- events.
 CREATE OR REPLACE FUNCTION heartbit_trees_over(
     p_workspace bigint, p_before timestamptz, p_at timestamptz, p_id uuid, p_limit int)
 RETURNS TABLE (at timestamptz, id uuid, roots uuid[], runs bigint, events bigint) LANGUAGE sql STABLE AS $$
@@ -72,7 +74,8 @@ RETURNS TABLE (at timestamptz, id uuid, roots uuid[], runs bigint, events bigint
     ORDER BY r.created_at, r.id LIMIT p_limit
 $$;
 
--- The same of conversations: of all their trees every run is over, or there is none.
+-- Return conversations in which every run of every tree is over, or that have no runs, as
+-- heartbit_trees_over returns trees.
 CREATE OR REPLACE FUNCTION heartbit_conversations_over(
     p_workspace bigint, p_before timestamptz, p_at timestamptz, p_id uuid, p_limit int)
 RETURNS TABLE (at timestamptz, id uuid, roots uuid[], runs bigint, events bigint) LANGUAGE sql STABLE AS $$
@@ -89,9 +92,9 @@ RETURNS TABLE (at timestamptz, id uuid, roots uuid[], runs bigint, events bigint
     ORDER BY v.created_at, v.id LIMIT p_limit
 $$;
 
--- Delete trees that were archived: p_runs runs whose journals have p_events events in all, each ended
--- before p_before. Nothing is deleted, and false comes back, when that is not so (any more). With a
--- conversation: p_roots are all of its trees, and it goes with them. The usage ledger stays.
+-- Delete archived trees; the usage ledger stays. Return false and delete nothing unless the trees still
+-- have exactly p_runs runs with p_events events in total, all ended before p_before.
+-- With p_conversation, p_roots must be all of its trees, and the conversation is deleted as well.
 CREATE OR REPLACE FUNCTION heartbit_forget(
     p_roots uuid[], p_runs int, p_events bigint, p_before timestamptz, p_conversation uuid DEFAULT NULL)
 RETURNS boolean LANGUAGE plpgsql AS $$
@@ -100,7 +103,7 @@ DECLARE
     v_events bigint;
     v_over boolean;
 BEGIN
-    -- What a crash of the database brings back is archived once more: this waits for no disk.
+    -- Do not wait for the disk: rows that return after a database crash are archived a second time.
     PERFORM set_config('synchronous_commit', 'off', true);
     IF p_conversation IS NOT NULL THEN
         PERFORM 1 FROM agents_conversation WHERE id = p_conversation FOR UPDATE;

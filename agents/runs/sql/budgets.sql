@@ -1,21 +1,21 @@
--- What budgets have left, and what runs used.
+-- Budgets: what is spent of them, and the usage of runs.
 
--- Tokens spent of a budget in the period that is now; periods begin at midnight UTC.
+-- Return the tokens spent of a budget in the current period; periods begin at midnight UTC.
 CREATE OR REPLACE FUNCTION heartbit_spent_tokens(b agents_budget)
 RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN b.period_start >= date_trunc(b.period, clock_timestamp(), 'UTC')
                 THEN b.spent_tokens ELSE 0 END
 $$;
 
--- The same in US dollars.
+-- Return the US dollars spent of a budget in the current period.
 CREATE OR REPLACE FUNCTION heartbit_spent_usd(b agents_budget)
 RETURNS numeric LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN b.period_start >= date_trunc(b.period, clock_timestamp(), 'UTC')
                 THEN b.spent_usd ELSE 0 END
 $$;
 
--- Count a model call against the budgets of its workspace and of its agent. They are locked after
--- the run, by id; nothing else locks them.
+-- Count a model call against the budgets of its workspace and its agent. Budgets are locked after the
+-- run, by id; no other function locks them.
 CREATE OR REPLACE FUNCTION heartbit_spend(p_run uuid, p_workspace bigint, p jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -41,7 +41,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- What a run used, for whoever waits for it.
+-- Return the usage of a run for the run that waits for it.
 CREATE OR REPLACE FUNCTION heartbit_usage(p_run uuid)
 RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT jsonb_build_object('tokens', coalesce(sum(u.input_tokens::bigint + u.output_tokens), 0),

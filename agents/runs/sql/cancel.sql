@@ -1,7 +1,7 @@
--- Cancel a run and everything below it.
+-- Cancellation of a run and its descendants.
 
--- Cancel a run and everything below it. Queued and waiting runs end here; running ones are told and
--- end themselves. Returns the parent to ring, or null.
+-- Cancel a run and its descendants. Queued and waiting runs end immediately; running ones are notified
+-- and end themselves. Return the run to wake, or null.
 CREATE OR REPLACE FUNCTION heartbit_cancel(p_run uuid, p_reason text)
 RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,6 +1,8 @@
--- Checkpoints: the fold of a journal so far, so that a long one is not folded from its beginning.
+-- Checkpoints: the folded state of a journal up to an event, so that a long journal is not folded from
+-- its beginning.
 
--- Keep the newest. It is a function of the journal alone, so it needs no lease.
+-- Store a checkpoint unless a newer one exists. No lease is needed: a checkpoint depends on the journal
+-- alone.
 CREATE OR REPLACE FUNCTION heartbit_checkpoint(p_run uuid, p_seq int, p_format int, p_state jsonb)
 RETURNS void LANGUAGE sql AS $$
     INSERT INTO agents_checkpoint (run_id, seq, format, state, at)

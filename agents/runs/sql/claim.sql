@@ -1,8 +1,8 @@
--- Take a run to work on it.
+-- Claims: a worker takes a run to execute it.
 
--- Whether a worker of this generation understands a run. The first one knows no approvals, no
--- conversations and no snapshots of the second format: it would run a call that nobody approved. The
--- second one takes every run for an agent's.
+-- Return true if a worker of generation p_knows understands a run. Generation 1 knows no approvals,
+-- conversations or snapshots of format 2, and would execute calls without approval. Generation 2 treats
+-- every run as an agent's.
 CREATE OR REPLACE FUNCTION heartbit_is_for(r agents_run, p_knows int)
 RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -11,26 +11,27 @@ BEGIN
             SELECT v.snapshot ->> 'format' FROM agents_agentversion v WHERE v.id = r.version_id) = '1');
 END $$;
 
--- Slices that died without progress until a run is tried alone, where it can harm no neighbour,
--- whatever it did meanwhile.
+-- Return the number of crashes without progress after which a run is executed in isolation, whatever it
+-- did meanwhile.
 CREATE OR REPLACE FUNCTION heartbit_suspicious()
 RETURNS int LANGUAGE sql IMMUTABLE AS $$ SELECT 4 $$;
 
--- Whether a run is to be tried alone: two of its slices died over an open call of a tool, which seldom
--- spares its process where it is to blame, or more of them in its model's time, which seldom is.
+-- Return true if a run must be executed in isolation: it has crashed twice and a tool call is open, or
+-- it has crashed heartbit_suspicious() times. A tool that is to blame usually crashes its process each
+-- time; a model call seldom is to blame.
 CREATE OR REPLACE FUNCTION heartbit_is_suspect(r agents_run)
 RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT r.crashes >= heartbit_suspicious() OR r.crashes >= 2 AND EXISTS (
         SELECT FROM agents_toolcall c WHERE c.run_id = r.id AND c.finished_at IS NULL)
 $$;
 
--- Take the named run if it is queued and due (waiting for its row lock), or one whose turn it is
--- (`fairness.sql`); else the next eligible run of these queues. No row: nothing to do.
--- p_alone: whether the claimant works on this run and no other. One that does not is told of a named
--- suspect (`suspect`), and takes none; null, a former version's call, takes all alike.
--- p_format: of the checkpoints it can read; the events are those after the checkpoint.
--- `limited`: the workspace may have so many runs at work and no more, so others may wait for this one
--- to end (`heartbit_ring_next`).
+-- Claim the named run if it is queued and due (waiting for its row lock), or a run that takes
+-- precedence (`fairness.sql`); otherwise the next eligible run of the queues. No row: nothing to claim.
+-- p_alone: true if the claimant executes runs in isolation. With false, a named suspect is reported
+-- (`suspect`) and no suspect is claimed. Null, from a previous version, claims all runs alike.
+-- p_format: checkpoint format that the claimant reads; the events are those after the checkpoint.
+-- `limited`: the workspace has a limit of concurrent runs, so others may wait for this run to end
+-- (`heartbit_ring_next`).
 CREATE OR REPLACE FUNCTION heartbit_claim(
     p_run uuid, p_home text, p_queues text[], p_worker bigint, p_worker_name text, p_task_id text,
     p_default_model text, p_explicit_model text DEFAULT '', p_knows int DEFAULT 1,
@@ -50,7 +51,7 @@ DECLARE
     v_room int;
     v_limited boolean;
 BEGIN
-    -- Declared dead, it does not know yet: what it took now would be taken from it again.
+    -- A worker that was declared lost may not know it yet: its claims would be revoked.
     PERFORM 1 FROM agents_workerheartbeat w WHERE w.id = p_worker AND w.left_at IS NOT NULL;
     IF FOUND THEN RETURN; END IF;
     IF p_home = 'fleet' THEN
@@ -64,7 +65,8 @@ BEGIN
               AND t.available_at <= clock_timestamp() AND heartbit_is_for(t, p_knows)
               AND NOT heartbit_is_stopped(t) FOR NO KEY UPDATE;
     ELSIF v_room > 0 THEN
-        -- Where there is a limit claims wait for each other, and none holds what another may choose.
+        -- Claims of a limited workspace wait for each other, so do not lock a run that another claim
+        -- may choose.
         SELECT * INTO r FROM agents_run t
         WHERE t.id = p_run AND t.status = 'queued' AND t.home = p_home
               AND t.available_at <= clock_timestamp() AND heartbit_is_for(t, p_knows)
@@ -77,7 +79,7 @@ BEGIN
     ELSIF p_home = 'fleet' AND p_alone IS NOT TRUE AND (
             r.id IS NULL OR v_room > 0 OR heartbit_has_rivals(r, p_queues, clock_timestamp())) THEN
         v_other := heartbit_choose(r, v_room IS NULL, p_queues, p_knows, p_alone);
-        -- Nobody else can have the slot, so a run without a limit has it.
+        -- If no other run can use the slot, keep the named run of a workspace without a limit.
         IF v_other.id IS NOT NULL OR v_room IS NOT NULL THEN r := v_other; END IF;
     END IF;
     IF r.id IS NULL THEN RETURN; END IF;
@@ -105,10 +107,10 @@ BEGIN
         r.conversation_id;
 END $$;
 
--- Finish a sub-agent's run (`heartbit_finish`) and, if it was the last one, claim the run that
--- delegated, or one whose turn it is (`heartbit_claim`), in the same transaction: `claimed` has that
--- row. `ring` is null then, and when there was nothing to claim; a run of a queue that the claimant
--- does not serve is left to be rung.
+-- Finish a sub-agent's run (`heartbit_finish`). If it was the last one, claim the run that delegated,
+-- or a run that takes precedence (`heartbit_claim`), in the same transaction, and return that row as
+-- `claimed`. `ring` is null after the attempt, even if there was nothing to claim; if the claimant does
+-- not serve the run's queue, `ring` is the run to wake.
 CREATE OR REPLACE FUNCTION heartbit_finish_and_claim(
     p_run uuid, p_token bigint, p_folded int, p_status text, p_output text, p_error jsonb,
     p_events jsonb, p_structured jsonb, p_home text, p_queues text[], p_worker bigint,

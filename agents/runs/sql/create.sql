@@ -1,15 +1,18 @@
--- Accept runs: alone, as a sub-agent, or as a message of a conversation.
+-- Creation of runs: root runs, sub-agents' runs, and messages of a conversation.
 
--- When a run may start that waits for the run before it on its conversation: not before that ends.
+-- Return the start time of a run that waits for the previous run of its conversation: never, until that
+-- run ends.
 CREATE OR REPLACE FUNCTION heartbit_held()
 RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$ SELECT timestamptz '9999-01-01 00:00:00+00' $$;
 
--- Its kind: tool_call with p_call ({id, name, arguments}), else that of its version. The model of an
--- agent's run: asked for with the run, else the agent's own, else p_fallback (its parent's); still
--- empty, the first claim settles it. Runs of other kinds have none; their children may.
--- p_by, p_user: who started it; a sub-agent's run names nobody, its root does.
--- p_kind: another kind than its version's.
--- p_hops: how many messages and plans of agents in a row led to it; those that are read are not among them.
+-- Create a run. Its kind is tool_call with p_call ({id, name, arguments}), else p_kind, else that of
+-- its version. The model of an agent's run is p_override, else the agent's own, else p_fallback (the
+-- parent's); if all are empty, the first claim sets it. Runs of other kinds have no model, but their
+-- children may.
+-- p_by, p_user: the person or program that started the run; empty and null for a sub-agent's run, whose
+-- root has them.
+-- p_hops: length of the chain of agents' messages and schedules that led to the run; messages that were
+-- only read do not count.
 CREATE OR REPLACE FUNCTION heartbit_create_run(
     p_id uuid, p_workspace bigint, p_version bigint, p_agent text, p_task text, p_parent uuid,
     p_root uuid, p_home text, p_queue text, p_priority int, p_fallback text, p_override text, p_key text,
@@ -51,9 +54,9 @@ BEGIN
     RETURN v_id;
 END $$;
 
--- Accept a root run of a published agent. No row: the workspace has no such agent, or is stopped, or
--- has started as many as it may.
--- is_new is false when the idempotency key had been used: then run_id is the earlier run's.
+-- Create a root run of a published agent. No row: the workspace has no such agent, is stopped, or has
+-- reached a run quota.
+-- is_new is false if the idempotency key was used before; run_id is the earlier run's then.
 CREATE OR REPLACE FUNCTION heartbit_submit(
     p_id uuid, p_workspace bigint, p_agent text, p_task text, p_home text, p_priority int,
     p_override text, p_key text, p_origin text DEFAULT '', p_approve boolean DEFAULT false,
@@ -83,9 +86,9 @@ BEGIN
     RETURN NEXT;
 END $$;
 
--- A message to a conversation. `outcome` is new, held (it starts when the run before it ends),
--- steered (given to the run under way, whose id comes back) or refused (likewise). No row: the
--- workspace has no such agent, or has started as many runs as it may.
+-- Post a message to a conversation. `outcome` is new, held (the run starts when the previous one ends),
+-- steered (the message was given to the active run, whose id is returned) or refused (the id is that of
+-- the active run). No row: the workspace has no such agent, or has reached a run quota.
 CREATE OR REPLACE FUNCTION heartbit_converse(
     p_conversation uuid, p_policy text, p_id uuid, p_workspace bigint, p_agent text, p_task text,
     p_home text, p_priority int, p_override text, p_key text, p_origin text, p_approve boolean,
@@ -96,8 +99,8 @@ DECLARE
     v_live uuid;
     v_held boolean;
 BEGIN
-    -- Messages one after the other; and none while the run under way is ending, which would leave
-    -- a held run that nobody starts.
+    -- Serialize messages, and keep the active run from ending meanwhile: otherwise a held run could be
+    -- created that no other run starts.
     PERFORM 1 FROM agents_conversation WHERE id = p_conversation FOR NO KEY UPDATE;
     SELECT t.id INTO v_live FROM agents_run t
     WHERE t.workspace_id = p_workspace AND t.idempotency_key = p_key;
@@ -114,7 +117,7 @@ BEGIN
             RETURN;
         END IF;
     END IF;
-    -- What counts runs is locked before a run, here as by a tool that starts some in its run's transaction.
+    -- Lock run counts before a run, as a tool does that starts runs in the transaction of its own run.
     PERFORM 1 FROM agents_runcount c
     WHERE c.workspace_id = p_workspace AND (c.agent_id IS NULL OR c.agent_id = (
               SELECT a.id FROM agents_agent a WHERE a.workspace_id = p_workspace
@@ -127,8 +130,8 @@ BEGIN
     IF v_held AND p_policy = 'reject' THEN
         RETURN QUERY SELECT l.id, ''::text, false, 'refused';
         RETURN;
-    -- A run that is being cancelled hears nothing any more, and one that asks nobody must not act
-    -- on a message whose sender wants to be asked: these are answered afterwards.
+    -- A run that is being cancelled accepts no message. A run that requires no approval must not act on
+    -- a message that requires it. Both kinds of message get a run of their own.
     ELSIF v_held AND p_policy = 'steer' AND NOT l.cancel_requested AND (l.approve OR NOT p_approve) THEN
         PERFORM heartbit_steer(l.id, p_task, p_by, p_key, p_user => p_user);
         RETURN QUERY SELECT l.id, ''::text, false, 'steered';
@@ -139,18 +142,18 @@ BEGIN
                              p_key, p_origin, p_approve, p_payload, p_conversation, v_held, p_by,
                              p_user, p_hops) s;
     IF FOUND AND v_held AND p_policy = 'interrupt' THEN
-        -- After the new run exists: what ends here and now starts it, and the caller rings it.
+        -- Cancel after the new run exists: a run that ends here starts it, and the caller wakes it.
         PERFORM heartbit_cancel(t.id, 'interrupted by a new message') FROM agents_run t
         WHERE t.conversation_id = p_conversation AND t.finished_at IS NULL AND t.id <> p_id;
     END IF;
 END $$;
 
--- What was said on a conversation before this run: its earlier runs, if they ever began.
+-- Return the history of a conversation before this run: its earlier runs that were started.
 CREATE OR REPLACE FUNCTION heartbit_history(r agents_run)
 RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF r.forked_seq > 0 THEN RETURN heartbit_forked_history(r.id); END IF;
-    IF r.conversation_id IS NULL OR r.parent_id IS NOT NULL THEN RETURN '[]'; END IF;
+    IF r.conversation_id IS NULL THEN RETURN '[]'; END IF;
     RETURN (
         SELECT coalesce(jsonb_agg(jsonb_build_object(
                    'task', h.task, 'output', h.output, 'steers', (

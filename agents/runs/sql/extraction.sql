@@ -1,6 +1,6 @@
--- The run that extracts memories from one that has ended.
+-- Runs that extract memories from an ended run.
 
--- An id that sorts by its time as those that programs make do (UUID version 7).
+-- Return an id that sorts by time, as the ids that programs create (UUID version 7).
 CREATE OR REPLACE FUNCTION heartbit_new_id()
 RETURNS uuid LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -9,9 +9,10 @@ BEGIN
     RETURN left(v_time, 8) || '-' || right(v_time, 4) || '-7' || substr(gen_random_uuid()::text, 16);
 END $$;
 
--- Create the follow-up of a run of an agent whose version asks for it, in the transaction that ends the
--- run: none is lost, and a run ends once. Sub-agents and forks have none. It starts by the sweeper's
--- wake-up and after the workspace's other runs, so no answer waits for it. No run quota counts it, budgets do.
+-- Create the extraction of an ended run if its agent's version asks for it, in the transaction that
+-- ends the run, so that exactly one is created. Sub-agents' runs and forks have none. The sweeper wakes
+-- it, after the workspace's other runs, so that no answer waits for it. It counts against budgets but
+-- not against run quotas.
 CREATE OR REPLACE FUNCTION heartbit_follow_up(r agents_run)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE v_id uuid := heartbit_new_id();

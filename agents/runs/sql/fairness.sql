@@ -1,18 +1,19 @@
--- Whose turn it is: which workspace a free slot goes to, and which of its runs: there, and only there, a
--- priority counts.
+-- Fair distribution of free slots: choose a workspace, then one of its runs. A priority counts only
+-- among the runs of a workspace.
 --
--- A nudge names a run, but it is only a token: it says that one more run may start. So when others
--- wait as well it may go to one of theirs, and a workspace with ten thousand runs in the queue takes
--- from another one no more than the slot that is free next. The run that was named is served by one of
--- the others' nudges: there are as many nudges as runs.
+-- A wake-up names a run but does not reserve it: it says that one more run may start. If other
+-- workspaces wait too, the slot may go to one of their runs, so a workspace with ten thousand queued
+-- runs takes only the next free slot from another one. The named run is served by the wake-up of one of
+-- the other runs: there are as many wake-ups as runs.
 --
--- Whoever calls these sets enable_seqscan and enable_bitmapscan off, and the costs of pages to 0: they are
--- planned for the indexes run_claimable, run_begun and run_at_work whatever the tables looked like when a
--- session first called them, for ten thousand runs may come within seconds. An index of few rows keeps the
--- pages that it had when ten thousand waited; where these counted, all rows of a workspace would be read.
+-- Callers of these functions set enable_seqscan and enable_bitmapscan to off, and the page costs to 0.
+-- The statements are then planned for the indexes run_claimable, run_begun and run_at_work, whatever
+-- the tables looked like when a session first called them: ten thousand runs may arrive within seconds.
+-- An index with few rows keeps the pages that it had when ten thousand runs waited; if page costs
+-- counted, the planner would read all rows of a workspace.
 
--- How many more of a workspace's runs the fleet may work on at once. Null: as many as it can. What
--- waits for something is not at work.
+-- Return how many more of a workspace's runs the fleet may execute concurrently. Null: no limit.
+-- Waiting runs do not count.
 CREATE OR REPLACE FUNCTION heartbit_room(p_workspace bigint)
 RETURNS int LANGUAGE plpgsql AS $$
 DECLARE v_limit int;
@@ -24,25 +25,25 @@ BEGIN
                       AND r.status = 'running' AND r.home = 'fleet');
 END $$;
 
--- Whether there is room for one more, which nobody else takes before the transaction ends. One that
--- must not wait for others' claims in the workspace gets false when there are some.
+-- Return true if there is room for one more run, and reserve it until the transaction ends. With
+-- p_may_wait false, return false instead of waiting for another claim in the workspace.
 CREATE OR REPLACE FUNCTION heartbit_take_room(p_workspace bigint, p_may_wait boolean)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE v_room int := heartbit_room(p_workspace);
 BEGIN
     IF v_room IS NULL THEN RETURN true; END IF;
     IF v_room <= 0 THEN RETURN false; END IF;
-    -- (7703 is the class of the audit's chains.)
+    -- Class 7703 is that of the audit's chains.
     IF p_may_wait THEN
         PERFORM pg_advisory_xact_lock(7704, p_workspace::int);
     ELSIF NOT pg_try_advisory_xact_lock(7704, p_workspace::int) THEN
         RETURN false;
     END IF;
-    RETURN heartbit_room(p_workspace) > 0; -- of claims that have been made meanwhile, too
+    RETURN heartbit_room(p_workspace) > 0; -- counts claims made meanwhile
 END $$;
 
--- Whether a run has rivals: due runs of other workspaces, or of its own with a higher priority. Most
--- often nothing else waits at all, and one look says so.
+-- Return true if a run has rivals: due runs of other workspaces, or of its own with a higher priority.
+-- Usually no other run is queued, which the first query finds out.
 CREATE OR REPLACE FUNCTION heartbit_has_rivals(r agents_run, p_queues text[], p_now timestamptz)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE q text;
@@ -68,7 +69,7 @@ BEGIN
     RETURN false;
 END $$;
 
--- The first workspace after p_after that has runs in one of the queues.
+-- Return the first workspace after p_after that has queued runs in one of the queues.
 CREATE OR REPLACE FUNCTION heartbit_next_waiting(p_queues text[], p_after bigint)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -85,7 +86,7 @@ BEGIN
     RETURN v_first;
 END $$;
 
--- The last workspace that has such runs.
+-- Return the last workspace that has queued runs in one of the queues.
 CREATE OR REPLACE FUNCTION heartbit_last_waiting(p_queues text[])
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -102,7 +103,7 @@ BEGIN
     RETURN v_last;
 END $$;
 
--- The highest priority below p_below that a run of a workspace in one of the queues has.
+-- Return the highest priority below p_below among a workspace's queued runs in the queues.
 CREATE OR REPLACE FUNCTION heartbit_next_priority(p_workspace bigint, p_queues text[], p_below int)
 RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
@@ -120,8 +121,8 @@ BEGIN
     RETURN v_most;
 END $$;
 
--- Whether a run that is queued in a queue that goes on, in a workspace that is not stopped, may be
--- claimed by a worker of this generation; p_stopped: the versions whose agent is stopped.
+-- Return true if a worker of generation p_knows may claim a queued run whose queue is not paused and
+-- whose workspace is not halted. p_stopped: versions whose agent is stopped.
 CREATE OR REPLACE FUNCTION heartbit_may_start(
     r agents_run, p_knows int, p_alone boolean, p_now timestamptz, p_stopped bigint[])
 RETURNS boolean LANGUAGE plpgsql STABLE AS $$
@@ -130,10 +131,10 @@ BEGIN
         AND (p_alone IS NULL OR NOT heartbit_is_suspect(r)) AND heartbit_is_for(r, p_knows);
 END $$;
 
--- The highest priority of which a workspace has a run that may be claimed, and since when the first of
--- these has waited; nulls: there is none. Of what has piled up behind a stopped agent it looks at a
--- hundred of a priority, and at sixteen priorities: a run behind them waits for its own nudge. p_named:
--- a run that may be claimed.
+-- Return the highest priority among a workspace's claimable runs, and the time since when the first run
+-- with that priority has been due; nulls: no claimable run. Behind a stopped agent's runs, the search
+-- covers a hundred runs of each queue and priority, and sixteen priorities: a run beyond them waits for
+-- its own wake-up. p_named: a claimable run.
 CREATE OR REPLACE FUNCTION heartbit_waits_with(
     p_workspace bigint, p_named agents_run, p_queues text[], p_knows int, p_alone boolean,
     p_now timestamptz, p_stopped bigint[], OUT priority int, OUT since timestamptz)
@@ -168,7 +169,8 @@ BEGIN
     END IF;
 END $$;
 
--- When the last of a workspace's trees ended: so the workspaces of a small fleet take turns.
+-- Return the time when a workspace's last tree ended, so that the workspaces of a small fleet take
+-- turns.
 CREATE OR REPLACE FUNCTION heartbit_last_ended(p_workspace bigint)
 RETURNS timestamptz LANGUAGE plpgsql AS $$
 BEGIN
@@ -177,12 +179,12 @@ BEGIN
             ORDER BY t.finished_at DESC LIMIT 1);
 END $$;
 
--- Of the workspaces that wait one with the fewest runs at work, and of several such the one of whose
--- trees none has ended for the longest time: otherwise, with fewer slots than workspaces, one that has
--- ten thousand old runs would have each slot that it frees. And the highest priority that it waits
--- with; nulls: none may have a slot. What others' runs have for priorities does not count: whoever may
--- start runs chooses it. With very many workspaces it compares sixteen, from a random one on, so that
--- all have their turn. p_named: a run that may be claimed.
+-- Return the workspace for a free slot, and the highest priority among its claimable runs; nulls: no
+-- workspace may use the slot. The workspace with the fewest running runs comes first. Among equals, it
+-- is the one whose last tree ended the longest ago: otherwise, with fewer slots than workspaces, a
+-- workspace with ten thousand old runs would take each slot that it frees. Priorities are not compared
+-- between workspaces, because each workspace sets its own. With many workspaces, compare only sixteen,
+-- beginning at a random one, so that each gets its turn. p_named: a claimable run.
 CREATE OR REPLACE FUNCTION heartbit_fairest(
     p_named agents_run, p_not bigint[], p_queues text[], p_knows int, p_alone boolean,
     p_now timestamptz, p_stopped bigint[], OUT workspace bigint, OUT priority int)
@@ -221,7 +223,7 @@ BEGIN
         SELECT count(*) INTO v_running FROM (
             SELECT 1 FROM agents_run r
             WHERE r.workspace_id = w AND r.status = 'running' AND r.home = 'fleet'
-            LIMIT coalesce(v_fewest + 1, v_limit)) x; -- more would not matter
+            LIMIT coalesce(v_fewest + 1, v_limit)) x; -- a higher count makes no difference
         CONTINUE WHEN v_running >= v_limit OR v_running > v_fewest;
         SELECT x.priority, x.since INTO v_priority, v_since
         FROM heartbit_waits_with(w, p_named, p_queues, p_knows, p_alone, p_now, p_stopped) x;
@@ -239,9 +241,9 @@ BEGIN
     END LOOP;
 END $$;
 
--- Lock the first of a workspace's runs that may be claimed and that nobody else has locked: what
--- belongs to a tree that has begun, else the oldest. So trees end before others begin, however many
--- wait, and an orchestrator's patience is not used up in the queue.
+-- Lock the first of a workspace's claimable runs that no other transaction has locked: one that belongs
+-- to a started tree, else the oldest. Trees therefore end before others start, however many wait, and
+-- an orchestrator's timeout does not pass while its sub-agents are queued.
 CREATE OR REPLACE FUNCTION heartbit_lock_next(
     p_workspace bigint, p_priority int, p_queues text[], p_knows int, p_alone boolean,
     p_now timestamptz, p_stopped bigint[])
@@ -269,9 +271,10 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- The run that a slot goes to, locked, with its workspace's room taken; a row of nulls: none may
--- start. p_named: the one that the nudge named, if it may be claimed; p_by_name: it is locked, and
--- comes before others of its workspace and its priority; the workspace has no limit.
+-- Lock and return the run that gets a free slot, and reserve the room of its workspace; a row of nulls:
+-- no run may start. p_named: the run that the wake-up named, if it is claimable. p_by_name: true if
+-- p_named is locked and its workspace has no limit; it then precedes other runs of its workspace and
+-- priority.
 CREATE OR REPLACE FUNCTION heartbit_choose(
     p_named agents_run, p_by_name boolean, p_queues text[], p_knows int, p_alone boolean)
 RETURNS agents_run LANGUAGE plpgsql AS $$
@@ -287,7 +290,7 @@ DECLARE
     v_workspace bigint;
     v_may_wait boolean := true;
 BEGIN
-    -- Read once, not for each run that is looked at: there are few, usually none.
+    -- Read the pauses once, not for each run: there are few, usually none.
     SELECT coalesce(bool_or(p.kind = 'all'), false), coalesce(array_agg(p.queue), '{}'),
            coalesce(array_agg(p.workspace_id) FILTER (WHERE p.kind = 'workspace'), '{}')
     INTO v_all, v_paused, v_not FROM agents_pause p;
@@ -299,21 +302,22 @@ BEGIN
         FROM heartbit_fairest(p_named, v_not, v_queues, p_knows, p_alone, v_now, v_stopped) x;
         IF v_workspace IS NULL THEN RETURN NULL; END IF;
         IF heartbit_take_room(v_workspace, v_may_wait) THEN
-            -- Nudges come in the order in which runs were started.
+            -- Wake-ups arrive in the order in which runs were started.
             IF p_by_name AND v_workspace = p_named.workspace_id AND v_priority = p_named.priority THEN
                 RETURN p_named;
             END IF;
             r := heartbit_lock_next(v_workspace, v_priority, v_queues, p_knows, p_alone, v_now, v_stopped);
             IF r.id IS NOT NULL THEN RETURN r; END IF;
         END IF;
-        -- Others were quicker. From now on it waits for nobody: it may hold a workspace's lock.
+        -- Other claims were faster. From here on wait for no claim: this one may hold a workspace's
+        -- lock.
         v_may_wait := false;
         v_not := v_not || v_workspace;
     END LOOP;
 END $$;
 
--- A run of a limited workspace that may start now that a slot of it is free, to ring; no row: none. It
--- locks nothing: a claim would pass over what is locked here.
+-- Return a run of a limited workspace that may start in a free slot, to wake it; no row: none. Lock
+-- nothing, because claims skip locked runs.
 CREATE OR REPLACE FUNCTION heartbit_ring_next(p_workspace bigint, p_queues text[])
 RETURNS TABLE (ring uuid, ring_queue text) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off

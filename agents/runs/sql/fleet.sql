@@ -1,34 +1,35 @@
--- Agents that are stopped, started again, restarted; queues, workspaces and everything held back.
+-- Pauses, halts and restarts: agents, queues, workspaces and the whole fleet.
 
--- The versions whose agent is stopped: their runs are not claimed. Ask once a statement, as
--- `version_id <> ALL ((SELECT heartbit_stopped())::bigint[])`.
+-- Return the versions whose agent is stopped; their runs are not claimed. Call it once per statement,
+-- as `version_id <> ALL ((SELECT heartbit_stopped())::bigint[])`.
 CREATE OR REPLACE FUNCTION heartbit_stopped()
 RETURNS bigint[] LANGUAGE sql STABLE AS $$
     SELECT coalesce(array_agg(v.id), '{}') FROM agents_agent a
     JOIN agents_agentversion v ON v.agent_id = a.id WHERE NOT a.enabled
 $$;
 
--- The queues from which nothing is claimed. Ask once a statement, as above.
+-- Return the paused queues, from which no run is claimed. Call it once per statement, like
+-- heartbit_stopped.
 CREATE OR REPLACE FUNCTION heartbit_paused()
 RETURNS text[] LANGUAGE sql STABLE AS $$
     SELECT coalesce(array_agg(p.queue), '{}') FROM agents_pause p WHERE p.kind = 'queue'
 $$;
 
--- The workspaces that are stopped; a null among them: all of them are. Ask once a statement.
+-- Return the halted workspaces; a null among them: all are halted. Call it once per statement.
 CREATE OR REPLACE FUNCTION heartbit_halted()
 RETURNS bigint[] LANGUAGE sql STABLE AS $$
     SELECT coalesce(array_agg(p.workspace_id), '{}') FROM agents_pause p
     WHERE p.kind IN ('all', 'workspace')
 $$;
 
--- Whether a workspace is among those of heartbit_halted.
+-- Return true if a workspace is among the result of heartbit_halted.
 CREATE OR REPLACE FUNCTION heartbit_halts(p_workspace bigint, p_halted bigint[])
 RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT coalesce(p_workspace = ANY (p_halted), true)
 $$;
 
--- Whether a run may not be claimed: its agent or its workspace is stopped, everything is, or its
--- queue is paused. A row of nulls (an outer join's) is not held back.
+-- Return true if a run may not be claimed: its agent is stopped, its workspace or the installation is
+-- halted, or its queue is paused. Return false for a row of nulls from an outer join.
 CREATE OR REPLACE FUNCTION heartbit_is_stopped(r agents_run)
 RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -37,13 +38,13 @@ BEGIN
                 WHERE v.id = r.version_id AND NOT a.enabled)
         OR EXISTS (SELECT 1 FROM agents_pause p
                    WHERE p.kind = 'all' OR p.kind = 'workspace' AND p.workspace_id = r.workspace_id
-                         -- What is at work goes on.
+                         -- Running runs of a paused queue continue.
                          OR p.queue = r.queue AND r.home = 'fleet' AND r.status <> 'running'));
 END $$;
 
--- What a worker holds and should hand over: the agent, its workspace or everything was stopped, or
--- the agent restarted since the claim. A worker that misses a restart for ten minutes keeps its
--- slices.
+-- Return the runs that a worker should hand over: their agent, workspace or the installation was
+-- stopped, or the agent was restarted since the claim. A worker that misses a restart for ten minutes
+-- keeps its slices.
 CREATE OR REPLACE FUNCTION heartbit_unwanted(p_worker bigint)
 RETURNS TABLE (run_id uuid, lease_token bigint, reason text) LANGUAGE sql STABLE AS $$
     SELECT r.id, r.lease_token,
@@ -62,15 +63,16 @@ RETURNS TABLE (run_id uuid, lease_token bigint, reason text) LANGUAGE sql STABLE
                ORDER BY e.seq DESC LIMIT 1))
 $$;
 
--- What follows when a pause has been lifted: of a queue, a workspace (the other is null), or
--- everything (both are). Returns the first p_limit runs that may start, to ring; the sweepers ring
--- the others.
+-- Resume work after a pause was lifted: of a queue, of a workspace (the other argument is null), or of
+-- the installation (both are null). Return the first p_limit runs that may start, to wake them;
+-- sweepers wake the others.
 CREATE OR REPLACE FUNCTION heartbit_go_on(p_queue text, p_workspace bigint, p_limit int)
 RETURNS TABLE (ring uuid, ring_queue text) LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM pg_notify('heartbit', 'agent:0'); -- each reads anew what it holds, and which tools are stopped
+    PERFORM pg_notify('heartbit', 'agent:0'); -- each worker re-reads its held runs and the stopped tools
     PERFORM heartbit_renew_patience(NULL, p_queue, p_workspace);
-    -- One of each workspace, then a second one of each: a priority counts within a workspace alone.
+    -- Take one run of each workspace, then a second one of each: a priority counts only within a
+    -- workspace.
     RETURN QUERY UPDATE agents_run t SET woken_at = clock_timestamp()
         WHERE t.id IN (SELECT q.id FROM agents_run q
                        WHERE q.status = 'queued' AND q.id IN (
@@ -89,8 +91,8 @@ BEGIN
         RETURNING t.id, t.queue::text;
 END $$;
 
--- Start an agent, or let what is held of a started one be claimed anew. Returns the first p_limit of
--- its runs that may start, to ring; the sweepers ring the others.
+-- Start an agent, or restart a running agent so that its held runs are claimed once more. Return the
+-- first p_limit of its runs that may start, to wake them; sweepers wake the others.
 CREATE OR REPLACE FUNCTION heartbit_start_agent(p_agent bigint, p_limit int)
 RETURNS TABLE (ring uuid, ring_queue text) LANGUAGE plpgsql AS $$
 DECLARE v_stopped boolean;

@@ -1,11 +1,13 @@
--- Fork a run: a new one that begins with the journal of another.
+-- Forks: new runs that begin with the journal of another run.
 
--- Copy p_source's journal up to p_cut into a new queued run, and add p_events: run.forked first, then
--- what was said. The copy keeps its sequence numbers and times; it costs nothing, since the source
--- paid: no usage, no tokens. p_changed: payloads by sequence number that differ from the source's.
--- p_version, p_task: null, the source's own. Calls without a copied result are pending, with keys of
--- the new run. p_by, p_user: who forks it. No row: no such run in the workspace, or that is stopped, or
--- its agent takes no runs (any more for now).
+-- Copy p_source's journal up to p_cut into a new queued run and append p_events: run.forked, then a
+-- steering message if there is one. The copied events keep their sequence numbers and times. They add
+-- no usage and no tokens, because the source paid for them. Calls without a copied result are pending,
+-- with keys of the new run. No row: the workspace has no such run or is halted, or the agent is stopped
+-- or has reached a run quota.
+-- p_changed: payloads that differ from the source's, by sequence number.
+-- p_version, p_task: null means the source's own.
+-- p_by, p_user: the author of the fork.
 CREATE OR REPLACE FUNCTION heartbit_fork(
     p_id uuid, p_workspace bigint, p_source uuid, p_cut int, p_version bigint, p_task text,
     p_changed jsonb, p_events jsonb, p_home text, p_key text, p_by text DEFAULT '',
@@ -40,9 +42,9 @@ BEGIN
         RETURN NEXT;
         RETURN;
     END IF;
-    -- A repeated extraction is the one follow-up of its source from here on.
+    -- The fork of an extraction replaces it as the one extraction of its source.
     UPDATE agents_memoryextraction e SET run_id = p_id WHERE e.run_id = p_source;
-    -- A journal is append-only, so its beginning needs no lock, whatever the source does meanwhile.
+    -- Read the source without a lock: its journal is append-only.
     INSERT INTO agents_runevent (run_id, seq, type, payload, at)
     SELECT p_id, e.seq, e.type, coalesce(p_changed -> e.seq::text, e.payload), e.at
     FROM agents_runevent e WHERE e.run_id = p_source AND e.seq BETWEEN 2 AND p_cut;
@@ -60,12 +62,13 @@ BEGIN
     FROM agents_artifact f WHERE f.run_id = p_source AND EXISTS (
         SELECT 1 FROM agents_runevent e WHERE e.run_id = p_id AND e.type = 'tool.finished'
                                               AND e.payload ->> 'artifact' = f.name);
-    -- What the source's tree shared by then; what was written over since is not known any more.
+    -- Copy the blackboard at the cut; an entry overwritten since then is missing.
     INSERT INTO agents_blackboardentry (root_id, key, value, author, expires_at, updated_at)
     SELECT p_id, b.key, b.value, b.author, b.expires_at, b.updated_at FROM agents_blackboardentry b
     WHERE b.root_id = r.root_id AND b.updated_at <= (
         SELECT e.at FROM agents_runevent e WHERE e.run_id = p_source AND e.seq = p_cut);
-    -- Its folder as it was then: rows are added, so the newest of each path until then is known.
+    -- Copy the folder at the cut: rows are only added, so the newest one of each path until then is
+    -- known.
     INSERT INTO agents_workfile (root_id, path, call, content, size)
     SELECT p_id, f.path, '', f.content, f.size FROM (
         SELECT DISTINCT ON (w.path) w.path, w.content, w.size FROM agents_workfile w
@@ -81,7 +84,7 @@ BEGIN
     RETURN NEXT;
 END $$;
 
--- The calls of a fork's copied answers and scripts, with their copied results.
+-- Create the calls of a fork's copied answers and scripts, with their copied results.
 CREATE OR REPLACE FUNCTION heartbit_fork_calls(p_id uuid, p_source uuid)
 RETURNS void LANGUAGE sql AS $$
     INSERT INTO agents_toolcall
@@ -104,7 +107,8 @@ RETURNS void LANGUAGE sql AS $$
     ORDER BY e.seq, k.n
 $$;
 
--- What was said on the conversation of a fork's source before it: a fork is on none itself.
+-- Return the history of the source's conversation before it; the fork itself belongs to no
+-- conversation.
 CREATE OR REPLACE FUNCTION heartbit_forked_history(p_run uuid)
 RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT coalesce((

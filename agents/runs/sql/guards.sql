@@ -1,4 +1,5 @@
--- Rules the database itself enforces. {arrows} is agents.runs.transitions.arrows().
+-- Rules that the database itself enforces. {arrows} comes from
+-- agents.runs.transitions.allowed_transitions().
 
 CREATE OR REPLACE FUNCTION heartbit_check_transition() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -38,7 +39,7 @@ DROP TRIGGER IF EXISTS heartbit_append_only ON agents_message;
 CREATE TRIGGER heartbit_append_only BEFORE UPDATE ON agents_message
     FOR EACH ROW EXECUTE FUNCTION heartbit_refuse_update();
 
--- Whoever gives a workspace a tier, or changes one, changes what its workspaces may spend.
+-- Triggers that update the limits of workspaces when a workspace's tier, or a tier itself, changes.
 CREATE OR REPLACE TRIGGER heartbit_tier_given AFTER INSERT ON base_workspace
     FOR EACH ROW WHEN (NEW.tier_id IS NOT NULL) EXECUTE FUNCTION heartbit_fit_tier();
 CREATE OR REPLACE TRIGGER heartbit_tier_changed AFTER UPDATE OF tier_id ON base_workspace

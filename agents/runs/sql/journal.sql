@@ -1,13 +1,13 @@
--- The journal itself: events, and what is projected from them.
+-- The journal: events, and their projections.
 
--- A count of tokens as its columns can hold it.
+-- Return a number of tokens within the range of its columns.
 CREATE OR REPLACE FUNCTION heartbit_count(p_text text)
 RETURNS int LANGUAGE sql IMMUTABLE AS $$
     SELECT least(greatest(coalesce(p_text, '0')::numeric, 0), 2147483647)::int
 $$;
 
--- Insert the rows of calls that nothing has served yet: a turn's, or those of a script, whose call is
--- then p_turn and whose earlier calls are p_first.
+-- Insert the rows of pending calls: those of a turn, or those of a script, whose own call is p_turn and
+-- which has made p_first calls before.
 CREATE OR REPLACE FUNCTION heartbit_open_calls(
     p_run uuid, p_turn text, p_calls jsonb, p_first int DEFAULT 0)
 RETURNS void LANGUAGE plpgsql AS $$
@@ -39,7 +39,7 @@ BEGIN
             INSERT INTO base_usageentry
                 (workspace_id, run_id, turn, model, input_tokens, output_tokens,
                  cached_input_tokens, cost_usd, at)
-            -- The figures are the provider's: out of range, they must not refuse the answer.
+            -- Clamp the provider's figures: a value out of range must not reject the answer.
             VALUES (p_workspace, p_run, (p ->> 'turn')::int, left(p ->> 'model', 200),
                     heartbit_count(p #>> '{usage,input_tokens}'),
                     heartbit_count(p #>> '{usage,output_tokens}'),
@@ -99,7 +99,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- Tokens that a batch of events adds to the run's row.
+-- Return the number of tokens that a batch of events adds to the run's row.
 CREATE OR REPLACE FUNCTION heartbit_tokens(p_events jsonb, p_field text)
 RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
     SELECT coalesce(sum(heartbit_count(e #>> ARRAY['payload', 'usage', p_field])), 0)
@@ -107,7 +107,7 @@ RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
     WHERE e ->> 'type' IN ('model.answered', 'model.interrupted', 'context.summarized')
 $$;
 
--- Events p_after < seq <= p_upto in the form agents.journal.events.decode_row reads.
+-- Return the events p_after < seq <= p_upto in the form that agents.journal.events.decode_row reads.
 CREATE OR REPLACE FUNCTION heartbit_events(p_run uuid, p_after int, p_upto int)
 RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT coalesce(jsonb_agg(jsonb_build_object(

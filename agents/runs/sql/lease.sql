@@ -1,6 +1,6 @@
--- What the holder of a run's lease writes, and how waits and runs end.
+-- Writes of a lease's holder, and the end of waits and runs.
 
--- Lock a run that its caller holds, or raise HB001.
+-- Lock a run whose lease the caller holds, or raise HB001.
 CREATE OR REPLACE FUNCTION heartbit_lock_held(p_run uuid, p_token bigint)
 RETURNS agents_run LANGUAGE plpgsql AS $$
 DECLARE r agents_run;
@@ -12,14 +12,14 @@ BEGIN
     RETURN r;
 END $$;
 
--- Whether a slice got further with these events. An intent is none: the act may kill the worker
--- each time.
+-- Return true if a slice made progress with these events. An intent is no progress: the call may crash
+-- the worker each time.
 CREATE OR REPLACE FUNCTION heartbit_is_progress(p_events jsonb)
 RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT EXISTS (SELECT 1 FROM jsonb_array_elements(p_events) e WHERE e ->> 'type' <> 'tool.started')
 $$;
 
--- Append events; return those of other writers that the caller had not folded yet.
+-- Append events; return the events of other writers that the caller has not folded yet.
 CREATE OR REPLACE FUNCTION heartbit_record(p_run uuid, p_token bigint, p_folded int, p_events jsonb)
 RETURNS TABLE (last_seq int, now timestamptz, tail jsonb) LANGUAGE plpgsql AS $$
 DECLARE
@@ -35,7 +35,8 @@ BEGIN
           AND NOT (t.cancel_requested AND p_events @> '[{"type": "tool.started"}]') RETURNING * INTO r;
     IF NOT FOUND THEN
         r := heartbit_lock_held(p_run, p_token);
-        -- It is held, so somebody cancelled it: nothing begins any more, and the tail says why.
+        -- The lease is held, so the run is being cancelled: no call may begin, and the tail gives the
+        -- reason.
         RETURN QUERY SELECT r.last_seq, clock_timestamp(), heartbit_events(p_run, p_folded, r.last_seq);
         RETURN;
     END IF;
@@ -43,7 +44,7 @@ BEGIN
     RETURN QUERY SELECT r.last_seq, clock_timestamp(), heartbit_events(p_run, p_folded, r.last_seq - n);
 END $$;
 
--- A new token for a lease that is still held: whatever still writes with the old one is refused.
+-- Renew the token of a held lease: writes with the old token are rejected from here on.
 CREATE OR REPLACE FUNCTION heartbit_renew(p_run uuid, p_token bigint)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE v_token bigint;
@@ -56,8 +57,8 @@ BEGIN
     RETURN v_token;
 END $$;
 
--- Resolve one wait and count it down; whoever brings the count to zero queues the run.
--- Returns the run to ring, or null.
+-- Resolve one wait and decrement the run's count of open waits; the call that brings it down to wake_at
+-- queues the run. Return the run to wake, or null.
 CREATE OR REPLACE FUNCTION heartbit_resolve_wait(p_run uuid, p_key text, p_value jsonb)
 RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE
@@ -75,19 +76,19 @@ BEGIN
             'key', p_key, 'value', p_value, 'kind', w.kind, 'call_id', w.call_id))));
     UPDATE agents_run
     SET last_seq = last_seq + 1, open_waits = open_waits - 1,
-        status = CASE WHEN open_waits = 1 AND status = 'waiting' THEN 'queued' ELSE status END,
+        status = CASE WHEN open_waits - 1 <= wake_at AND status = 'waiting' THEN 'queued' ELSE status END,
         available_at = clock_timestamp(),
         woken_at = CASE WHEN home = 'fleet' THEN clock_timestamp() END
     WHERE id = p_run RETURNING * INTO r;
     IF r.status <> 'queued' THEN RETURN NULL; END IF;
     IF r.home = 'local' THEN
-        PERFORM pg_notify('heartbit', 'ring:' || r.id || ':' || r.root_id); -- it may be another process's
+        PERFORM pg_notify('heartbit', 'ring:' || r.id || ':' || r.root_id); -- possibly another process's run
     END IF;
     RETURN r.id;
 END $$;
 
--- End a run whose row, and whose parent's row, the caller has locked. Returns the run to ring: its
--- parent, or the one that waited for it on its conversation.
+-- End a run whose row and whose parent's row the caller has locked. Return the run to wake, or null:
+-- its parent, or the next run of its conversation.
 CREATE OR REPLACE FUNCTION heartbit_end(
     r agents_run, p_status text, p_output text, p_error jsonb, p_events jsonb,
     p_structured jsonb DEFAULT NULL)
@@ -119,8 +120,8 @@ BEGIN
     END IF;
     IF r.parent_id IS NULL THEN
         IF r.conversation_id IS NULL OR r.available_at = heartbit_held() THEN RETURN NULL; END IF;
-        -- Locked as it is chosen: one that is being cancelled meanwhile is looked at again, and
-        -- passed over.
+        -- Choose and lock in one statement: a run that is cancelled meanwhile is checked again and
+        -- skipped.
         SELECT t.* INTO v_next FROM agents_run t
         WHERE t.conversation_id = r.conversation_id AND t.status = 'queued'
               AND t.available_at = heartbit_held()
@@ -135,7 +136,8 @@ BEGIN
         END IF;
         RETURN v_next.id;
     END IF;
-    IF p_status = 'succeeded' THEN
+    IF p_status = 'succeeded' AND NOT EXISTS (
+            SELECT FROM agents_run t WHERE t.id = r.parent_id AND t.kind = 'workflow') THEN
         INSERT INTO agents_blackboardentry (root_id, key, value, author, updated_at)
         VALUES (r.root_id, 'agent:' || r.agent, coalesce(p_structured, to_jsonb(p_output)), r.agent,
                 clock_timestamp())
@@ -148,8 +150,8 @@ BEGIN
         'structured', p_structured, 'error', p_error, 'usage', heartbit_usage(r.id)));
 END $$;
 
--- Finish a held run, unless its journal moved since p_folded: then nothing is written and the tail
--- comes back to be folded first.
+-- Finish a held run. If its journal has grown since p_folded, write nothing and return the tail, to be
+-- folded first.
 CREATE OR REPLACE FUNCTION heartbit_finish(
     p_run uuid, p_token bigint, p_folded int, p_status text, p_output text, p_error jsonb,
     p_events jsonb, p_structured jsonb DEFAULT NULL)
@@ -172,19 +174,27 @@ BEGIN
         RETURN;
     END IF;
     v_ring := heartbit_end(r, p_status, p_output, p_error, p_events, p_structured);
+    -- A workflow may end while some of its children still run.
+    IF r.open_waits > 0 THEN
+        PERFORM heartbit_cancel(c.id, 'The run that waited for it has ended.')
+        FROM (SELECT t.id FROM agents_run t
+              WHERE t.parent_id = r.id AND t.finished_at IS NULL ORDER BY t.id) c;
+    END IF;
     IF v_parent IS NULL AND v_ring IS NOT NULL THEN
         SELECT t.queue INTO v_queue FROM agents_run t WHERE t.id = v_ring;
     END IF;
     RETURN QUERY SELECT false, r.last_seq + jsonb_array_length(p_events), '[]'::jsonb, v_ring, v_queue;
 END $$;
 
--- Suspend a held run: create its waits (with the children of those that wait for one), and give the
--- worker back; nothing is written when the journal moved since p_folded. A wait is {kind, asks_person,
--- key, call_id, timeout_seconds, escalate_seconds} as its kind declares it (agents/journal/waits.py), a child's
--- with {id, agent, task} too; the first version of Heartbit gives a child's neither kind nor key.
--- `queues`: the children's.
+-- Suspend a held run: create its waits, and the child runs of those that wait for one, and release the
+-- worker. If the journal has grown since p_folded, write nothing. A wait is {kind, asks_person, key,
+-- call_id, timeout_seconds, escalate_seconds} as its kind declares it (agents/journal/waits.py), for a
+-- child with {id, agent, task} too; the first version of Heartbit sends neither kind nor key for a
+-- child.
+-- `queues`: the queues of the children.
 CREATE OR REPLACE FUNCTION heartbit_suspend(
-    p_run uuid, p_token bigint, p_folded int, p_events jsonb, p_waits jsonb)
+    p_run uuid, p_token bigint, p_folded int, p_events jsonb, p_waits jsonb,
+    p_wake_at int DEFAULT 0)
 RETURNS TABLE (moved boolean, last_seq int, tail jsonb, queues text[]) LANGUAGE plpgsql AS $$
 DECLARE
     r agents_run;
@@ -216,7 +226,7 @@ BEGIN
                 coalesce((w ->> 'version_id')::bigint, a.current_version_id), a.name::text, w ->> 'task',
                 r.id, r.root_id, r.home, coalesce(w ->> 'queue', a.queue::text), r.priority,
                 r.model::text, coalesce(w ->> 'model', r.model_override::text), NULL, r.approve,
-                w -> 'payload', p_call => w -> 'call');
+                w -> 'payload', (w ->> 'conversation')::uuid, p_call => w -> 'call');
             queues := array_append(queues, coalesce(w ->> 'queue', a.queue::text));
         END IF;
         INSERT INTO agents_wait
@@ -230,7 +240,8 @@ BEGIN
     END LOOP;
     UPDATE agents_run
     SET status = 'waiting', worker_id = NULL, crashes = 0, last_seq = agents_run.last_seq + n,
-        open_waits = jsonb_array_length(p_waits),
+        wake_at = p_wake_at,
+        open_waits = agents_run.open_waits + jsonb_array_length(p_waits),
         input_tokens = agents_run.input_tokens + heartbit_tokens(p_events, 'input_tokens'),
         output_tokens = agents_run.output_tokens + heartbit_tokens(p_events, 'output_tokens')
     WHERE id = r.id;
@@ -238,7 +249,7 @@ BEGIN
     RETURN QUERY SELECT false, r.last_seq + n, '[]'::jsonb, queues;
 END $$;
 
--- Hand a held run back to the queue (a drain, a database that was away). Returns false if it was lost.
+-- Requeue a held run (for a drain, or after a database outage). Return false if the lease was lost.
 CREATE OR REPLACE FUNCTION heartbit_release(
     p_run uuid, p_token bigint, p_reason text, p_delay_seconds float)
 RETURNS boolean LANGUAGE plpgsql AS $$

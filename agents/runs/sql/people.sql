@@ -1,20 +1,20 @@
--- What people say to a run: steering, and decisions about its calls.
+-- Input from people to runs: steering, decisions about calls, and answers.
 
--- Whether words that p_user says to a run are another person's than its tree was started for; a tree that
--- no person started has none to lose.
+-- Return true if text that p_user gives to a run comes from another person than the one its tree was
+-- started for. Return false for a tree that no person started: it has no personal access to lose.
 CREATE OR REPLACE FUNCTION heartbit_is_other(p_run uuid, p_user bigint)
 RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT t.started_user_id IS NOT NULL AND t.started_user_id IS DISTINCT FROM p_user
     FROM agents_run r JOIN agents_run t ON t.id = r.root_id WHERE r.id = p_run
 $$;
 
--- The mark of such words in the journal.
+-- Return the mark of another person's text for the journal.
 CREATE OR REPLACE FUNCTION heartbit_others_mark(p_run uuid, p_user bigint)
 RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN heartbit_is_other(p_run, p_user) THEN '{"other_person": true}'::jsonb ELSE '{}' END
 $$;
 
--- Whether a journal of a tree has words of another person than the one that it was started for.
+-- Return true if a journal of a tree has text of another person than the one the tree was started for.
 CREATE OR REPLACE FUNCTION heartbit_is_shared(p_root uuid)
 RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
@@ -23,8 +23,9 @@ RETURNS boolean LANGUAGE sql STABLE AS $$
               AND coalesce(e.payload -> 'other_person', e.payload #> '{value,other_person}') = 'true')
 $$;
 
--- The person for whom a run acts: with whose memories, credentials and permissions. Null: nobody started
--- its tree, or another person has spoken in it, before it in its conversation, or in what it continues.
+-- Return the person whose memories, credentials and permissions a run uses. Null: no person started its
+-- tree, or another person has written in it, earlier in its conversation, or in the run that it was
+-- forked from.
 CREATE OR REPLACE FUNCTION heartbit_acts_for(p_run uuid)
 RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -44,15 +45,15 @@ BEGIN
             RETURN NULL;
         END IF;
         IF t.forked_seq = 0 THEN RETURN t.started_user_id; END IF;
-        -- A fork's beginning is its source's words; without the source it is not known whose.
+        -- The beginning of a fork has its source's text; without the source, its authors are unknown.
         v_person := t.started_user_id;
         v_run := t.forked_from_id;
     END LOOP;
 END $$;
 
--- Tell a live run something; its next model call sees it. p_source: person, who gives it new turns, or
--- agent, another one of which replies to what it wrote. p_user: the person who says it, or for whom the
--- agent works; null: none.
+-- Give text to an active run; its next model call includes it. p_source: person, whose text resets the
+-- run's turn limit, or agent, whose text answers a message of the run. p_user: the author, or the
+-- person that the agent acts for; null: none.
 CREATE OR REPLACE FUNCTION heartbit_steer(
     p_run uuid, p_text text, p_by text, p_key text DEFAULT NULL, p_source text DEFAULT 'person',
     p_user bigint DEFAULT NULL)
@@ -72,7 +73,7 @@ BEGIN
     UPDATE agents_run SET last_seq = last_seq + 1 WHERE id = p_run;
 END $$;
 
--- Lock a run that a question about one of its calls is open for, its parent first, or raise HB005.
+-- Lock a run with an open question about one of its calls, its parent first, or raise HB005.
 CREATE OR REPLACE FUNCTION heartbit_lock_asking(p_run uuid, p_key text)
 RETURNS agents_run LANGUAGE plpgsql AS $$
 DECLARE
@@ -100,14 +101,15 @@ BEGIN
     IF NOT FOUND THEN
         RAISE EXCEPTION 'The call does not wait for a decision (any more).' USING ERRCODE = 'HB005';
     ELSIF w.expires_at <= clock_timestamp() THEN
-        -- No sweeper has come by yet.
+        -- No sweeper has expired the wait yet.
         RAISE EXCEPTION 'Nobody decided in time: the call is refused.' USING ERRCODE = 'HB005';
     END IF;
     RETURN r;
 END $$;
 
--- The last decision of a sub-agent gives its orchestrator's patience the time back that people took; what
--- a stop has given back already is not given twice.
+-- Extend the timeout of the orchestrator by the time that a sub-agent's question was open, once no
+-- other is open. The result never exceeds a full timeout from now, because a resumed pause may have
+-- restarted the timeout before.
 CREATE OR REPLACE FUNCTION heartbit_give_back_patience(r agents_run, p_key text)
 RETURNS void LANGUAGE sql AS $$
     UPDATE agents_wait p
@@ -120,8 +122,8 @@ RETURNS void LANGUAGE sql AS $$
                           AND o.asks_person AND o.resolved_at IS NULL)
 $$;
 
--- Whether somebody is of the group that is asked about a call, or of the one that it was escalated
--- to; without a group, everybody is.
+-- Return true if a person belongs to the group that may decide a call, or to the one that it was
+-- escalated to. Without a group, every person does.
 CREATE OR REPLACE FUNCTION heartbit_is_asked(p_shown jsonb, p_user bigint)
 RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT coalesce(p_shown ->> 'group', '') = ''
@@ -130,7 +132,8 @@ RETURNS boolean LANGUAGE sql STABLE AS $$
         WHERE m.user_id = p_user AND g.name IN (p_shown ->> 'group', p_shown ->> 'escalated_to'))
 $$;
 
--- Whether a call that needs several people has its last approval now; the caller has the run's lock.
+-- Count a decision about a call; return true if it is final: a denial, or the last required approval.
+-- The caller has locked the run.
 CREATE OR REPLACE FUNCTION heartbit_vote(
     c agents_toolcall, p_key text, p_verdict text, p_user bigint, p_by text, p_via text, p_grant bigint)
 RETURNS boolean LANGUAGE plpgsql AS $$
@@ -157,9 +160,9 @@ BEGIN
             WHERE v.run_id = c.run_id AND v.wait_key = p_key AND v.digest = c.digest);
 END $$;
 
--- Decide a call that waits for approval. One decision wins: the run's row lock puts decisions,
--- cancels and expiries in an order, and the losers are told. An approval that is not the last one
--- needed is kept, and decides nothing yet. Returns the run to ring, or null.
+-- Decide a call that waits for approval. The run's row lock orders decisions, cancels and expiries: the
+-- first one wins, and later decisions raise HB005. An approval that is not the last required one is
+-- stored and decides nothing yet. Return the run to wake, or null.
 CREATE OR REPLACE FUNCTION heartbit_decide(
     p_run uuid, p_call text, p_digest text, p_verdict text, p_arguments text, p_runs_digest text,
     p_reason text, p_user bigint, p_by text, p_via text, p_grant bigint)
@@ -169,7 +172,7 @@ DECLARE
     r agents_run;
     c agents_toolcall;
 BEGIN
-    -- The newest question about the call: an answered one says who answered it.
+    -- Find the newest question about the call; if it is answered, the error names who answered it.
     SELECT key INTO v_key FROM agents_wait
     WHERE run_id = p_run AND call_id = p_call AND kind = 'approval' ORDER BY id DESC LIMIT 1;
     r := heartbit_lock_asking(p_run, coalesce(v_key, ''));
@@ -191,8 +194,9 @@ BEGIN
                 THEN heartbit_others_mark(p_run, p_user) ELSE '{}' END);
 END $$;
 
--- Whether who said something in a workspace may decide calls there (still): p_roles are those that
--- may. Where people have accounts, one that is gone may not; of others no account was ever known.
+-- Return true if the author of a decision may still decide calls in a workspace; p_roles: the roles
+-- that may. Decisions in the web interface, in the admin and by e-mail have a user account, so for them
+-- a null p_user is a deleted account. Other decisions may have had no account.
 CREATE OR REPLACE FUNCTION heartbit_may_decide(
     p_user bigint, p_via text, p_workspace bigint, p_roles text[])
 RETURNS boolean LANGUAGE sql STABLE AS $$
@@ -203,7 +207,7 @@ RETURNS boolean LANGUAGE sql STABLE AS $$
                    AND m.workspace_id = p_workspace AND m.role = ANY (p_roles)))) END
 $$;
 
--- Whether a standing permission still is its giver's to give.
+-- Return true if the person who gave a grant still has the right to give it.
 CREATE OR REPLACE FUNCTION heartbit_grant_holds(g agents_grant, p_roles text[])
 RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT heartbit_may_decide(g.user_id, (
@@ -211,7 +215,8 @@ RETURNS boolean LANGUAGE sql STABLE AS $$
         g.workspace_id, p_roles)
 $$;
 
--- Somebody who let a call run by resolving this wait, and may not decide it any more; null: nobody.
+-- Return the name of a person who let a call run by resolving this wait but may no longer decide it;
+-- null: none.
 CREATE OR REPLACE FUNCTION heartbit_lost_right(p_run uuid, p_key text, p_roles text[])
 RETURNS text LANGUAGE sql STABLE AS $$
     SELECT s.by FROM (
@@ -229,9 +234,9 @@ RETURNS text LANGUAGE sql STABLE AS $$
     LIMIT 1
 $$;
 
--- Resolve a wait for a person that is over; a call that waits for approval is refused by it. Returns
--- whether this was done, and the run to ring, or null. A run that somebody else has locked is left for
--- the next sweep: a sweep that waits could meet them the other way round.
+-- Resolve an expired wait for a person; a call that waits for approval is refused. Return whether it
+-- was done, and the run to wake, or null. A run that another transaction has locked is left to the next
+-- sweep: waiting for it could deadlock.
 CREATE OR REPLACE FUNCTION heartbit_expire_asked(p_run uuid, p_key text, OUT done boolean, OUT ring uuid)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -251,7 +256,7 @@ BEGIN
     SELECT t.* INTO w FROM agents_wait t
     WHERE t.run_id = p_run AND t.key = p_key AND t.resolved_at IS NULL
           AND t.expires_at <= clock_timestamp();
-    IF NOT FOUND THEN RETURN; END IF; -- somebody decided meanwhile
+    IF NOT FOUND THEN RETURN; END IF; -- a person has decided meanwhile
     SELECT t.* INTO c FROM agents_toolcall t WHERE t.run_id = p_run AND t.call_id = w.call_id;
     IF w.kind = 'approval' THEN
         INSERT INTO agents_decision
@@ -267,8 +272,8 @@ BEGIN
         'reason', 'Nobody decided in time.', 'by', 'expiry'));
 END $$;
 
--- Say what became of a call whose worker died: make it again, it took effect (p_result is what the
--- model reads), or leave it. Returns the run to ring, or null.
+-- Resolve an uncertain call after a crash of its worker: retry it, confirm that it took effect
+-- (p_result is passed to the model), or skip it. Return the run to wake, or null.
 CREATE OR REPLACE FUNCTION heartbit_settle(
     p_run uuid, p_call text, p_outcome text, p_result text, p_user bigint, p_by text, p_via text)
 RETURNS uuid LANGUAGE plpgsql AS $$
@@ -277,7 +282,7 @@ DECLARE
     r agents_run;
     v_tool text;
 BEGIN
-    -- The newest question about the call: an answered one says who answered it.
+    -- Find the newest question about the call; if it is answered, the error names who answered it.
     SELECT key INTO v_key FROM agents_wait
     WHERE run_id = p_run AND call_id = p_call AND kind = 'outcome' ORDER BY id DESC LIMIT 1;
     r := heartbit_lock_asking(p_run, coalesce(v_key, ''));
@@ -293,8 +298,8 @@ BEGIN
         || CASE WHEN p_result IS NULL THEN '{}' ELSE heartbit_others_mark(p_run, p_user) END);
 END $$;
 
--- Answer a wait of any kind that a person ends, but one for approval or an outcome, which have their own
--- functions. Returns the run to ring, or null.
+-- Answer a wait that a person resolves, of any kind but an approval or an outcome, which have their own
+-- functions. Return the run to wake, or null.
 CREATE OR REPLACE FUNCTION heartbit_answer(
     p_run uuid, p_key text, p_answer jsonb, p_by text, p_user bigint DEFAULT NULL)
 RETURNS uuid LANGUAGE plpgsql AS $$

@@ -1,10 +1,10 @@
--- What tiers allow a workspace, and how many runs an agent takes: counted and limited.
+-- Quotas: run counts of workspaces and agents, and the budgets of tiers.
 
--- ---------------------------------------------------------------------------------- runs that start
+-- ---------------------------------------------------------------------------------------- run counts
 
--- Count p_by runs (one, or minus one) in the day of a workspace, or in the minute of an agent. False:
--- with them it would be more than p_limit, so nothing is counted. Whoever counts at the same moment
--- waits: the row is locked until the caller's transaction ends.
+-- Add p_by runs (one, or minus one) to the day of a workspace, or to the minute of an agent. Return
+-- false and count nothing if the sum would exceed p_limit. Concurrent calls wait: the row is locked
+-- until the caller's transaction ends.
 CREATE OR REPLACE FUNCTION heartbit_count_runs(p_workspace bigint, p_agent bigint, p_limit int, p_by int)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -21,8 +21,8 @@ BEGIN
         EXIT WHEN n = 2;
         PERFORM 1 FROM agents_runcount c
         WHERE c.workspace_id = p_workspace AND coalesce(c.agent_id, 0) = coalesce(p_agent, 0);
-        CONTINUE WHEN FOUND; -- it is full, or it came a moment ago
-        -- The first count of all: a limit that is new begins with what the day has seen so far.
+        CONTINUE WHEN FOUND; -- the limit is reached, or another transaction has just inserted the row
+        -- Insert the first count: a new limit begins with the runs of the day so far.
         INSERT INTO agents_runcount (workspace_id, agent_id, starts_at, runs)
         SELECT p_workspace, p_agent, v_start, CASE WHEN p_agent IS NOT NULL THEN 0 ELSE (
             SELECT count(*) FROM agents_run r WHERE r.workspace_id = p_workspace
@@ -32,15 +32,15 @@ BEGIN
     RETURN false;
 END $$;
 
--- Whether a run was accepted under that key before.
+-- Return true if a run was accepted with this idempotency key before.
 CREATE OR REPLACE FUNCTION heartbit_is_repeat(p_workspace bigint, p_key text)
 RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT EXISTS (SELECT 1 FROM agents_run t
                    WHERE t.workspace_id = p_workspace AND t.idempotency_key = p_key)
 $$;
 
--- Count a run that somebody starts against the day of its workspace and the minute of its agent.
--- Null: one of them is used up. False: there is nothing to count, no limit or a key that was used.
+-- Count a new run against the day of its workspace and the minute of its agent. Null: one of the limits
+-- is reached. False: nothing was counted, because there is no limit or the key was used before.
 CREATE OR REPLACE FUNCTION heartbit_admit(a agents_agent, p_key text)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE v_a_day int;
@@ -56,23 +56,23 @@ BEGIN
         END IF;
         IF v_a_day IS NOT NULL THEN PERFORM heartbit_count_runs(a.workspace_id, NULL, v_a_day, -1); END IF;
     END IF;
-    -- Whoever was counted a moment ago may have come with the same key.
+    -- A run that was counted a moment ago may have the same key.
     RETURN CASE WHEN p_key IS NOT NULL AND heartbit_is_repeat(a.workspace_id, p_key) THEN false END;
 END $$;
 
--- Take it back: the run had been started before, by somebody who was a moment quicker.
+-- Undo heartbit_admit: a concurrent request with the same key has started the run before.
 CREATE OR REPLACE FUNCTION heartbit_admit_not(a agents_agent)
 RETURNS void LANGUAGE sql AS $$
     UPDATE agents_runcount c SET runs = greatest(c.runs - 1, 0)
     WHERE c.workspace_id = a.workspace_id AND (c.agent_id IS NULL OR c.agent_id = a.id)
 $$;
 
--- ------------------------------------------------------------------------------- what a tier pays for
+-- ---------------------------------------------------------------------------------- budgets of tiers
 
--- Let the tier of a workspace that is given one, or of all that have the changed one, be one more budget,
--- and let the day's count begin anew. A new budget begins with what the month has cost so far; calls that
--- end in this very moment may be missing. A trigger, so that a limit holds whoever writes the row
--- (docs/decisions/0020-policy-is-python.md).
+-- Create, update or delete the tier's budget of the workspace that gets a tier, or of all workspaces of
+-- a changed tier, and reset the day's count. A new budget begins with the cost of the month so far;
+-- calls that end at the same moment may be missing. A trigger does this, so that a limit holds for
+-- every writer of the row (docs/decisions/0020-policy-is-python.md).
 CREATE OR REPLACE FUNCTION heartbit_fit_tier() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     v_start timestamptz := date_trunc('month', clock_timestamp(), 'UTC');
@@ -81,7 +81,7 @@ BEGIN
     IF TG_TABLE_NAME = 'base_tier' THEN
         v_workspaces := ARRAY(SELECT w.id FROM base_workspace w WHERE w.tier_id = NEW.id);
     ELSE
-        -- Whoever changes the tier meanwhile comes first, or sees this workspace.
+        -- A concurrent change of the tier either commits first, or sees this workspace.
         PERFORM 1 FROM base_workspace w JOIN base_tier t ON t.id = w.tier_id
         WHERE w.id = NEW.id FOR SHARE OF t;
     END IF;

@@ -1,8 +1,8 @@
--- What the sweepers find: dead workers, waits whose time is up, lost doorbells.
+-- Sweeps: lost workers, expired waits and lost wake-ups; operations on quarantined runs.
 
--- Requeue what a dead worker held. A run whose workers died p_max_attempts times since its last
--- progress is quarantined, but only when it was alone: otherwise a neighbour may have done it. Returns
--- the fleet's runs to ring, and those put into quarantine.
+-- Requeue the runs of a lost worker. A run whose workers crashed p_max_attempts times since its last
+-- progress is quarantined, but only if it was the worker's only run: otherwise another run may have
+-- caused the crash. Return the fleet's runs to wake, and the quarantined runs.
 CREATE OR REPLACE FUNCTION heartbit_recover(p_worker bigint, p_max_attempts int)
 RETURNS TABLE (ring uuid, quarantined uuid) LANGUAGE plpgsql AS $$
 DECLARE
@@ -19,8 +19,8 @@ BEGIN
     WHERE w.id = p_worker AND w.left_at IS NULL
     RETURNING w.queues, w.beat_at < pg_postmaster_start_time() INTO v_queues, v_left;
     IF NOT FOUND THEN
-        -- It said so itself, and left these runs behind for a reason of its own; nor is a run to
-        -- blame when the worker was last heard of before the database started.
+        -- No run is to blame if the worker had left before, for a reason of its own, or (see v_left
+        -- above) if its last heartbeat is older than the start of the database.
         v_left := true;
         v_queues := NULL;
     END IF;
@@ -54,8 +54,9 @@ BEGIN
         IF ring IS NOT NULL OR quarantined IS NOT NULL THEN RETURN NEXT; END IF;
         quarantined := NULL;
     END LOOP;
-    -- It may have fetched nudges that it never served: doorbells of late count as lost, older ones
-    -- are rung again anyway. Last, and waiting for nobody: these may be children of other runs.
+    -- The worker may have consumed wake-ups without serving them. Recent wake-ups count as lost; older
+    -- ones are repeated anyway. Do this last and skip locked rows: these runs may be children of other
+    -- runs.
     UPDATE agents_run SET woken_at = NULL
     WHERE id IN (SELECT t.id FROM agents_run t
                  WHERE t.status = 'queued' AND t.home = 'fleet'
@@ -64,8 +65,8 @@ BEGIN
                  FOR NO KEY UPDATE SKIP LOCKED);
 END $$;
 
--- The run that a wait's time stands still with while it is held back: a sub-agent's own; of a question,
--- that of whoever asks, who was promised to go on in time without an answer. Null: none.
+-- Return the run whose pause also stops a wait's timeout: the child itself, or for a question the run
+-- of the asker, which was promised to continue in time without an answer. Null: none.
 CREATE OR REPLACE FUNCTION heartbit_paced_by(p_waiting uuid, p_child uuid)
 RETURNS uuid LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -73,7 +74,7 @@ BEGIN
     RETURN CASE WHEN FOUND THEN p_waiting ELSE p_child END;
 END $$;
 
--- Let waits paced by a run that goes on again begin anew, each with the patience that it had at first.
+-- Restart the timeouts of waits paced by runs that are resumed, each with its full length.
 CREATE OR REPLACE FUNCTION heartbit_renew_patience(p_agent bigint, p_queue text, p_workspace bigint)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -89,8 +90,8 @@ BEGIN
                    FOR NO KEY UPDATE OF w SKIP LOCKED);
 END $$;
 
--- Resolve waits whose time is up and cancel the children they waited for. Returns the runs to ring, and
--- the waits of the calls that are refused by it: the caller writes them into the audit.
+-- Resolve expired waits and cancel the children that they waited for. Return the runs to wake, and the
+-- waits whose calls are refused by the expiry, which the caller records in the audit.
 CREATE OR REPLACE FUNCTION heartbit_expire_waits(p_limit int)
 RETURNS TABLE (ring uuid, refused bigint) LANGUAGE plpgsql AS $$
 DECLARE
@@ -100,13 +101,13 @@ BEGIN
              FROM agents_wait t
              LEFT JOIN agents_run c ON c.id = t.child_id
              LEFT JOIN agents_run p ON p.id = heartbit_paced_by(t.run_id, c.id)
-             -- Stable within the statement, so that the index over the times can be used.
+             -- Stable within the statement, so that the index on the times can be used.
              WHERE t.resolved_at IS NULL AND t.expires_at <= statement_timestamp()
-                   -- While a sub-agent waits for a person its orchestrator's patience stands still.
+                   -- While a sub-agent waits for a person, its orchestrator's timeout does not expire.
                    AND NOT EXISTS (SELECT 1 FROM agents_wait a WHERE a.run_id = c.id
                                    AND a.asks_person AND a.resolved_at IS NULL)
                    AND NOT heartbit_is_stopped(p)
-             -- Those for people last: they lock nothing that they would have to wait for.
+             -- Waits for people come last: they take no lock that they would have to wait for.
              ORDER BY t.asks_person, t.run_id, t.id LIMIT p_limit LOOP
         IF w.asks_person THEN
             SELECT x.ring, CASE WHEN x.done AND w.kind = 'approval' THEN w.id END INTO ring, refused
@@ -122,8 +123,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- Let more people decide the calls of one home's runs that nobody has decided in their time, once
--- each. Returns their waits: the caller writes them into the audit.
+-- Escalate the undecided calls of one placement's runs to their escalation group, once each. Return
+-- their waits, which the caller records in the audit.
 CREATE OR REPLACE FUNCTION heartbit_escalate_approvals(p_home text, p_limit int)
 RETURNS TABLE (escalated bigint) LANGUAGE plpgsql AS $$
 DECLARE
@@ -134,18 +135,18 @@ BEGIN
              FROM agents_wait t
              JOIN agents_run o ON o.id = t.run_id AND o.home = p_home
              JOIN agents_toolcall c ON c.run_id = t.run_id AND c.call_id = t.call_id
-             -- Stable within the statement, so that the index over the times can be used.
+             -- Stable within the statement, so that the index on the times can be used.
              WHERE t.escalates_at <= statement_timestamp() AND t.escalated_at IS NULL
                    AND t.resolved_at IS NULL
              ORDER BY t.run_id, t.id LIMIT p_limit LOOP
-        -- One that somebody else has locked is left for the next sweep: this waits for nobody.
+        -- Leave a run that another transaction has locked to the next sweep: this function never waits.
         SELECT * INTO r FROM agents_run t
         WHERE t.id = w.run_id AND t.finished_at IS NULL FOR NO KEY UPDATE SKIP LOCKED;
         CONTINUE WHEN NOT FOUND;
         UPDATE agents_wait t SET escalated_at = clock_timestamp()
         WHERE t.id = w.id AND t.escalated_at IS NULL AND t.resolved_at IS NULL
               AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp());
-        CONTINUE WHEN NOT FOUND; -- another sweeper or a person was quicker, or its time is over
+        CONTINUE WHEN NOT FOUND; -- another sweeper or a person was faster, or the wait has expired
         PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, jsonb_build_array(jsonb_build_object(
             'type', 'approval.escalated', 'payload', jsonb_build_object(
                 'call_id', w.call_id, 'key', w.key, 'group', coalesce(w.more, '')))));
@@ -155,9 +156,10 @@ BEGIN
     END LOOP;
 END $$;
 
--- Runs whose doorbell was lost: queued and due, but not claimed. The caller has p_limit free slots,
--- so what comes back can start at once; of a workspace with a limit only as many as it has room for. One
--- of each workspace, then a second one of each, and so on: whatever their priorities, no flood has all.
+-- Return runs whose wake-up was lost: queued and due, but not claimed. The caller has p_limit free
+-- slots, so the returned runs can start at once; a limited workspace gets no more than it has room for.
+-- Take one run of each workspace, then a second one of each, and so on, whatever their priorities, so
+-- that no workspace takes all slots.
 CREATE OR REPLACE FUNCTION heartbit_unanswered(p_queues text[], p_limit int, p_older_seconds float)
 RETURNS TABLE (ring uuid) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off
@@ -222,12 +224,12 @@ BEGIN
     RETURN r;
 END $$;
 
--- Let a quarantined run go on where it was, alone. Returns the run to ring.
+-- Unquarantine a run: it continues where it stopped, in isolation. Return the run to wake.
 CREATE OR REPLACE FUNCTION heartbit_revive(p_run uuid, p_by text)
 RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE r agents_run;
 BEGIN
-    -- Before the run, as everywhere: no message may come in between.
+    -- Lock the conversation before the run, as everywhere, so that no message arrives in between.
     PERFORM 1 FROM agents_conversation v JOIN agents_run t ON t.conversation_id = v.id
     WHERE t.id = p_run FOR NO KEY UPDATE OF v;
     r := heartbit_lock_quarantined(p_run);
@@ -249,7 +251,7 @@ BEGIN
     WHERE id = p_run;
     PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, jsonb_build_array(jsonb_build_object(
         'type', 'run.unquarantined', 'payload', jsonb_build_object('by', p_by))));
-    -- Its calls were closed with it; those without a result are open again.
+    -- Quarantine closed the run's calls; reopen those without a result.
     UPDATE agents_toolcall c
     SET status = CASE c.status WHEN 'uncertain' THEN 'started' ELSE 'pending' END, finished_at = NULL
     WHERE c.run_id = p_run AND c.status IN ('uncertain', 'cancelled')
@@ -258,7 +260,7 @@ BEGIN
     RETURN CASE WHEN r.home = 'fleet' THEN r.id END;
 END $$;
 
--- Give a quarantined run up.
+-- Discard a quarantined run.
 CREATE OR REPLACE FUNCTION heartbit_discard(p_run uuid, p_by text)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE r agents_run;

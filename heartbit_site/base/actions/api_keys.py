@@ -194,12 +194,17 @@ def revoke_api_keys(ids: Iterable[int], *, by: Actor = SYSTEM) -> int:
     Args:
         ids: Ids of the keys.
         by: Author, for the audit.
+
+    Raises:
+        ForbiddenError: The author does not manage the keys' workspace.
     """
     with transaction.atomic():
         alive = ApiKey.objects.filter(pk__in=list(ids), revoked_at__isnull=True)
         keys = list(
             alive.select_for_update(of=("self",)).select_related("workspace").order_by("pk")
         )
+        for key in keys:
+            require(by, "workspace:manage", workspace_id=key.workspace_id)
         ApiKey.objects.filter(pk__in=[key.pk for key in keys]).update(revoked_at=timezone.now())
         for key in keys:
             record_on(by, "api_key.revoke", key)

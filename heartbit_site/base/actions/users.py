@@ -12,6 +12,7 @@ from heartbit_site.base.actions.members import save_member
 from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.errors import ConfigurationError, ConflictError, NotFoundError
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.rights import require
 
 
 class UserNotFoundError(NotFoundError):
@@ -34,8 +35,11 @@ def set_password(name: str, password: str, *, by: Actor) -> User:
     Raises:
         UserNotFoundError: There is no such account.
         PasswordError: The password is too weak.
+        ForbiddenError: It is another person's, and the author does not manage the installation.
     """
     user = find_user(name, lock=True)
+    if user.pk != by.user_id:
+        require(by, "fleet:manage", workspace_id=None)
     check_password(password, user)
     user.set_password(password)
     user.save(update_fields=["password"])
@@ -109,6 +113,20 @@ def create_user(
         is_staff=superuser,
         is_superuser=superuser,
     )
+    _check_new(user)
+    check_password(password, user)
+    user.set_password(password)
+    user.save()
+    record_on(by, "user.add", user, details={"superuser": superuser})
+    if workspace is not None:
+        save_member(workspace, user, role, by=by)
+    return user
+
+
+_FIELDS = {"username": "user name", "email": "mail address"}
+
+
+def _check_new(user: User) -> None:
     try:
         user.clean_fields(exclude=["password"])
     except ValidationError as error:
@@ -120,13 +138,3 @@ def create_user(
             "workspace add them as a member, on the workspace's page in the admin or with "
             "POST /members."
         )
-    check_password(password, user)
-    user.set_password(password)
-    user.save()
-    record_on(by, "user.add", user, details={"superuser": superuser})
-    if workspace is not None:
-        save_member(workspace, user, role, by=by)
-    return user
-
-
-_FIELDS = {"username": "user name", "email": "mail address"}

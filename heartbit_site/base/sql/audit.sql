@@ -1,7 +1,7 @@
--- The audit's chains: the database numbers and hashes entries, and refuses to change or drop them.
+-- Audit chains: the database numbers and hashes entries, and rejects changes and deletions.
 
--- What a row's hash covers: every column and the hash before, as JSON, so no two rows can be told
--- as one (an injective encoding).
+-- Return the hash of an entry. It covers every column and the previous hash as JSON, an injective
+-- encoding, so two different rows never hash the same text.
 CREATE OR REPLACE FUNCTION audit_hash(e base_auditentry)
 RETURNS text LANGUAGE sql STABLE AS $$
     SELECT encode(sha256(convert_to(jsonb_build_array(
@@ -9,8 +9,8 @@ RETURNS text LANGUAGE sql STABLE AS $$
         e.user_id, e.via, e.action, e.target, e.label, e.details, e.previous)::text, 'UTF8')), 'hex')
 $$;
 
--- One writer of a chain at a time, until its transaction ends: the next one sees its hash. (7701 is
--- the migrations' lock, 7702 the class of the workers'.)
+-- Number and hash a new entry. Transactions append to a chain one at a time, so that the next one sees
+-- the hash. Lock 7701 is that of migrations, class 7702 that of workers.
 CREATE OR REPLACE FUNCTION audit_chain()
 RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE last base_auditentry;
@@ -35,7 +35,7 @@ CREATE OR REPLACE TRIGGER audit_chain BEFORE INSERT ON base_auditentry
 CREATE OR REPLACE TRIGGER audit_keep BEFORE UPDATE OR DELETE ON base_auditentry
     FOR EACH ROW EXECUTE FUNCTION audit_keep();
 
--- The first entry of each chain that does not fit what is stored: changed, moved, or after a gap.
+-- Return the first entry of each chain that does not match its hash: changed, moved, or after a gap.
 CREATE OR REPLACE FUNCTION audit_broken()
 RETURNS TABLE (chain bigint, number bigint, problem text) LANGUAGE sql STABLE AS $$
     SELECT DISTINCT ON (c.chain) c.chain, c.number,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from agents.definitions.definition import AgentDefinition
-    from agents.journal.events import Ending, Event, ModelAnswered, RecordedEvent, ToolFinished
+    from agents.journal.events import Ending, Event, RecordedEvent, ToolFinished
     from agents.llm.messages import ChatRequest, StreamEvent, Usage
     from agents.loop.agent_state import AgentState
     from agents.loop.ports import Pending, ReadyCall
@@ -150,9 +150,11 @@ class _Notes:
         self.add("finish", [_shown(event) for event in (ending, *events)])
         return Committed()
 
-    async def suspend(self, *pending: Pending, answered: ModelAnswered | None = None) -> Committed:
-        first = [] if answered is None else [_shown(answered)]
-        self.add("suspend", [*first, *(_waited(each) for each in pending)])
+    async def suspend(
+        self, *pending: Pending, first: Sequence[Event] = (), wake_at: int = 0
+    ) -> Committed:
+        assert wake_at == 0  # an agent continues once all its waits have ended
+        self.add("suspend", [*map(_shown, first), *(_waited(each) for each in pending)])
         return Committed()
 
 

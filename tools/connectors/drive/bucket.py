@@ -71,14 +71,19 @@ def sign(
     request = "\n".join([method, parts.path or "/", parts.query, lines, names, digest])
     scope = f"{moment[:8]}/{region}/s3/aws4_request"
     text = "\n".join([_ALGORITHM, moment, scope, hashlib.sha256(request.encode()).hexdigest()])
+    signature = _signature(secret_key, scope, text)
+    credential = f"Credential={access_key}/{scope}"
+    own["authorization"] = (
+        f"{_ALGORITHM} {credential}, SignedHeaders={names}, Signature={signature}"
+    )
+    return own
+
+
+def _signature(secret_key: str, scope: str, text: str) -> str:
     key = f"AWS4{secret_key}".encode()
     for step in (*scope.split("/"), text):
         key = hmac.new(key, step.encode(), hashlib.sha256).digest()
-    credential = f"Credential={access_key}/{scope}"
-    own["authorization"] = (
-        f"{_ALGORITHM} {credential}, SignedHeaders={names}, Signature={key.hex()}"
-    )
-    return own
+    return key.hex()
 
 
 _NAMESPACE = "{http://s3.amazonaws.com/doc/2006-03-01/}"

@@ -1,0 +1,16 @@
+"""A run may continue while some of its waits are open; a child may be part of a conversation."""
+
+from django.db import migrations, models
+
+from agents.runs.install import install
+
+
+class Migration(migrations.Migration):
+    dependencies = [("agents", "0021_kinds_of_definitions")]
+
+    operations = [
+        migrations.AddField(
+            "run", "wake_at", models.PositiveIntegerField(db_default=0, default=0)
+        ),
+        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
+    ]
