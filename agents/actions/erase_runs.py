@@ -86,7 +86,7 @@ def _lock_trees(roots: Collection[UUID]) -> frozenset[UUID]:
 
 
 def _erase_traces(workspace: Workspace, runs: frozenset[UUID]) -> None:
-    """Delete plans of runs, and the data with their ids of messages, deliveries and channels."""
+    """Delete plans of runs, and the data of messages, deliveries and channels with their ids."""
     import_string(settings.HEARTBIT_ERASE_PLANS)(workspace, runs)
     sent = Message.objects.filter(workspace=workspace)
     sent.filter(Q(source_run_id__in=runs) | Q(run_id__in=runs)).delete()

@@ -122,7 +122,7 @@ def _parse_toml(text: str, name: str) -> tuple[dict[str, Any], dict[Path, Positi
     except TooManyDotsError as error:
         problem = f"The line has more than {MAX_DOTS:,} dots: break it up."
         raise ConfigFileError(name, [Problem(error.line, 1, problem)]) from None
-    except ValueError as error:  # tomllib's own, or a number of thousands of digits
+    except ValueError as error:  # tomllib's own error, or a number of thousands of digits
         raise ConfigFileError(name, [describe_malformed(str(error), text)]) from None
     except RecursionError:
         raise ConfigFileError(name, [Problem(0, 0, "Values are nested too deeply.")]) from None

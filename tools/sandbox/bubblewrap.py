@@ -110,8 +110,8 @@ class Bubblewrap:
 
 def _ended(output: launcher.Output, files: folder.FolderReader, began: float) -> Ended:
     stderr = output.stderr.decode("utf-8", "replace")
-    # A line always follows the program; the archive may be missing if the program left no room
-    # for another process.
+    # A line always follows the program; the archive may be missing if the program left no room for
+    # another process.
     if output.code is not None and 0 < output.code < _SIGNALLED and not output.has_begun:
         raise SandboxError(f"The sandbox did not start the program: {stderr[:300].strip()}")
     left = files.finish() if output.code is not None else folder.Unpacked(is_complete=False)
