@@ -149,9 +149,7 @@ def _check_agent(channel: Channel, workspace: Workspace) -> None:
 def _check_targets(channel: Channel, workspace: Workspace) -> None:
     targets = check_targets(workspace, channel.deliver)
     if len(targets) >= MOST_TARGETS:  # the reply to the sender is one more
-        raise ConfigurationError(
-            f"A channel's answers may have at most {MOST_TARGETS - 1} other targets."
-        )
+        raise ConfigurationError(f"A channel's answers may have {MOST_TARGETS - 1} more targets.")
     channel.deliver = [target.model_dump() for target in targets]
 
 
