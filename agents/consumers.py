@@ -85,10 +85,6 @@ class WorkspaceConsumer(MemberConsumer):
         self.start_task(self._follow())
         return None
 
-    async def receive_json(self, content: Any, **kwargs: Any) -> None:
-        """Close the socket: it accepts no messages."""
-        await self.close(MALFORMED)
-
     async def _follow(self) -> None:
         last: dict[str, Any] = {}
         with subscribed([self.access.workspace.pk]) as subscription:
@@ -125,10 +121,6 @@ class AdminConsumer(MemberConsumer):
         """Begin."""
         self._follow_reach()
         return None
-
-    async def receive_json(self, content: Any, **kwargs: Any) -> None:
-        """Close the socket: it accepts no messages."""
-        await self.close(MALFORMED)
 
     def _admitted(self) -> int | None:
         scope: Any = self.scope  # with ``heartbit_site.api.sockets``'s word on a key

@@ -12,6 +12,7 @@ from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from heartbit_site.base import variables
+from heartbit_site.base.environment_variable import LONGEST_SHOWN
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.embedded.state import ServiceName, StateDirectory
 
@@ -144,7 +145,7 @@ def _refused_addresses(environ: Mapping[str, str]) -> list[str]:
             continue
         bad = next((pair for pair in options if not _is_accepted(f"{place}?{pair}", parse)), None)
         if bad is not None:
-            option = bad.partition("=")[0][: variables.LONGEST_SHOWN]
+            option = bad.partition("=")[0][:LONGEST_SHOWN]
             found.append(
                 f"{variable.name} cannot be used: its option {option!r} is unknown or has a value "
                 "that is not valid; correct it, or leave it out."

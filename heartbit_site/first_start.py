@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 import secrets
+from collections.abc import Set
 from dataclasses import dataclass
 
 from django.apps import apps
@@ -47,24 +48,8 @@ def migrate_and_seed() -> Admin | None:
     Raises:
         ConfigurationError: The database cannot be reached, or is older than the first release.
     """
-    try:
-        applied = MigrationRecorder(connection).applied_migrations()
-    except Error as error:
-        fault = database_fault(error)
-        if fault is None:
-            raise
-        raise ConfigurationError(
-            f"The database cannot be reached ({fault.reason}): check DATABASE_URL, or unset it to "
-            "use the embedded one."
-        ) from error
-    if not EARLY.isdisjoint(applied):
-        raise ConfigurationError(
-            "The database was made before Heartbit's first release, and no way leads from its "
-            "tables to today's: begin with an empty one, by another HEARTBIT_STATE_DIR or "
-            "DATABASE_URL."
-        )
     if (
-        _migrations() <= applied.keys()
+        _applied_migrations() >= _migrations()
         and Workspace.objects.filter(slug=DEFAULT_WORKSPACE).exists()
     ):
         if not discovery.is_postponed():
@@ -107,6 +92,26 @@ def _take_tools() -> None:
     record_installed()
     record_shipped_skills()
     republish_agents()
+
+
+def _applied_migrations() -> Set[tuple[str, str]]:
+    try:
+        applied = MigrationRecorder(connection).applied_migrations()
+    except Error as error:
+        fault = database_fault(error)
+        if fault is None:
+            raise
+        raise ConfigurationError(
+            f"The database cannot be reached ({fault.reason}): check DATABASE_URL, or unset it to "
+            "use the embedded one."
+        ) from error
+    if not EARLY.isdisjoint(applied):
+        raise ConfigurationError(
+            "The database was made before Heartbit's first release, and no way leads from its "
+            "tables to today's: begin with an empty one, by another HEARTBIT_STATE_DIR or "
+            "DATABASE_URL."
+        )
+    return applied.keys()
 
 
 def _migrations() -> set[tuple[str, str]]:

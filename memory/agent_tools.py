@@ -18,7 +18,7 @@ from memory.actions import memories as actions
 from memory.choices import Scope
 from memory.errors import InvalidMemoryError, KnowledgeBaseNotFoundError, MemoryNotFoundError
 from memory.history import MOST_CHARACTERS, Author, MemoryPlace
-from memory.knowledge.search import search_passages
+from memory.knowledge.search import PassageHit, search_passages
 from memory.models import KnowledgeBase, MemoryItem
 from memory.querysets import MemoryQuerySet
 from memory.recall import recall as find
@@ -59,21 +59,21 @@ def search_knowledge(
         )
     bases = given.filter(name=base) if base else given
     found = search_passages(bases, query, workspace_id=context.workspace_id, limit=limit)
-    passages = [
-        {
-            "citation": hit.citation,
-            "link": hit.passage.link,
-            "base": hit.passage.base.name,
-            "text": hit.passage.text,
-            "score": round(hit.score, 2),
-            "why": hit.why,
-        }
-        for hit in found.hits
-    ]
     return {
         "searched": [base] if base else names,
         "found_by": found.basis,
-        "passages": passages,
+        "passages": [_describe(hit) for hit in found.hits],
+    }
+
+
+def _describe(hit: PassageHit) -> dict[str, Any]:
+    return {
+        "citation": hit.citation,
+        "link": hit.passage.link,
+        "base": hit.passage.base.name,
+        "text": hit.passage.text,
+        "score": round(hit.score, 2),
+        "why": hit.why,
     }
 
 

@@ -57,8 +57,8 @@ class MemoryPlace:
                 )
         if self.scope == Scope.CONVERSATION and self.conversation_id is None:
             raise InvalidMemoryError(
-                "The scope conversation needs a conversation, and there is none here: choose "
-                "another scope."
+                "The scope conversation needs a conversation, which the run does not have: "
+                "choose another scope."
             )
         return asdict(self)
 

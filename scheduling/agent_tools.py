@@ -35,6 +35,14 @@ SHORTEST_SECONDS = 300
 _LOOKED_AT = 48  # occurrences of a cron expression that are checked for their distance
 LONGEST_AHEAD_SECONDS = 366 * 24 * 3600
 
+Task = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=4_000,
+        description="Your task at that time, with everything you need to know.",
+    ),
+]
 Seconds = Annotated[
     int | None,
     Field(ge=1, le=LONGEST_AHEAD_SECONDS, description="Once, after this number of seconds."),
@@ -57,6 +65,9 @@ Cron = Annotated[
         description="Repeatedly, by a cron expression: minute hour day month weekday.",
     ),
 ]
+Zone = Annotated[
+    str, Field(max_length=60, description="IANA time zone for at and cron, e.g. Europe/Berlin.")
+]
 
 
 #: Tasks of schedules are texts of people and of agents, whatever these had read.
@@ -67,29 +78,19 @@ _READ = (Label.PRIVATE, Label.UNTRUSTED)
 def schedule(
     context: ToolContext,
     name: Annotated[str, Field(min_length=1, max_length=80, description="A short, new name.")],
-    task: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=4_000,
-            description="Your task at that time, with everything you need to know.",
-        ),
-    ],
+    task: Task,
     in_seconds: Seconds = None,
     at: At = None,
     every_seconds: Every = None,
     cron: Cron = None,
-    time_zone: Annotated[
-        str, Field(max_length=60, description="IANA time zone for at and cron, e.g. Europe/Berlin.")
-    ] = "UTC",
+    time_zone: Zone = "UTC",
 ) -> str:
     """Plan a task for yourself: once (in_seconds or at) or again and again (every_seconds or cron).
 
     Give exactly one of the four. In a conversation the task comes up in that conversation.
     What repeats is planned once: a task that plans the next one each time is stopped at some point.
     """
-    given = [one for one in (in_seconds, at, every_seconds, cron) if one is not None]
-    if len(given) != 1:
+    if [in_seconds, at, every_seconds, cron].count(None) != 3:
         raise ScheduleError("Give exactly one of in_seconds, at, every_seconds and cron.")
     # Locked until the commit, so that the counts below stay correct.
     workspace = Workspace.objects.select_for_update(no_key=True).get(pk=context.workspace_id)
@@ -107,15 +108,11 @@ def schedule(
         # A run that requires approval passes this on to its plans.
         require_approval=run.approve,
     )
-    is_once = in_seconds is not None or at is not None
-    once = _moment(in_seconds, at, time_zone) if is_once else None
+    once = _moment(in_seconds, at, time_zone)
     put(planned, {"cron": cron, "every_seconds": every_seconds, "at": once})
     if cron is not None:
         _refuse_too_often(planned)
-    conversation = run.root.conversation
-    if conversation is not None and conversation.agent == context.agent:
-        planned.task_type, planned.conversation_id = TaskType.MESSAGE, conversation.pk
-        planned.deliver = _replies(run)
+    _join_conversation(planned, run, context.agent)
     save_schedule(planned, by=_actor(context.agent))
     return f"Planned {planned.name!r}: {build_recurrence(planned).words}. {_next(planned)}"
 
@@ -164,6 +161,14 @@ def _own(context: ToolContext) -> QuerySet[Schedule]:
         conversation_id=run.root.conversation_id,
     )
     return rows.select_related("agent", "workspace").order_by("next_occurrence")
+
+
+def _join_conversation(planned: Schedule, run: Run, agent: str) -> None:
+    """Let the task come up in the run's conversation, if that is one with the agent."""
+    conversation = run.root.conversation
+    if conversation is not None and conversation.agent == agent:
+        planned.task_type, planned.conversation_id = TaskType.MESSAGE, conversation.pk
+        planned.deliver = _replies(run)
 
 
 def _steps_to(run: Run) -> int:
@@ -239,7 +244,8 @@ def _refuse_too_often(planned: Schedule) -> None:
             )
 
 
-def _moment(in_seconds: int | None, at: str | None, zone: str) -> datetime:
+def _moment(in_seconds: int | None, at: str | None, zone: str) -> datetime | None:
+    """Return the time of a task that comes up once; None: it comes up again and again."""
     if at is not None:
         try:
             moment = datetime.fromisoformat(at)
@@ -251,7 +257,9 @@ def _moment(in_seconds: int | None, at: str | None, zone: str) -> datetime:
             return to_utc(localize(moment, time_zone(zone)))
         except (NoSuchTimeError, TooFarError) as error:
             raise ScheduleError(str(error)) from None
-    return database_now().replace(microsecond=0) + timedelta(seconds=in_seconds or 0)
+    if in_seconds is None:
+        return None
+    return database_now().replace(microsecond=0) + timedelta(seconds=in_seconds)
 
 
 def _next(planned: Schedule) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from heartbit_site.base.variables import VARIABLES
 
 if TYPE_CHECKING:
-    from heartbit_site.base.variables import Variable
+    from heartbit_site.base.environment_variable import Variable
 
 README: Final = Path(__file__).parents[1] / "README.md"
 HEAD: Final = "| variable | meaning | default |\n|---|---|---|\n"

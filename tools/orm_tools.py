@@ -43,6 +43,12 @@ ROWS: Final = 20
 MOST_ROWS: Final = 100
 MOST_PAGES: Final = 10_000
 _PERMISSIONS: Final = {"list": "view", "get": "view", "create": "add", "update": "change"}
+_SUMMARIES: Final = {
+    "list": "List {plural} by page; the other arguments select by exactly their value.",
+    "get": "Read one {noun}.",
+    "create": "Add one {noun}.",
+    "update": "Change one {noun}; fields that are not given stay.",
+}
 _PAGING: Final = {
     "page": {"type": "integer", "minimum": 1, "maximum": MOST_PAGES, "default": 1},
     "limit": {
@@ -207,25 +213,33 @@ class _Rows(Generic[M]):
         return {field.name: getattr(row, field.attname) for field in shown}
 
 
-def _spec(rows: _Rows[M], action: Action, text: str) -> ToolSpec:
-    """Return the tool of one action."""
+def _parameters(rows: _Rows[M], action: Action) -> dict[str, Any]:
+    """Return the JSON schema of an action's arguments."""
     key = {rows.key.name: schema_of(rows.key)}
     shown = {field.name: schema_of(field) for field in rows.shown}
     changed = {field.name: writable(schema_of(field), field) for field in rows.changed}
-    plural = rows.model._meta.verbose_name_plural
     required = [] if rows.new is not None else [f.name for f in rows.changed if _is_required(f)]
     match action:
         case "list":
-            told = f"List {plural} by page; the other arguments select by exactly their value."
             properties, required = {**_selecting(shown), **_PAGING}, []
         case "get":
-            told, properties, required = f"Read one {rows.noun}.", key, [*key]
+            properties, required = key, [*key]
         case "create":
-            told, properties = f"Add one {rows.noun}.", changed
+            properties = changed
         case "update":
-            told = f"Change one {rows.noun}; fields that are not given stay."
             unset = {name: _without_default(schema) for name, schema in changed.items()}
             properties, required = {**key, **unset}, [*key]
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _spec(rows: _Rows[M], action: Action, text: str) -> ToolSpec:
+    """Return the tool of one action."""
+    summary = _SUMMARIES[action].format(noun=rows.noun, plural=rows.model._meta.verbose_name_plural)
     permission = rows.permission(action)
     act: Callable[[ToolContext, Mapping[str, Any]], dict[str, Any]] = getattr(rows, action)
 
@@ -237,13 +251,8 @@ def _spec(rows: _Rows[M], action: Action, text: str) -> ToolSpec:
     name = f"{rows.name}_{action}"
     return ToolSpec(
         name=name,
-        description=f"{told} {text}",
-        parameters={
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": False,
-        },
+        description=f"{summary} {text}",
+        parameters=_parameters(rows, action),
         function=call,
         effect=Effect.TRANSACTIONAL if action in ("create", "update") else Effect.PURE,
         context_parameter="context",

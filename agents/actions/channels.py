@@ -73,9 +73,7 @@ def save_channel(channel: Channel, *, password: str | None = None, by: Actor) ->
         else:
             _change(channel, before, password, by)
         if password is not None:
-            sealed = secrets.seal(channel, "imap_password", password) if password else ""
-            channel.imap_password = sealed
-            channel.save(update_fields=["imap_password"])
+            secrets.store(channel, "imap_password", password)
     return secret
 
 
@@ -88,8 +86,7 @@ def _has_password(before: Channel | None, password: str | None) -> bool:
 def _make(channel: Channel, by: Actor) -> str:
     secret = new_secret()
     channel.save()
-    channel.secret = secrets.seal(channel, "secret", secret)
-    channel.save(update_fields=["secret"])
+    secrets.store(channel, "secret", secret)
     channel.refresh_from_db(fields=["created_at"])
     details = {"kind": channel.kind, "agent": channel.agent}
     record_on(by, "channel.create", channel, details=details)

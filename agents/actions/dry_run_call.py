@@ -20,11 +20,12 @@ from agents.reads.agents import definition_of
 from agents.runs.acting_person import acts_for
 from agents.runs.run_audit import record_of_call
 from agents.runtime.toolset.call_context import context_factory
-from agents.runtime.toolset.offer import offered_tools
+from agents.runtime.toolset.offer import OfferedTools, offered_tools
 from heartbit_site.base.audit import Actor
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.query import fetch_one
 from heartbit_site.base.rights import require
-from heartbit_site.base.toolspec import Effect, ToolContext
+from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec
 from tools.calls import pipeline
 from tools.calls.approval import digest as digest_of
 from tools.calls.pipeline import PreparedCall
@@ -93,14 +94,8 @@ def _check_asked(call: ToolCall, by: Actor, *, is_edited: bool) -> None:
         )
 
 
-def _prepared(
-    call: ToolCall, arguments: str | None, person: int | None
-) -> tuple[PreparedCall, str]:
-    """Return the call that would run for a person, and its digest."""
-    run = call.run
-    definition = definition_of(run.version)
-    offer = offered_tools(definition, registry, is_child=run.parent_id is not None)
-    tool = shown_tool(call)
+def _find_spec(tool: str, offer: OfferedTools, workspace: Workspace) -> ToolSpec:
+    """Return a tool that can be tried, because its effect can be undone."""
     spec = offer.specs.get(tool)
     if spec is None:
         raise DryRunUnavailableError(
@@ -112,9 +107,21 @@ def _prepared(
             f"The tool {tool} is {spec.effect.value}, not transactional: what it does could not "
             "be undone, so it cannot be tried."
         )
-    who = stopped_tools(run.workspace).get(tool)
+    who = stopped_tools(workspace).get(tool)
     if who is not None:
         raise DryRunUnavailableError(f"The tool {tool} was stopped by {who}: it cannot be tried.")
+    return spec
+
+
+def _prepared(
+    call: ToolCall, arguments: str | None, person: int | None
+) -> tuple[PreparedCall, str]:
+    """Return the call that would run for a person, and its digest."""
+    run = call.run
+    definition = definition_of(run.version)
+    offer = offered_tools(definition, registry, is_child=run.parent_id is not None)
+    tool = shown_tool(call)
+    spec = _find_spec(tool, offer, run.workspace)
     context = _context(run, call.call_id, person)
     bound = next((one for one in definition.tools if one.name == tool), None)
     names = {} if bound is None else bound.credentials

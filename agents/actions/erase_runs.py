@@ -62,18 +62,10 @@ def erase_runs(
     require(by, "workspace:manage", "runs:write", workspace_id=workspace.pk)
     with transaction.atomic():
         roots, conversations = reached_runs(workspace, user, agent, archived)
-        trees = Run.objects.filter(root_id__in=roots)
-        # Locked in the order of the SQL functions.
-        locked = trees.order_by("created_at", "pk").select_for_update(of=("self",))
-        runs = frozenset(locked.values_list("pk", flat=True))
+        runs = _lock_trees(roots)
         gone = runs.union(archived)
-        import_string(settings.HEARTBIT_ERASE_PLANS)(workspace, gone)
         _erase_traces(workspace, gone)
-        memories = MemoryItem.objects.filter(workspace=workspace)
-        told = Q(
-            user=None, changes__run_id__in=gone
-        )  # a person's go as ``memory.actions.erase`` says
-        memories.filter(Q(conversation_id__in=conversations) | told).delete()
+        _erase_memories(workspace, gone, conversations)
         if not agent:  # without an audit entry each, which would keep the name
             Credential.objects.filter(workspace=workspace, user=user).delete()
         ordered = sorted(roots)
@@ -82,26 +74,34 @@ def erase_runs(
         Conversation.objects.filter(workspace=workspace, pk__in=conversations).delete()
         # Before the commit: after it, nothing knows their ids.
         erase_streams(runs)
-        audit.record(
-            by,
-            "person.erase",
-            workspace=workspace,
-            target=f"user:{user.pk}",
-            label=user.get_username(),
-            details={"agent": agent} if agent else {},
-        )
+        audit.record_person(by, "person.erase", user, workspace, {"agent": agent} if agent else {})
         notify_on_commit(workspace.pk, "runs", "calls")
     return len(runs)
 
 
-def _erase_traces(workspace: Workspace, runs: Collection[UUID]) -> None:
-    """Delete the data of runs in messages, deliveries and channels, which keep the runs' ids."""
+def _lock_trees(roots: Collection[UUID]) -> frozenset[UUID]:
+    """Lock the trees of some roots, in the order of the SQL functions; return their runs."""
+    trees = Run.objects.filter(root_id__in=roots).order_by("created_at", "pk")
+    return frozenset(trees.select_for_update(of=("self",)).values_list("pk", flat=True))
+
+
+def _erase_traces(workspace: Workspace, runs: frozenset[UUID]) -> None:
+    """Delete plans of runs, and the data of messages, deliveries and channels with their ids."""
+    import_string(settings.HEARTBIT_ERASE_PLANS)(workspace, runs)
     sent = Message.objects.filter(workspace=workspace)
     sent.filter(Q(source_run_id__in=runs) | Q(run_id__in=runs)).delete()
     Delivery.objects.filter(workspace=workspace, run_id__in=runs).delete()
     WebhookDelivery.objects.filter(endpoint__workspace=workspace, run_id__in=runs).delete()
     came_in = InboundMessage.objects.filter(channel__workspace=workspace, run_id__in=runs)
     came_in.update(sender="", title="")
+
+
+def _erase_memories(
+    workspace: Workspace, runs: Collection[UUID], conversations: Collection[UUID]
+) -> None:
+    """Delete memories of no one person; a person's go as ``memory.actions.erase`` says."""
+    told = Q(conversation_id__in=conversations) | Q(user=None, changes__run_id__in=runs)
+    MemoryItem.objects.filter(told, workspace=workspace).delete()
 
 
 def reached_runs(

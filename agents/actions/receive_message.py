@@ -16,7 +16,7 @@ from agents.choices import BusyPolicy, InboundStatus
 from agents.delivery.targets import read_targets
 from agents.errors import ChannelClosedError, MessageTooLongError, TooManyMessagesError
 from agents.inbound.messages import Inbound, conversation_of, refusal_reason, to_inbound
-from agents.models import Channel, InboundMessage
+from agents.models import Channel, Conversation, InboundMessage
 from heartbit_site.base.audit import BY_CHANNEL, Actor
 from tools.mail.mime import read_mail
 
@@ -59,11 +59,7 @@ def accept_message(channel: Channel, message: Inbound) -> Accepted:
         NoSandboxError: The agent runs code, and there is no sandbox where it would run.
     """
     # Held until the end: two messages of one thread come one after the other.
-    locked = Channel.objects.select_for_update(no_key=True, of=("self",))
-    name, found = channel.name, locked.select_related("workspace").filter(pk=channel.pk).first()
-    if found is None:
-        raise ChannelClosedError(f"The channel {name} was removed: it takes no messages.")
-    channel = found
+    channel = _find_locked(channel)
     before = InboundMessage.objects.filter(channel=channel, external_id=message.external_id).first()
     if before is not None:
         return Accepted(before.run_id, before.conversation_id, is_duplicate=True)
@@ -77,31 +73,45 @@ def accept_message(channel: Channel, message: Inbound) -> Accepted:
     conversation = conversation_of(channel, message) or start_conversation(
         channel.workspace, agent=channel.agent, title=message.title[:_MOST_OF_TITLE]
     )
+    run_id = admit(_request(channel, message, conversation)).run_id
+    _store(channel, message, run_id, conversation.pk)
+    if channel.last_error:
+        Channel.objects.filter(pk=channel.pk).update(last_error="")
+    return Accepted(run_id, conversation.pk, is_duplicate=False)
+
+
+def _request(channel: Channel, message: Inbound, conversation: Conversation) -> RunRequest:
     reply = (message.reply,) if message.reply is not None else ()
-    posted = admit(
-        RunRequest(
-            channel.workspace,
-            message.text,
-            conversation=conversation,
-            busy_policy=BusyPolicy.QUEUE,
-            approve=channel.approve,
-            by=Actor(f"{BY_CHANNEL}{channel.name}", "api"),
-            deliveries=(*read_targets(channel.deliver), *reply),
-        )
+    return RunRequest(
+        channel.workspace,
+        message.text,
+        conversation=conversation,
+        busy_policy=BusyPolicy.QUEUE,
+        approve=channel.approve,
+        by=Actor(f"{BY_CHANNEL}{channel.name}", "api"),
+        deliveries=(*read_targets(channel.deliver), *reply),
     )
+
+
+def _find_locked(channel: Channel) -> Channel:
+    rows = Channel.objects.select_for_update(no_key=True, of=("self",)).filter(pk=channel.pk)
+    found = rows.select_related("workspace").first()
+    if found is None:
+        raise ChannelClosedError(f"The channel {channel.name} was removed: it takes no messages.")
+    return found
+
+
+def _store(channel: Channel, message: Inbound, run_id: UUID, conversation_id: UUID) -> None:
     InboundMessage.objects.create(
         channel=channel,
         external_id=message.external_id,
         sender=message.sender[:_MOST_OF_SENDER],
         title=message.title[:_MOST_OF_TITLE],
         status=InboundStatus.ACCEPTED,
-        run_id=posted.run_id,
-        conversation_id=conversation.pk,
+        run_id=run_id,
+        conversation_id=conversation_id,
         thread=message.thread,
     )
-    if channel.last_error:
-        Channel.objects.filter(pk=channel.pk).update(last_error="")
-    return Accepted(posted.run_id, conversation.pk, is_duplicate=False)
 
 
 def _refuse_if_closed(channel: Channel) -> None:

@@ -72,12 +72,7 @@ def rollback_agent(agent: Agent, number: int, *, by: Actor, anyway: bool = False
     locked = Agent.objects.select_for_update(of=("self",)).get(pk=agent.pk)
     wanted = find_version(locked, number)
     kind = find_kind(locked.kind, locked.name)
-    snapshot.check_format(wanted.pk, locked.name, wanted.snapshot, kind)
-    if unknown := snapshot.unknown_settings(wanted.snapshot, kind.spec):
-        raise RollbackRefusedError(
-            f"A newer Heartbit wrote version {number} of {locked.name} ({', '.join(unknown)}): "
-            "upgrade this one."
-        )
+    _check_readable(wanted, locked, kind)
     gone = [
         *_restore_tools(locked, wanted.snapshot["tools"]),
         *_restore_team(locked, wanted.snapshot["team"]),
@@ -95,6 +90,15 @@ def rollback_agent(agent: Agent, number: int, *, by: Actor, anyway: bool = False
     _record(locked, wanted, made, by=by)
     agent.refresh_from_db()
     return Rollback(made.version, number, difference.sentence())
+
+
+def _check_readable(wanted: AgentVersion, agent: Agent, kind: RegisteredKind) -> None:
+    snapshot.check_format(wanted.pk, agent.name, wanted.snapshot, kind)
+    if unknown := snapshot.unknown_settings(wanted.snapshot, kind.spec):
+        raise RollbackRefusedError(
+            f"A newer Heartbit wrote version {wanted.number} of {agent.name} "
+            f"({', '.join(unknown)}): upgrade this one."
+        )
 
 
 def _restore_fields(agent: Agent, kind: RegisteredKind, content: Mapping[str, Any]) -> None:

@@ -85,7 +85,9 @@ def create_agent(
             "name."
         )
     known = grantable(locked.pk, catalogue(locked.pk))
-    check_agreement(_table(spec, kind_of(spec).spec.model_fields), _names(locked), tools=known)
+    kind = kind_of(spec)
+    table = _table(spec, kind.spec.model_fields)
+    check_agreement(table, _names(locked), tools=known, kind=kind.name)
     written = write_agents(locked, [spec], origin="")[spec.name]
     written.record(by, **({_KEY: key, _DIGEST: _digest(spec)} if key is not None else {}))
     return written
@@ -136,7 +138,7 @@ def change_agent(
     beside = {"name": row.name, "approval_timeout_seconds": row.approval_timeout_seconds}
     table = {**beside, **_table(changed, settings)}
     known = grantable(locked.pk, catalogue(locked.pk))
-    check_agreement(table, _names(locked), tools=known)
+    check_agreement(table, _names(locked), tools=known, kind=row.kind)
     columns = columns_of(changed)
     own = {name: value for name, value in columns.pop("definition").items() if name in settings}
     columns = {name: value for name, value in columns.items() if name in settings}
@@ -188,7 +190,7 @@ def _digest(spec: DefinitionSpec) -> str:
 def _check_version(row: Agent, wanted: int | None, saved_at: str | None) -> None:
     number = row.current_version.number if row.current_version is not None else None
     if saved_at is not None and row.updated_at.isoformat() != saved_at:
-        raise VersionConflictError(f"Somebody saved the agent {row.name} meanwhile.")
+        raise VersionConflictError(f"Someone else has saved the agent {row.name}.")
     if wanted is not None and number != wanted:
         now = f"at version {number}" if number is not None else "not published"
         raise VersionConflictError(

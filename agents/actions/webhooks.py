@@ -82,8 +82,7 @@ def _make(endpoint: WebhookEndpoint, by: Actor) -> str:
         )
     secret = new_secret()
     endpoint.save()
-    endpoint.secret = secrets.seal(endpoint, "secret", secret)
-    endpoint.save(update_fields=["secret"])
+    secrets.store(endpoint, "secret", secret)
     endpoint.refresh_from_db(fields=["events_from", "created_at"])
     details = {"url": endpoint.url, "events": endpoint.events}
     record_on(by, "webhook.create", endpoint, details=details)

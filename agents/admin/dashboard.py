@@ -52,36 +52,37 @@ def read(user: Any, *, sees_fleet: bool) -> dict[str, Any]:
         "spent": _cost(found.days),
         "unpriced": sum(day.unpriced for day in found.days),
         "latency": charts.latency(found.days),
-        "most_runs": _ranked(
-            (
-                *(agent.name, agent.runs),
-                amounts.counted(agent.runs, "run"),
-                f"{agent.failed} failed" if agent.failed else "",
-            )
-            for agent in found.most_runs
-        ),
-        "most_cost": _ranked(
-            (
-                *(agent.name, agent.cost),
-                amounts.money(agent.cost) if agent.cost or not agent.unpriced else "unknown",
-                f"{amounts.counted(agent.unpriced, 'call')} unpriced" if agent.unpriced else "",
-            )
-            for agent in found.most_cost
-        ),
-        "links": {
-            "today": charts.runs_link(today),
-            "failed": charts.runs_link(today, status__in="failed,quarantined"),
-            "live": charts.runs_link(status__in="queued,running,waiting", runs="all"),
-            "queued": charts.runs_link(status__exact="queued", runs="all"),
-            "quarantined": charts.runs_link(status__exact="quarantined", runs="all"),
-            "calls": charts.usage_link(today),
-            "unpriced": charts.usage_link(today, price="unknown"),
-            "all_unpriced": charts.usage_link(price="unknown"),
-        },
+        "most_runs": _ranked(map(_runs_of, found.most_runs)),
+        "most_cost": _ranked(map(_cost_of, found.most_cost)),
+        "links": _links(today),
         "fleet": _fleet(read_fleet()) if sees_fleet else None,
         "tracker": tracker,
         "rows": tracker[: -LAST_RUNS - 1 : -1],
     }
+
+
+def _links(today: statistics.Day) -> dict[str, str]:
+    return {
+        "today": charts.runs_link(today),
+        "failed": charts.runs_link(today, status__in="failed,quarantined"),
+        "live": charts.runs_link(status__in="queued,running,waiting", runs="all"),
+        "queued": charts.runs_link(status__exact="queued", runs="all"),
+        "quarantined": charts.runs_link(status__exact="quarantined", runs="all"),
+        "calls": charts.usage_link(today),
+        "unpriced": charts.usage_link(today, price="unknown"),
+        "all_unpriced": charts.usage_link(price="unknown"),
+    }
+
+
+def _runs_of(agent: statistics.TopAgent) -> tuple[str, int, str, str]:
+    note = f"{agent.failed} failed" if agent.failed else ""
+    return agent.name, agent.runs, amounts.counted(agent.runs, "run"), note
+
+
+def _cost_of(agent: statistics.TopAgent) -> tuple[str, Decimal, str, str]:
+    figure = amounts.money(agent.cost) if agent.cost or not agent.unpriced else "unknown"
+    note = f"{amounts.counted(agent.unpriced, 'call')} unpriced" if agent.unpriced else ""
+    return agent.name, agent.cost, figure, note
 
 
 def _counted(

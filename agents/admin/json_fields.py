@@ -79,7 +79,7 @@ class JSONObjectText(JSONText):
         """
         found = super().to_python(value)
         if found is not None and not isinstance(found, dict):
-            raise forms.ValidationError("It has to be a JSON object.")
+            raise forms.ValidationError("The value must be a JSON object.")
         return found
 
 

@@ -39,6 +39,8 @@ class RegisteredKind:
         state: ``RunState`` on which the engine bases its decisions.
         view: ``RunView`` that displays a run.
         section: Name of its tables in ``heartbit.toml``; empty: no row defines such a run.
+        check: Function that yields what is inconsistent in a table of settings, beyond the rules of
+            all kinds (``agents.definitions.consistency``).
         settings: ``DefinitionSpec`` with the settings of its rows; settings that versions pin are
             ``Pinned``. Settings without a column are plain JSON.
     """
@@ -48,6 +50,7 @@ class RegisteredKind:
     state: type[Any] | str = "agents.loop.state:RunState"
     view: type[Any] | str = "agents.live.view:RunView"
     section: str = ""
+    check: Callable[..., Any] | str | None = None
     settings: type[DefinitionSpec] | str = DefinitionSpec
 
     @property
@@ -96,6 +99,7 @@ KINDS: Final = {
         engine="agents.runtime.execution.workflows:build_workflow",
         state="agents.loop.workflow.state:WorkflowState",
         section="workflows",
+        check="agents.workflows.validation.complaints:complaints",
         settings="agents.workflows.spec.workflow:WorkflowSpec",
     ),
 }
@@ -106,7 +110,7 @@ def add_kind(kind: RegisteredKind) -> None:
     KINDS[kind.name] = kind
 
 
-def part_of(kind: str, part: Literal["engine", "state", "view"]) -> Any:
+def part_of(kind: str, part: Literal["engine", "state", "view", "check"]) -> Any:
     """Return a part of a kind; for an unknown kind, the part common to all kinds."""
     found = getattr(readable_kind(kind), part)
     return _load(found) if isinstance(found, str) else found

@@ -5,7 +5,7 @@ Usage::
     letter = build_email(target, report, message_id)
     with mail_server() as server:
         for address in target.to:
-            refusal = send_copy(server, letter, address)  # None: the server took it
+            refusal = send_copy(server, letter, address)  # None: the server accepted it
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Refusal:
 
     Attributes:
         sentence: Text for people.
-        final: True if retrying is of no use.
+        final: True if retrying is useless.
     """
 
     sentence: str
@@ -147,7 +147,7 @@ def _trouble(error: Exception) -> str:
     # The text of smtplib's exceptions is a tuple, so code and text are read from attributes.
     code, said = getattr(error, "smtp_code", ""), getattr(error, "smtp_error", b"")
     words = f"{code} {_decoded(said)}" if code else str(error) or type(error).__name__
-    return f"The mail server cannot be used now: {one_line(words, _MOST_SAID)}"
+    return f"The mail server is unavailable: {one_line(words, _MOST_SAID)}"
 
 
 def _decoded(said: bytes | str) -> str:

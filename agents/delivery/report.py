@@ -56,7 +56,7 @@ class Report:
         title: The first words of the task.
         subject: The name of the schedule that started the run, else agent and title.
         status: Final status of the run.
-        problem: Why the run did not succeed, as one sentence; empty: it succeeded.
+        problem: Why the run did not succeed, as one sentence; empty if it succeeded.
         answer: Markdown; partial if the run did not succeed; may be empty.
         unseen: Number of characters cut from the end of the answer.
         files: Attached files, within the size limit.
@@ -83,11 +83,12 @@ class Report:
             attached = any(file.name == ANSWER_FILE for file in self.files)
             where = f"the attached {ANSWER_FILE}" if attached else "the run's page"
             said.append(
-                f"The last {self.unseen:,} characters are left out here: {where} has all of it."
+                f"The last {self.unseen:,} characters are left out here: {where} has the whole "
+                "answer."
             )
         if self.left_out:
             said.append(
-                f"Not attached, for all files together may have {_size(MOST_ATTACHED)}: "
+                f"Not attached, because all files together may have {_size(MOST_ATTACHED)}: "
                 f"{', '.join(self.left_out)}. The run's page has them."
             )
         return said
@@ -151,7 +152,7 @@ def _files(result: ResultOut, answer: str) -> Iterator[File]:
 
 
 def _fitting(files: Iterator[File]) -> tuple[list[File], list[str]]:
-    """Split files into those that are attached, and names with sizes of the others."""
+    """Split files into those to attach, and the names and sizes of the others."""
     taken: list[File] = []
     left_out: list[str] = []
     room = MOST_ATTACHED

@@ -1,4 +1,4 @@
-"""Sending of results and webhook messages: what is due, events, signatures and attempts.
+"""Sending of results and webhook messages: due deliveries, events, signatures and attempts.
 
 Usage::
 
@@ -30,14 +30,14 @@ EVENTS = {
     "run.succeeded": "A run ended with an answer.",
     "run.failed": "A run ended with an error.",
     "run.cancelled": "A run was cancelled.",
-    "run.quarantined": "A run killed its workers too often.",
+    "run.quarantined": "A run crashed its workers too often.",
     "approval.requested": "A tool call of a run, or of its sub-agents, waits for a person.",
     "quota.warning": "A quota of the workspace, or a budget, is nearly used up.",
     "quota.reached": "A quota of the workspace, or a budget, is used up.",
 }
 PING = "ping"
 
-#: Pauses after failed attempts; after the last one the message is given up.
+#: Pauses after failed attempts; after the last one, the message is given up.
 RETRY_AFTER = (
     timedelta(minutes=1),
     timedelta(minutes=5),
@@ -46,7 +46,7 @@ RETRY_AFTER = (
     timedelta(hours=8),
     timedelta(hours=24),
 )
-#: Time during which the former secret signs as well.
+#: Time during which the previous secret also signs.
 OVERLAP = timedelta(hours=24)
 
 _PREFIX = "whsec_"
@@ -87,7 +87,7 @@ def headers_of(endpoint: WebhookEndpoint, message_id: str, body: bytes) -> dict[
     }
 
 
-#: No event to subscribe to: it is sent to the endpoint that a target names.
+#: Not an event to subscribe to: it is sent to the endpoint that a target names.
 RUN_DELIVERED = "run.delivered"
 
 
@@ -130,12 +130,12 @@ _MOST_SAID = 500
 
 
 def store_attempt(row: Attempted, error: str, *, is_final: bool, **noted: Any) -> bool:
-    """Store the outcome of an attempt, unless another process has claimed the row meanwhile.
+    """Store the outcome of an attempt, unless another process has claimed the row in the meantime.
 
     Args:
         row: The message as it was claimed.
-        error: Why it did not arrive; empty: it arrived.
-        is_final: True if retrying is of no use.
+        error: Why it did not arrive; empty if it arrived.
+        is_final: True if retrying is useless.
         noted: Further columns.
 
     Returns:
@@ -153,7 +153,7 @@ def store_attempt(row: Attempted, error: str, *, is_final: bool, **noted: Any) -
 
 
 MAIL = (DeliveryKind.EMAIL,)
-#: Kinds that take no longer than a statement or two.
+#: Kinds that take only a statement or two.
 WITHIN = (DeliveryKind.WEBHOOK, DeliveryKind.ARTIFACT)
 
 # Pending, due, and not handed to a webhook yet.
@@ -161,13 +161,13 @@ _OPEN = """
     d.status = 'pending' AND d.next_at <= statement_timestamp()
     AND NOT (d.kind = 'webhook' AND d.message_id <> '')
 """
-# A delivery whose run is gone is due as well, to be given up.
+# A delivery whose run was deleted is also due, to be given up.
 _DUE = f"""
 SELECT d.id FROM agents_delivery d LEFT JOIN agents_run r ON r.id = d.run_id
 WHERE {_OPEN} AND d.kind = ANY (%s) AND (r.id IS NULL OR r.finished_at IS NOT NULL)
 ORDER BY d.next_at, d.id LIMIT %s
 """  # noqa: S608  constants
-# The attempt is counted at the claim: a mail that crashes its sender is given up in the end.
+# The attempt is counted at the claim, so a mail that crashes its sender is eventually given up.
 _CLAIM = f"""
 UPDATE agents_delivery SET attempts = attempts + 1,
        next_at = clock_timestamp() + make_interval(secs => %s)

@@ -54,7 +54,7 @@ def _address(text: str) -> str:
     else:
         usable = text.isprintable() and '"' not in text
     if not usable:
-        raise ValueError("is no e-mail address: write it like ada@example.org, without a name")
+        raise ValueError("is not an e-mail address: write it like ada@example.org, without a name")
     return text
 
 
@@ -74,7 +74,7 @@ def _artifact_name(name: str) -> str:
             "takes up to 64 lower-case letters, digits, - and _; begin with a letter or digit"
         )
     if _ARTIFACTS_OWN.fullmatch(name):
-        raise ValueError("is what a run calls its own artifacts: choose another name")
+        raise ValueError("is reserved for a run's own artifacts: choose another name")
     return name
 
 
@@ -93,12 +93,12 @@ class EmailTarget(_Target):
 
     Attributes:
         to: Addresses, visible to all recipients.
-        subject: Subject; empty: the schedule's name, else the agent's and the first words of the
+        subject: Subject; empty for the schedule's name, else the agent's and the first words of the
             task.
         attach: True to attach the answer, as ``report.md``, and the run's artifacts.
         external: True for recipients outside the workspace: they get only the answer, without a
             link to the run or files, and no mail if there is no answer.
-        in_reply_to: Message-ID that is answered, with its angle brackets; empty: none.
+        in_reply_to: Message-ID that is answered, with its angle brackets; may be empty.
         references: Message-IDs of the thread before it, oldest first.
     """
 
@@ -117,7 +117,7 @@ class EmailTarget(_Target):
     @model_validator(mode="after")
     def _names_no_agent(self) -> EmailTarget:
         if self.external and not self.subject:
-            raise ValueError("needs a subject when it goes outside")
+            raise ValueError("needs a subject when it is external")
         return self
 
 
@@ -159,7 +159,7 @@ def check_targets(workspace: Workspace, value: object) -> tuple[Target, ...]:
     """Validate the targets in a JSON value.
 
     Args:
-        workspace: The run's workspace, which has to have the webhooks.
+        workspace: The run's workspace, which must have the webhooks.
         value: A list of objects, each with its ``kind``.
 
     Raises:
@@ -184,7 +184,7 @@ def read_targets(value: object) -> tuple[Target, ...]:
     try:
         targets = TARGETS.validate_python(clean_json(value))
     except UntrustedJSONError as error:
-        raise InvalidTargetsError(f"The deliveries cannot be kept as JSON: {error}") from error
+        raise InvalidTargetsError(f"The deliveries cannot be stored as JSON: {error}") from error
     except ValidationError as error:
         raise InvalidTargetsError(_sentence(error)) from None
     _check_names(targets)
@@ -206,7 +206,7 @@ def target_of(value: object) -> Target:
 
 
 def ending_of(target: Target) -> str:
-    """Return a target's name in the table of ways out (``agents.runtime.rights.data_flow``)."""
+    """Return a target's name in the table of outputs (``agents.runtime.rights.data_flow``)."""
     external = isinstance(target, EmailTarget) and target.external
     return f"{target.kind}, external" if external else target.kind
 
@@ -216,7 +216,7 @@ def describe_target(target: dict[str, Any], webhook: str | None = None) -> str:
 
     Args:
         target: The target.
-        webhook: Name of its webhook; None: it leads to none, or that is removed.
+        webhook: Name of its webhook; None without a webhook, or if it was removed.
     """
     match target:
         case {"kind": "email", "to": addresses}:
@@ -270,7 +270,7 @@ def _check_names(targets: Sequence[Target]) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InvalidTargetsError(
-            f"Two deliveries keep the answer as the artifact {twice!r}: give each its own name."
+            f"Two deliveries store the answer as the artifact {twice!r}: give each its own name."
         )
 
 
@@ -281,12 +281,12 @@ def _sentence(error: ValidationError) -> str:
     if problem["type"] == "too_long" and not location:
         return f"There are too many deliveries: at most {MOST_TARGETS}."
     if not location:
-        return f"Deliveries are a list of objects, each of a kind: {kinds}."
+        return f"Deliveries must be a list of objects, each with a kind: {kinds}."
     which = f"Delivery {int(location[0]) + 1}"
     if problem["type"] == "value_error" and len(location) == 2:
         return f"{which} ({location[1]}) {problem['ctx']['error']}."
     if len(location) < 3:  # place, kind, field
-        return f"{which} has to be an object whose kind is one of {kinds}."
+        return f"{which} must be an object whose kind is one of {kinds}."
     kind, name = str(location[1]), str(location[2])[:_SHOWN_CHARACTERS]
     entry = location[3] + 1 if len(location) > 3 and isinstance(location[3], int) else None
     field = f"{name!r}" if entry is None else f"entry {entry} of {name!r}"
@@ -295,7 +295,7 @@ def _sentence(error: ValidationError) -> str:
             return f"{which} ({kind}) needs the field {field}."
         case "extra_forbidden":
             known = ", ".join(_FORMS[kind].model_fields)
-            return f"{which} ({kind}) has no field {field}: it takes {known}."
+            return f"{which} ({kind}) has no field {field}: use {known}."
         case "value_error":
             return f"{which} ({kind}): {field} {problem['ctx']['error']}."
     message = problem["msg"][:1].lower() + problem["msg"][1:]

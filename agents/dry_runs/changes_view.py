@@ -14,9 +14,9 @@ RowChangeKind = Literal["inserted", "updated", "deleted"]
 class CellOut(View):
     """A column's value."""
 
-    text: str | None = Field(description="Beginning of the value; null: it is NULL, or hidden.")
+    text: str | None = Field(description="Beginning of the value; null if it is NULL or hidden.")
     more: int = Field(description="Count of characters left out.")
-    hidden: bool = Field(description="The column is called like a secret.")
+    hidden: bool = Field(description="True if the column has the name of a secret.")
 
 
 class KeyPartOut(View):
@@ -27,7 +27,7 @@ class KeyPartOut(View):
 
 
 class ColumnChangeOut(View):
-    """Change of a column; null: there is no such row before, or after."""
+    """Change of a column; null if the row does not exist before, or after."""
 
     column: str
     old: CellOut | None
@@ -49,7 +49,7 @@ class TableChangeOut(View):
     rows: list[RowChangeOut] = Field(description="At most 50.")
     more: int = Field(description="Count of changed rows that are not shown.")
     note: str = Field(
-        description="Reason for showing no rows, as a sentence; empty: they are shown."
+        description="Reason for not showing the rows, as a sentence; empty if they are shown."
     )
 
 
@@ -58,10 +58,10 @@ class DryRunOut(View):
 
     tool: str
     arguments: dict[str, JsonValue] = Field(description="Arguments of the call.")
-    status: str = Field(description="ok; error: the tool failed, and would change nothing.")
+    status: str = Field(description="ok, or error if the tool failed, and would change nothing.")
     result: str = Field(description="Result for the model, or its beginning.")
     refused: str = Field(
-        description="Reason why the database would reject it; empty: it would not."
+        description="Reason why the database would reject it; empty if it would not."
     )
     tables: list[TableChangeOut] = Field(description="At most 20.")
     more_tables: int = Field(description="Count of changed tables that are not shown.")

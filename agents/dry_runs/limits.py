@@ -1,4 +1,4 @@
-"""Limits of a dry run: its time, and statements that would end its transaction, by their text."""
+"""Limits of a dry run: its time, and refusal of statements that would end its transaction."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Limits:
         """
         text = _text_of(statement, context["connection"].connection)
         parts = _parts_of(text)
-        # Savepoint statements have to pass: they roll back the tool's work.
+        # Savepoint statements must pass: they roll back the tool's work.
         if self._is_over() and not all(map(_SAVEPOINT.match, parts)):
             raise self._late()
         if any(map(_END.match, parts)):

@@ -54,8 +54,8 @@ def _tried(prepared: PreparedCall) -> DryRunOut:
     # The sentence in ``limits.stopped`` promises that nothing was kept: verify that first.
     if not _is_whole(start) and (limits.stopped is None or not transaction_diff.was_undone(start)):
         raise DryRunStoppedError(
-            f"{prepared.spec.name} ended or lost its transaction: what it did may have been "
-            "kept, so look at the database, and do not approve the call."
+            f"{prepared.spec.name} ended or lost its transaction, so its changes may have been "
+            "kept: check the database, and do not approve the call."
         )
     if limits.stopped is not None:
         raise limits.stopped
@@ -85,7 +85,7 @@ def _is_whole(start: Start) -> bool:
 
 
 def _refusal() -> str:
-    """Return the error that a commit would raise: most foreign keys are checked only then."""
+    """Return the error that a commit would raise, since most foreign keys are checked only then."""
     try:
         with transaction.atomic():
             connection.check_constraints()
@@ -108,7 +108,7 @@ async def in_time(attempt: Callable[[], DryRunOut]) -> DryRunOut:
     """
     if not _room.acquire(blocking=False):
         raise DryRunStoppedError(
-            f"{AT_ONCE} dry runs are running, which is the most at once: try again in a moment."
+            f"{AT_ONCE} dry runs are running, the maximum: try again in a moment."
         )
     future: Future[DryRunOut] = Future()
     future.set_running_or_notify_cancel()  # now only the thread can complete it

@@ -21,7 +21,7 @@ from agents.dry_runs.tables import Column, Table
 
 #: A row's primary key, each column as text.
 Key = tuple[str, ...]
-#: A value: its beginning, its length in characters, and a hash of all of it; each None for NULL.
+#: A value: its beginning, its length in characters, and a hash of the whole; each None for NULL.
 Value = tuple[str | None, str | None, str | None]
 #: A row's values by column.
 Values = dict[str, Value]

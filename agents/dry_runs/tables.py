@@ -1,4 +1,4 @@
-"""Tables that a transaction has changed, their columns, and what of them is not shown."""
+"""Tables that a transaction has changed, their columns, and the parts that are not shown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PARTS = ("password", "passwd", "passphrase", "passcode", "secret", "token", "cr
 _WORDS = {"apikey", "key", "keys", "otp", "pin", "salt", "session"}
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
-# These numbers may still include what the session did just before the transaction.
+# These numbers may include changes of the session just before the transaction.
 _COUNTS = """
     SELECT relid, n_tup_ins, n_tup_upd, n_tup_del FROM pg_stat_xact_user_tables
     WHERE n_tup_ins + n_tup_upd + n_tup_del > 0
@@ -90,7 +90,7 @@ class Table:
 
     @property
     def key(self) -> tuple[Column, ...]:
-        """Columns of the primary key; empty: there is no primary key."""
+        """Columns of the primary key; empty without a primary key."""
         return tuple(column for column in self.columns if column.in_key)
 
 
@@ -114,7 +114,7 @@ def quoted(*names: str) -> str:
 
 
 def counted(cursor: CursorWrapper) -> Counts:
-    """Return the session's row counts, of which only the difference to a later count is exact."""
+    """Return the session's row counts; only the difference to a later count is exact."""
     cursor.execute(_COUNTS)
     return {oid: (added, updated, gone) for oid, added, updated, gone in cursor.fetchall()}
 

@@ -144,7 +144,7 @@ def _ids(start: Start, outside: CursorWrapper) -> Ids:
 def _table(
     cursor: CursorWrapper, outside: CursorWrapper, table: Table, ids: Ids, until: float
 ) -> TableChangeOut | None:
-    """Return the change of a table; None: it is unchanged in the end."""
+    """Return the change of a table; None if it is unchanged in the end."""
     why = _why_not(table, until)
     if not why:
         try:
@@ -158,11 +158,11 @@ def _table(
 
 
 def _why_not(table: Table, until: float) -> str:
-    """Return why the rows of a table are not read; empty: they are read."""
+    """Return why the rows of a table are not read; empty if they are read."""
     if tables.is_own(table.name):
         return "it is Heartbit's own"
     if table.is_seized:
-        return "the tool empties, alters, makes or drops the table as a whole"
+        return "the tool truncates, alters, creates or drops the table"
     if not table.key:
         return "it has no primary key"
     return "" if time.monotonic() < until else "there was no time left"
@@ -197,7 +197,7 @@ def _rows(
 
 
 def _row(table: Table, key: Key, old: Values | None, new: Values | None) -> RowChangeOut | None:
-    """Return the change of a row; None: it was rewritten with the same values."""
+    """Return the change of a row; None if it was rewritten with the same values."""
     columns = [
         ColumnChangeOut(column=column.name, old=_cell(column, old), new=_cell(column, new))
         for column in table.columns

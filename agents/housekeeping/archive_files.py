@@ -1,4 +1,4 @@
-"""Archive files: gzipped JSON lines, written completely or not at all.
+"""Archive files: gzipped JSON lines, written atomically.
 
 A file is written under a hidden name, flushed to the disk, and renamed; only then are its rows
 deleted from the database.
@@ -36,7 +36,7 @@ class ArchivingError(ConflictError):
 def locked(directory: Path) -> Iterator[None]:
     """Lock a directory against other archiving processes of this machine.
 
-    Two machines that archive at once write some runs twice and delete them once.
+    Two machines that archive concurrently write some runs twice and delete them once.
 
     Raises:
         ArchiveError: The directory cannot be used.
@@ -50,7 +50,7 @@ def locked(directory: Path) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ArchivingError(
-                f"Another process archives into {directory} now: try again when it has ended."
+                f"Another process is archiving into {directory}: try again when it has ended."
             ) from None
         _clear(directory)
         yield
@@ -93,15 +93,15 @@ def read(path: Path) -> Iterator[str]:
                 yield line.removesuffix("\n")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise ArchiveError(
-            f"The archive {path} cannot be read ({error}): mend it, or move it elsewhere."
+            f"The archive {path} cannot be read ({error}): repair it, or move it elsewhere."
         ) from error
 
 
 def replace(path: Path, lines: Iterable[str]) -> None:
-    """Replace a file's lines, durably; without any line the file is deleted.
+    """Replace a file's lines durably; delete the file if there are no lines.
 
     Raises:
-        ArchiveError: The file cannot be written, and is as before.
+        ArchiveError: The file cannot be written, and is unchanged.
     """
     rest = iter(lines)
     first = next(rest, None)
@@ -114,7 +114,7 @@ def replace(path: Path, lines: Iterable[str]) -> None:
 
 
 def _put(path: Path, lines: Iterable[str]) -> None:
-    """Write lines into a file that is there, durably, with all of them or not at all."""
+    """Replace an existing file with lines, durably and atomically."""
     hidden = path.with_name(f".{path.name}.part")
     try:
         _fill(hidden, lines)
@@ -160,5 +160,5 @@ def _explained(directory: Path) -> Iterator[None]:
     except OSError as error:
         raise ArchiveError(
             f"Runs cannot be archived into {directory} ({error.strerror or error}), so none is "
-            "deleted: mend the directory, or name another one in HEARTBIT_ARCHIVE_DIR."
+            "deleted: fix the directory, or set another one in HEARTBIT_ARCHIVE_DIR."
         ) from error

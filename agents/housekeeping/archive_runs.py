@@ -1,7 +1,7 @@
 """Retention: archive runs whose retention time has passed, then delete them.
 
 A file is on the disk before the first of its runs is deleted, so a crash in between leaves runs
-that are archived again next time, never one that is lost.
+that are archived again next time, and never loses one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from agents.runs.archive import ArchiveUnit, delete_unit, finished_units, lines
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 
-FILE_RUNS = 1_000  # in one file, before these are deleted
+FILE_RUNS = 1_000  # per file, before its runs are deleted
 FILE_EVENTS = 50_000
 PAGE = 200
 MOST_DAYS = 36_525  # a century, longer than any run is kept
@@ -53,7 +53,7 @@ class Archived:
 
 
 def archive_workspaces(*, goes_on: Callable[[], bool]) -> Archived:
-    """Archive every workspace by its policy, its own or its tier's; ``goes_on`` may end it early.
+    """Archive every workspace by its own or its tier's policy, until ``goes_on`` returns False.
 
     Raises:
         ArchiveError: The archive cannot be written; runs that are not in it are not deleted.
@@ -116,8 +116,8 @@ def limit_of(workspace: Workspace, days: int | None = None) -> datetime:
     kept = days if days is not None else workspace.kept_days
     if kept is None:
         raise ConfigurationError(
-            f"The workspace {workspace.slug} keeps its runs for ever: say how old they have to be "
-            "with --older-than, or set its retention days in the admin."
+            f"The workspace {workspace.slug} keeps its runs for ever: give a minimum age with "
+            "--older-than, or set its retention days in the admin."
         )
     return timezone.now() - timedelta(days=min(kept, MOST_DAYS))
 

@@ -27,7 +27,7 @@ BEAT_SCHEDULE = {
         f"heartbit-{name}": {
             "task": task,
             "schedule": seconds,
-            # Without a worker nothing piles up: the next message asks for the same.
+            # Without a worker, messages expire: the next message does the same.
             "options": {"queue": queues.SYSTEM, "expires": seconds},
         }
         for name, (task, seconds) in _SECONDS.items()

@@ -20,17 +20,17 @@ from heartbit_site.base.models import Workspace
 
 
 class ArchivedRuns:
-    """The archive files of a workspace, of which a person's runs are found and then erased.
+    """The archive files of a workspace, in which a person's runs are found and then erased.
 
-    As in the database, whole trees and conversations go, and forks of their runs. The caller
-    has locked the directory.
+    As in the database, whole trees and conversations are erased, with forks of their runs. The
+    caller has locked the directory.
 
     Args:
         directory: Directory of archives.
         slug: The workspace's.
 
     Raises:
-        ArchiveError: A file cannot be read or written; it is as before.
+        ArchiveError: A file cannot be read or written; it is unchanged.
     """
 
     def __init__(self, directory: Path, slug: str) -> None:
@@ -44,8 +44,8 @@ class ArchivedRuns:
 
         Args:
             user_id: The person.
-            agent: Start from runs of this agent alone; empty: of all agents.
-            runs: Ids of runs that are erased elsewhere: their forks are erased here.
+            agent: Start only from runs of this agent; empty for all agents.
+            runs: Ids of runs that are erased elsewhere, whose forks are erased here.
         """
         rows = [head for heads in self._heads.values() for head in heads if head.type == "run"]
         roots, self._conversations = _reached(rows, user_id, agent, set(map(str, runs)))
@@ -53,7 +53,7 @@ class ArchivedRuns:
         return {UUID(one) for one in self._runs}
 
     def erase(self) -> None:
-        """Rewrite the files without what was reached last."""
+        """Rewrite the files without the runs of the last ``reach``."""
         for path, heads in self._heads.items():
             gone = [
                 head.id in (self._conversations if head.type == "conversation" else self._runs)
@@ -65,7 +65,7 @@ class ArchivedRuns:
 
 
 class _Head(NamedTuple):
-    """Ids of a line that decide about it, without its texts; an artifact has those of its run."""
+    """Ids that decide whether a line is erased; an artifact has those of its run."""
 
     type: str
     id: str | None
@@ -82,7 +82,7 @@ def _head(line: str) -> _Head:
     if kind != "run":
         return _Head(kind, entry.get("conversation", {}).get("id", entry.get("run_id")))
     run = entry["run"]
-    # The row's link is gone if the source was archived first. The journal names the direct source,
+    # The row has no link if the source was archived first. The journal names the direct source,
     # and the ancestors whose fork event was copied.
     forks = [event for event in entry["events"] if event["type"] == RunForked.type]
     sources = {run.get("forked_from_id"), *(fork["payload"]["source"] for fork in forks)} - {None}
@@ -119,16 +119,17 @@ def _reached(
 
 
 def erase_runs_everywhere(workspace: Workspace, user: User, *, agent: str, by: Actor) -> int:
-    """Delete a person's runs for good, archived ones too; return their number.
+    """Permanently delete a person's runs, archived ones too; return their number.
 
-    ``HEARTBIT_ERASE_RUNS`` names this function for the memory app. Nothing is archived meanwhile.
-    After an error, to repeat it does the rest, but no longer finds what came of runs that were
-    erased from an archive before the error: forks, messages and plans in the database.
+    ``HEARTBIT_ERASE_RUNS`` names this function for the memory app. Nothing is archived in the
+    meantime. After an error, a repetition completes the erasure, but no longer finds what came from
+    runs that were erased from an archive before the error: forks, messages and plans in the
+    database.
 
     Args:
         workspace: Runs of other workspaces stay.
         user: The person.
-        agent: Start from runs of this agent alone; empty: of all agents.
+        agent: Start only from runs of this agent; empty for all agents.
         by: Author.
 
     Raises:

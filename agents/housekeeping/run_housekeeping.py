@@ -60,7 +60,7 @@ def prune_messages() -> int:
 def prune_result_deliveries() -> int:
     """Delete finished deliveries older than 30 days whose run is gone; return the number of rows.
 
-    A run that still exists keeps its deliveries, to show what became of its result.
+    A run that still exists keeps its deliveries, to show how its result was delivered.
     """
     old = Delivery.objects.filter(created_at__lt=Now() - DELIVERIES_KEPT)
     over = old.exclude(status=DeliveryStatus.PENDING)

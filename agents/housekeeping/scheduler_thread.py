@@ -1,4 +1,4 @@
-"""Fallback for Celery Beat: a thread in each worker process enqueues what is overdue.
+"""Fallback for Celery Beat: a thread in each worker process that enqueues overdue tasks.
 
 The thread fires due schedules, and enqueues overdue deliveries, mailbox polls, quota notices and
 documents to be read.
@@ -24,7 +24,7 @@ from memory.models import Document, KnowledgeBase
 
 logger = logging.getLogger(__name__)
 
-#: Several of Beat's intervals: while Beat runs, nothing is that late.
+#: Several of Beat's intervals: while Beat runs, no task is this late.
 OVERDUE_SECONDS = 30.0
 #: Mailboxes are polled less often, one after the other.
 UNREAD_SECONDS = 120.0
@@ -52,7 +52,7 @@ SELECT EXISTS (
 
 
 class PendingQuotaNotices:
-    """Times at which this process first saw a due notice of a workspace; no row stores them."""
+    """Times at which this process first saw a due notice of a workspace, which no row stores."""
 
     def __init__(self) -> None:
         self._since: dict[int, float] = {}
@@ -145,7 +145,7 @@ class SchedulerThread(threading.Thread):
                     pass  # more schedules may be due than are fired in one call
                 self._enqueue_overdue()
             except Exception:  # the thread must survive any failure
-                logger.exception("the clock failed; trying again")
+                logger.exception("the scheduler thread failed; trying again")
                 connection.close()
         connection.close()
 

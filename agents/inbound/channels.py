@@ -40,13 +40,14 @@ def check_senders(value: object) -> list[str]:
         ConfigurationError: A sender is not valid, or the list is empty or too long.
     """
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise ConfigurationError("Senders are a list of texts.")
+        raise ConfigurationError("Senders must be a list of texts.")
     if not value:
         raise ConfigurationError(
-            'Say who may write: addresses, "@example.org" for all of a domain, "*" for everybody.'
+            'Name the allowed senders: addresses, "@example.org" for a whole domain, "*" for '
+            "everyone."
         )
     if len(value) > MOST_SENDERS:
-        raise ConfigurationError(f"A channel has {MOST_SENDERS} senders at most: name domains.")
+        raise ConfigurationError(f"A channel can have {MOST_SENDERS} senders: name domains.")
     return list(dict.fromkeys(_sender(one.strip().lower()) for one in value))
 
 
@@ -61,7 +62,7 @@ def _sender(text: str) -> str:
     except (ValidationError, UnicodeError):
         raise ConfigurationError(
             f'{text[:60]!r} is not a valid sender: write ada@example.org, "@example.org" for a '
-            'whole domain, or "*" for everybody.'
+            'whole domain, or "*" for everyone.'
         ) from None
 
 
@@ -84,35 +85,23 @@ def check_channel(channel: Channel, workspace: Workspace, *, has_password: bool)
         InvalidMappingError: The mapping is not valid.
         InvalidTargetsError: A delivery target is not valid.
     """
-    for name in _TEXTS:
-        text, most = getattr(channel, name).strip(), getattr(Channel, name).field.max_length
-        if len(text) > most or clean_text(text) != text or not text.isprintable():
-            with about(name):
-                raise ConfigurationError(
-                    f"The channel's {name} has to be one line of {most} at most."
-                )
-        setattr(channel, name, text)
+    _check_texts(channel)
     with about("name"):
         if not channel.name:
-            raise ConfigurationError("A channel needs a name: say what comes in there.")
+            raise ConfigurationError("A channel needs a name: describe its messages.")
     with about("kind"):
         if channel.kind not in ChannelKind.values:
             kinds = ", ".join(ChannelKind.values)
             raise ConfigurationError(
-                f"A channel has no kind {channel.kind!r}: choose from {kinds}."
+                f"There is no kind of channel {channel.kind!r}: choose from {kinds}."
             )
     with about("hourly_limit"):
         if not 1 <= channel.hourly_limit <= MOST_AN_HOUR:
-            raise ConfigurationError(f"A channel takes 1 to {MOST_AN_HOUR} messages an hour.")
+            raise ConfigurationError(f"A channel may accept 1 to {MOST_AN_HOUR} messages an hour.")
     with about("agent"):
         _check_agent(channel, workspace)
     with about("deliver"):
-        targets = check_targets(workspace, channel.deliver)
-        if len(targets) >= MOST_TARGETS:  # the reply to the sender is one more
-            raise ConfigurationError(
-                f"A channel's answers go to {MOST_TARGETS - 1} others at most."
-            )
-        channel.deliver = [target.model_dump() for target in targets]
+        _check_targets(channel, workspace)
     if channel.kind == ChannelKind.WEBHOOK:
         with about("mapping"):
             channel.mapping = check_mapping(channel.mapping).model_dump(exclude_defaults=True)
@@ -130,13 +119,24 @@ def refuse_a_second(channel: Channel, workspace: Workspace) -> None:
     others = Channel.objects.filter(workspace=workspace).exclude(pk=channel.pk)
     if others.filter(name=channel.name).exists():
         raise ChannelConflictError(
-            f"The workspace has a channel named {channel.name} already.",
+            f"The workspace already has a channel named {channel.name}.",
             remedy=Remedy("channels.list_channels"),
         )
     if channel._state.adding and others.count() >= MOST:
         raise ChannelConflictError(
-            f"The workspace has {MOST} channels, which is the most: remove one first."
+            f"The workspace has {MOST} channels, the maximum: remove one first."
         )
+
+
+def _check_texts(channel: Channel) -> None:
+    for name in _TEXTS:
+        text, most = getattr(channel, name).strip(), getattr(Channel, name).field.max_length
+        if len(text) > most or clean_text(text) != text or not text.isprintable():
+            with about(name):
+                raise ConfigurationError(
+                    f"The channel's {name} must be one line of at most {most}."
+                )
+        setattr(channel, name, text)
 
 
 def _check_agent(channel: Channel, workspace: Workspace) -> None:
@@ -144,6 +144,13 @@ def _check_agent(channel: Channel, workspace: Workspace) -> None:
         find_agent(workspace, channel.agent)
     except HaltedError:  # a stopped workspace can still edit its channels
         return
+
+
+def _check_targets(channel: Channel, workspace: Workspace) -> None:
+    targets = check_targets(workspace, channel.deliver)
+    if len(targets) >= MOST_TARGETS:  # the reply to the sender is one more
+        raise ConfigurationError(f"A channel's answers may have {MOST_TARGETS - 1} more targets.")
+    channel.deliver = [target.model_dump() for target in targets]
 
 
 def _refuse_mail(channel: Channel) -> None:
@@ -155,7 +162,7 @@ def _refuse_mail(channel: Channel) -> None:
 
 def _check_mail(channel: Channel, *, has_password: bool) -> None:
     if channel.mapping:
-        raise ConfigurationError("A mapping belongs to a webhook: a mail is a task as it is.")
+        raise ConfigurationError("Only a channel of the kind webhook has a mapping: remove it.")
     with about("senders"):
         channel.senders = check_senders(channel.senders)
     if not channel.imap_host:
@@ -163,11 +170,11 @@ def _check_mail(channel: Channel, *, has_password: bool) -> None:
     with about("imap_security"):
         if channel.imap_security not in MailSecurity.values:
             raise ConfigurationError(
-                f"A mailbox is reached with {', '.join(MailSecurity.values)}, not otherwise."
+                f"A mailbox's security must be one of {', '.join(MailSecurity.values)}."
             )
     with about("imap_port"):
         if not 1 <= channel.imap_port <= _LARGEST_PORT:
-            raise ConfigurationError(f"A port is a number from 1 to {_LARGEST_PORT}.")
+            raise ConfigurationError(f"A port must be a number from 1 to {_LARGEST_PORT}.")
     channel.imap_folder = channel.imap_folder or "INBOX"
     with about("password" if channel.imap_user else "imap_user"):
         if not channel.imap_user or not has_password:

@@ -1,4 +1,4 @@
-"""Mapping of a webhook's body to a task, by texts with fields of the body in them.
+"""Mapping of a webhook's body to a task, through texts that contain fields of the body.
 
 Usage::
 
@@ -7,8 +7,8 @@ Usage::
     found = read_body(mapping, body)  # None: ignored by ``only``
 
 ``{ticket.body}`` is the field ``body`` of the object ``ticket``, ``{items.0}`` the first of an
-array; ``{ticket.note?}`` may be missing. Other texts in braces stay as they are, but each brace
-needs its other one.
+array; ``{ticket.note?}`` may be missing. Other texts in braces are left unchanged, but braces must
+be paired.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _PATH = r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+){0,15}"
 _FIELD = re.compile(rf"\{{({_PATH})(\??)\}}")
 _BRACE = re.compile(r"[{}]")
 _SHOWN_CHARACTERS = 60
-_READABLE = 20_000  # characters; what is longer is not indented
+_READABLE = 20_000  # characters; longer values are not indented
 _MOST_FILLED = 1_000_000
 _MOST_DIGITS = 9  # in an array index; int() raises for thousands of digits
 _MISSING: Final = object()
 
 
 def _paired(text: str) -> str:
-    """Refuse a brace without its other one: it is most often a field's, which would stay text."""
+    """Refuse an unpaired brace: it usually belongs to a field, which would stay text."""
     depth = 0
     for brace in _BRACE.findall(text):
         depth += 1 if brace == "{" else -1
@@ -47,11 +47,11 @@ def _paired(text: str) -> str:
 
 
 def _with_field(text: str) -> str:
-    """Refuse a task without a field: the agent would read nothing of the message."""
+    """Refuse a task without a field, as the agent would read nothing of the message."""
     if text and not _FIELD.search(text):
         raise ValueError(
-            "it has no field of the body: write one, such as {ticket.body}, or leave the task out "
-            "for the whole body"
+            "it has no field of the body: add one, such as {ticket.body}, or leave the task out "
+            "to use the whole body"
         )
     return text
 
@@ -103,7 +103,7 @@ def check_mapping(value: object) -> Mapping:
     try:
         return Mapping.model_validate(clean_json(value))
     except UntrustedJSONError as error:
-        raise InvalidMappingError(f"The mapping cannot be kept as JSON: {error}") from error
+        raise InvalidMappingError(f"The mapping cannot be stored as JSON: {error}") from error
     except ValidationError as error:
         raise InvalidMappingError(_sentence(error)) from None
 
@@ -113,7 +113,7 @@ def read_body(mapping: Mapping, body: JsonValue) -> Mapped | None:
 
     Raises:
         MissingFieldError: The body lacks a field that a text needs.
-        MessageTooLongError: The fields are too long together.
+        MessageTooLongError: The fields are too long in total.
     """
     if not all(_is_one_of(_look_up(body, path), wanted) for path, wanted in mapping.only.items()):
         return None
@@ -139,9 +139,9 @@ def _filled(text: str, body: JsonValue) -> str:
     for found in _FIELD.finditer(text):
         shown = _shown(body, found[1], optional=bool(found[2]))
         size += len(shown)
-        if size > _MOST_FILLED:  # a field may be asked for often
+        if size > _MOST_FILLED:  # a field may be used often
             raise MessageTooLongError(
-                f"The message's fields are longer than {_MOST_FILLED:,} characters together."
+                f"The message's fields are longer than {_MOST_FILLED:,} characters in total."
             )
         pieces += [text[place : found.start()], shown]
         place = found.end()
@@ -154,8 +154,8 @@ def _shown(body: JsonValue, path: str, *, optional: bool) -> str:
         if optional:
             return ""
         raise MissingFieldError(
-            f"The body has no field {path!r}, which the channel's mapping asks for: send it, or "
-            f"write {{{path}?}} there."
+            f"The body has no field {path!r}, which the channel's mapping requires: send it, or "
+            f"write {{{path}?}} in the mapping."
         )
     if value is None:
         return ""
@@ -184,11 +184,11 @@ def _is_one_of(value: object, wanted: _Scalar | list[_Scalar]) -> bool:
 def _sentence(error: ValidationError) -> str:
     problem = error.errors(include_url=False)[0]
     if not problem["loc"]:
-        return "A mapping is an object with the texts task, title, conversation, sender, and only."
+        return "A mapping must be an object with task, title, conversation, sender and only."
     name = ".".join(map(str, problem["loc"][:2]))[:_SHOWN_CHARACTERS]
     if problem["type"] == "extra_forbidden":
         known = ", ".join(Mapping.model_fields)
-        return f"The mapping has no {name!r}: it takes {known}."
+        return f"A mapping has no field {name!r}: use {known}."
     message = problem["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
-    return f"The mapping's {name!r} is not right: {message}."
+    return f"The mapping's {name!r} is not valid: {message}."

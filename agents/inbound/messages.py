@@ -29,7 +29,7 @@ TOLERANCE = timedelta(minutes=5)
 #: One text for every failure, so that guessing reveals nothing.
 REFUSAL = (
     "The message is not signed with the secret of a channel here: it needs the headers webhook-id, "
-    "webhook-timestamp (within 5 minutes) and webhook-signature, as Standard Webhooks has them."
+    "webhook-timestamp (within 5 minutes) and webhook-signature, as in Standard Webhooks."
 )
 _ID = re.compile(r"[!-~]{1,255}")
 _TIME = re.compile(r"\d{1,12}")
@@ -44,7 +44,7 @@ def verify(channel: Channel, headers: Mapping[str, str], body: bytes, now: datet
             ``previous_secret_expires_at``.
         headers: Headers by name in lower case.
         body: The raw body.
-        now: The present.
+        now: The current time.
 
     Raises:
         InvalidSignatureError: The signature is missing or wrong, or the timestamp too old.
@@ -58,7 +58,7 @@ def verify(channel: Channel, headers: Mapping[str, str], body: bytes, now: datet
     content = f"{message_id}.{at}.".encode() + body
     good = [_signature(secret, content) for secret in channel.valid_secrets(now)]
     given = headers.get("webhook-signature", "").split(" ")[:_MOST_SIGNATURES]
-    # All pairs are compared, so that the time taken reveals nothing.
+    # All pairs are compared, so that the duration reveals nothing.
     same = [hmac.compare_digest(one.encode(), other) for one in given for other in good]
     if not any(same):
         raise InvalidSignatureError(REFUSAL)
@@ -102,8 +102,8 @@ def conversation_of(channel: Channel, message: Inbound) -> Conversation | None:
     """Return the conversation that a message continues with the channel's agent; None: a new one.
 
     A mail continues the conversation in which its sender answers a mail: one sent to them, or an
-    earlier one of their own. Knowing a Message-ID is not enough: it is in every reply and forwarded
-    mail.
+    earlier one of their own. Knowing a Message-ID is not enough, as every reply and forwarded mail
+    contains it.
     """
     before = InboundMessage.objects.filter(channel=channel)
     if message.thread:
@@ -126,7 +126,7 @@ def conversation_of(channel: Channel, message: Inbound) -> Conversation | None:
 
 
 def _sent_to(channel: Channel, message: Inbound) -> Iterator[UUID]:
-    """Yield the runs whose answer was mailed to the sender and is answered by this message."""
+    """Yield the runs whose mailed answer the sender replies to with this message."""
     sent = Delivery.objects.filter(
         workspace=channel.workspace_id, kind="email", message_id__in=message.in_reply_to
     )
@@ -139,7 +139,7 @@ _MOST_OF_SUBJECT = 190
 
 
 def refusal_reason(channel: Channel, mail: Mail) -> str:
-    """Return why a mail is refused, as one sentence; empty: it is accepted."""
+    """Return why a mail is refused, as one sentence; empty if it is accepted."""
     if mail.automatic:
         return mail.automatic
     if not mail.sender:
@@ -155,10 +155,10 @@ def to_inbound(channel: Channel, mail: Mail) -> Inbound:
     """Return the message for the channel's agent.
 
     A mail whose reply goes to another address starts a new conversation, so that no one can have
-    earlier messages of a conversation sent elsewhere.
+    earlier messages of a conversation sent to another address.
     """
     name = f"{mail.sender_name} <{mail.sender}>" if mail.sender_name else mail.sender
-    lines = ["An e-mail has come in.", "", f"From: {name}", f"Subject: {mail.subject}"]
+    lines = ["An e-mail was received.", "", f"From: {name}", f"Subject: {mail.subject}"]
     if mail.attachments:
         names = ", ".join(attachment.title for attachment in mail.attachments)
         lines.append(f"Attached, but not read: {names}")

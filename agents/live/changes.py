@@ -134,7 +134,7 @@ _notifier = Notifier()
 
 
 def _begin_anew() -> None:
-    """Give a forked process a notifier of its own: threads and connections stay with the parent."""
+    """Give a forked process its own notifier: threads and connections stay with the parent."""
     global _notifier
     _notifier = Notifier()
 

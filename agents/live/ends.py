@@ -1,6 +1,7 @@
 """Waiters for the ends of runs: notified by push, and by one query a second for all of them.
 
-Postgres has every end; a push only comes sooner. So a lost one costs at most a second::
+Postgres has every end; a push only arrives sooner. So a lost push delays an end by at most a
+second::
 
     with ends.waiter(run_id) as waiter:
         await waiter.attended()         # from here on no push is missed
@@ -26,9 +27,9 @@ from heartbit_site.base.query import fetch_all
 
 logger = logging.getLogger(__name__)
 
-#: Between two looks in Postgres for all waiters, who have waited for as long.
+#: Interval between two queries for all waiters that have waited this long.
 LOOK_SECONDS = 1.0
-# Of a run that has not ended only the state is read: its output may be long.
+# For a run that has not ended only the status is read, as its output may be long.
 _LOOK: Final = """
     SELECT id, status,
            CASE WHEN status = ANY(%(final)s) THEN output END,
@@ -47,24 +48,24 @@ class Waiter:
         self._ends = ends
 
     async def attended(self) -> None:
-        """Wait until a push would be heard; not long, if none can be heard now."""
+        """Wait until pushes can be received; give up soon if they cannot be received now."""
         await self._ends.attend(self.run_id)
 
     async def end(self) -> RunEnd:
         """Wait for the run's end and return it.
 
         Raises:
-            RunNotFoundError: The run does not exist (any more).
+            RunNotFoundError: The run does not exist or was deleted.
         """
-        end = await asyncio.shield(self.told)  # a caller that gives up may come back
-        if end is None:  # too long for a push
+        end = await asyncio.shield(self.told)  # a caller that gave up may return
+        if end is None:  # too large for a push
             end = (await orm.read_in_thread(lambda: look([self.run_id]))).get(self.run_id)
         if end is None:
             raise missing(self.run_id)
         return end
 
     def forget(self) -> None:
-        """Stop waiting: the end is not asked for any more."""
+        """Stop waiting: the end is no longer queried."""
         if not self.told.cancel() and not self.told.cancelled():
             self.told.exception()
 
@@ -72,10 +73,10 @@ class Waiter:
 class Ends:
     """The waiters of one loop, by run.
 
-    Here a push is a call of ``tell``; a subclass may have to listen for them.
+    Here, a push is a call of ``tell``; a subclass may have to listen for pushes.
 
     Attributes:
-        recalls: True if a waiter is also notified of an end before it came.
+        recalls: True if a waiter is also notified of an end that preceded it.
     """
 
     recalls = False
@@ -122,22 +123,22 @@ class Ends:
             return await waiter.end()
 
     def tell(self, run_id: UUID, end: RunEnd | None) -> None:
-        """Tell the run's waiters that it has ended; None: Postgres knows how."""
+        """Notify the run's waiters of its end; None lets them read it from Postgres."""
         for waiter in self._waiting.get(run_id, ()):
             if not waiter.told.done():
                 waiter.told.set_result(end)
 
     async def attend(self, run_id: UUID) -> None:
-        """Wait until a push about the run would be heard."""
+        """Wait until pushes about the run can be received."""
 
     def _came(self, run_id: UUID) -> None:
-        """Listen for pushes about a run, which has one waiter more."""
+        """Listen for pushes about a run that gained a waiter."""
 
     def _left(self, run_id: UUID) -> None:
-        """Stop listening for pushes about a run, which has no waiter any more."""
+        """Stop listening for pushes about a run that has no waiters left."""
 
     def _wind(self) -> None:
-        """Schedule the next look in Postgres, while there are waiters."""
+        """Schedule the next query while there are waiters."""
         if self._waiting and self._timer is None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(LOOK_SECONDS, self._begin_look)
@@ -155,7 +156,7 @@ class Ends:
             logger.warning("ends of runs cannot be looked up (%s)", str(error).strip())
 
     async def _look(self) -> None:
-        """Look in Postgres for all who wait, in one query."""
+        """Query the ends for all waiters at once."""
         asked = self._pending()
         if not asked:
             return
@@ -181,8 +182,8 @@ class Ends:
 
 
 def look(run_ids: Sequence[UUID]) -> dict[UUID, RunEnd]:
-    """Return what Postgres says of runs, by id; of one that has not ended the status alone."""
-    # Plain SQL: a query set of forty columns costs more than the rest of a wait.
+    """Return the state of runs by id; for a run that has not ended, only its status."""
+    # Plain SQL: a query set of forty columns would cost more than the rest of a wait.
     values = {"ids": list(run_ids), "final": sorted(TERMINAL)}
     rows = fetch_all(_LOOK, values, prepare=True)
     return {
@@ -192,9 +193,9 @@ def look(run_ids: Sequence[UUID]) -> dict[UUID, RunEnd]:
 
 
 def missing(run_id: UUID) -> RunNotFoundError:
-    """Return the error of a run that is not there."""
+    """Return the error for a missing run."""
     return RunNotFoundError(f"There is no run {run_id}.")
 
 
 def _loaded(column: str | None) -> Any:
-    return None if column is None else json.loads(column)  # Django leaves it as text
+    return None if column is None else json.loads(column)  # Django returns it as text

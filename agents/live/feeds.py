@@ -27,11 +27,11 @@ from heartbit_site.base.models import Workspace
 logger = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 0.5  # between two reads of one workspace, however many hints arrive
-PAUSE_READS = 5  # a pause also lasts this many reads: a busy database is read less often
+PAUSE_READS = 5  # a pause also lasts this many times a read: a busy database is read less often
 LOOK_SECONDS = 5.0  # without a hint
 UNHINTED_LOOK_SECONDS = 2.0  # while no hints can arrive
 LINGER_SECONDS = 30.0  # keeps the subscription for the user's next page
-#: How far apart the clocks of two web processes may be: one drew a page, another hears the hints.
+#: Tolerated clock difference of two web processes: one rendered a page, another receives the hints.
 SKEW_MS = 2000
 REMEMBERED_MS = 60_000  # of hints
 
@@ -41,7 +41,8 @@ class News:
     """Latest reading of a feed.
 
     Attributes:
-        revisions: By kind, a number that rises with each change; numbers of two feeds differ.
+        revisions: By kind, a number that rises with each change; numbers of different feeds are
+            unrelated.
     """
 
     pulse: Pulse
@@ -64,7 +65,7 @@ class Subscription:
         self._stirred.set()
 
     async def next(self) -> list[News]:
-        """Wait for a change and return the latest reading of each feed: nothing queues up."""
+        """Wait for a change and return the latest reading of each feed; readings never queue up."""
         while True:
             await self._stirred.wait()
             self._stirred.clear()
@@ -73,7 +74,7 @@ class Subscription:
                 return news
 
     def unchanged_since(self, moment_ms: int) -> set[str]:
-        """Return the kinds of which no hint can have come since then; see ``Hints``."""
+        """Return the kinds without any possible hint since then; see ``Hints``."""
         reach = [feed.workspace_id for feed in self._feeds]
         return {kind for kind in KINDS if self._hints.none_since(moment_ms, reach, kind)}
 
@@ -138,7 +139,8 @@ class Feed:
 
     def _take(self, pulse: Pulse, kinds: set[str]) -> None:
         if self.news is None:
-            # Start from the time: a page that reconnects to another process sees other numbers.
+            # Start from the time, so that a page that reconnects to another process sees other
+            # numbers.
             first = time.time_ns() // 1_000_000
             self.news = News(pulse, dict.fromkeys(KINDS, first))
         else:
@@ -162,9 +164,9 @@ def _changed(before: Pulse, now: Pulse) -> set[str]:
 
 
 class Hints:
-    """Times of the last hints: a page that was drawn after them is up to date when it connects.
+    """Times of the last hints: a page that was rendered after them is up to date when it connects.
 
-    Hints are lossy, so this saves a page from fetching twice what it shows, and proves nothing.
+    Hints are lossy, so this only saves a page from fetching its content twice; it proves nothing.
     """
 
     def __init__(self) -> None:
@@ -172,14 +174,14 @@ class Hints:
         self._heard: dict[tuple[int, str], int] = {}
 
     def hear(self, workspace_id: int, kinds: Iterable[str]) -> None:
-        """Note a hint."""
+        """Record a hint."""
         now = time.time_ns() // 1_000_000
         oldest = now - REMEMBERED_MS
         self._heard = {key: at for key, at in self._heard.items() if at > oldest}
         self._heard.update(((workspace_id, kind), now) for kind in kinds)
 
     def none_since(self, moment_ms: int, reach: Sequence[int | None], kind: str) -> bool:
-        """Return True if hints were received all the time since then, and none of these.
+        """Return True if hints were received without interruption since then, and none matches.
 
         Args:
             moment_ms: Milliseconds since 1970.

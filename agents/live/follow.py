@@ -40,8 +40,8 @@ class TreeReader:
         seqs: Last event read, by run. A reader's claim is limited to the tree's own runs and to the
             ends of their journals.
         has_ended: True if every run had ended at the last read.
-        texts: What the reader may not see; None: the reader sees all. Complete from the first
-            event of a run on.
+        texts: What the reader may not see; None: the reader sees all. It must have seen a run from
+            its first event on.
     """
 
     root_id: UUID
@@ -79,7 +79,7 @@ GATHER_SECONDS = 0.02
 
 
 async def batched(updates: AsyncIterator[Update]) -> AsyncGenerator[list[Update], None]:
-    """Yield the updates in batches: those within ``GATHER_SECONDS`` go out together."""
+    """Yield the updates in batches of those that arrive within ``GATHER_SECONDS``."""
     batch: list[Update] = []
     coming: asyncio.Task[Update] | None = None
     loop = asyncio.get_running_loop()
@@ -134,7 +134,7 @@ async def follow(
         root_id: Run at the top.
         source: Signals when to look, and carries the deltas.
         after: Last event that the reader has, by run.
-        texts: As of ``TreeReader``; with the events up to ``after``.
+        texts: As for ``TreeReader``; it must have seen the events up to ``after``.
     """
     reader = TreeReader(root_id, seqs=dict(after or {}), texts=texts)
     cursors: dict[UUID, Cursor] = {}
@@ -147,7 +147,7 @@ async def follow(
         last_polled_at, look = time.monotonic(), False
         while not look:
             entries = await _read(source, cursors)
-            # Silence, or a stream so long that people's messages would be shown late.
+            # Silence, or a stream so long that messages from people would appear late.
             look = not entries or time.monotonic() - last_polled_at > STREAMING_LOOK_SECONDS
             for run_id, cursor, entry in entries:
                 cursors[run_id] = cursor

@@ -1,4 +1,4 @@
-"""State of a run, as its journal and its streamed text tell it, and what it is doing. Pure."""
+"""State of a run from its journal and streamed text, and its current activity. Pure."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class LiveRun(Fold):
 
     def at_work(self, writing: DeltaKind | None) -> str:
         """Return what the run is doing while it runs no call (see ``activity``)."""
-        del writing  # kinds that call models say what they write
+        del writing  # kinds that call models override this
         return "works"
 
     def name_of(self, call_id: str) -> str:
@@ -133,7 +133,7 @@ def _waiting_for(run: LiveRun, time: Callable[[datetime], str] | None) -> str:
         return f"waits until a person decides about {', '.join(asked)}"
     doubts = [call.tool for call in run.calls.values() if call.doubt]
     if doubts:
-        return f"waits for a word on {', '.join(doubts)}"
+        return f"waits for the outcome of {', '.join(doubts)}"
     if run.pause is not None:
         reason, until = run.pause
         return f"is paused until {time(until)}: {reason}" if time else f"is paused: {reason}"

@@ -25,21 +25,21 @@ from heartbit_site.base.access import (
     refresh_access,
 )
 
-CHECK_SECONDS = 4.0  # who left, logged out, was revoked or lost a right is gone within five
-FRAMES = Bucket(per_second=20, size=20)  # what one side may say
+CHECK_SECONDS = 4.0  # revoked members and keys are disconnected within five
+FRAMES = Bucket(per_second=20, size=20)  # limit for one side
 UNKNOWN, FORBIDDEN, NOT_FOUND, IDLE, MALFORMED, RATE_LIMITED = 4401, 4403, 4404, 4408, 4413, 4429
 
 
 class MemberConsumer(AsyncJsonWebsocketConsumer):
     """WebSocket of a member or a key; subclasses define the needed scope and the messages.
 
-    It answers ``{"type": "ping"}`` with ``{"type": "pong"}``, so that a page notices a frozen
+    It answers ``{"type": "ping"}`` with ``{"type": "pong"}``, so that a page detects a frozen
     server, whose connections stay open.
     """
 
     scope_needed: ClassVar[str] = "runs:read"
     check_seconds: ClassVar[float] = CHECK_SECONDS
-    #: No channel of a socket's own, which Valkey would have to make: see ``agents.live.feeds``.
+    #: No channel per socket, which Valkey would have to create: see ``agents.live.feeds``.
     channel_layer_alias: ClassVar[str] = "none"
     access: Access
     _is_over = False
@@ -49,8 +49,8 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
 
         async def send_until_over(message: Any) -> None:
             if self._is_over and message["type"] != "websocket.close":
-                return  # after the last word another one is a mistake to the server
-            # A page that has gone is no failure: the server raises here, and reports it next.
+                return  # the server treats a second close as an error
+            # A disconnected page is not a failure: the server raises here, and reports it next.
             with contextlib.suppress(OSError):
                 await send(message)
 
@@ -60,7 +60,7 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
         """Admit members and keys; close for others with a code that gives the reason."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_in = False
-        self._full_at = 0.0  # when it may say as much as ever again
+        self._full_at = 0.0  # time when the full allowance is available again
         await self.accept()
         refused = await orm.run_in_thread(self._admitted)
         if refused is None:
@@ -90,6 +90,10 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
             else:
                 await self.receive_json(content, **kwargs)
 
+    async def receive_json(self, content: Any, **kwargs: Any) -> None:
+        """Close the socket: it accepts no messages."""
+        await self.close(MALFORMED)
+
     async def close(self, code: int | bool | None = None, reason: str | None = None) -> None:  # noqa: FBT001  the base class's
         """Close once: ignore later messages and cancel the tasks."""
         if self._is_over:
@@ -114,7 +118,7 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
         await asyncio.gather(*self._stop(), return_exceptions=True)
 
     def _stop(self) -> list[asyncio.Task[None]]:
-        """Cancel what is done alongside, but for what asks for it."""
+        """Cancel the running tasks except for the calling one."""
         tasks = [task for task in self._tasks if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
@@ -168,7 +172,7 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
 def _of_key(scope: Any, slug: str) -> Access | int:
     """Return the access of the handshake's key (``heartbit_site.api.sockets``), or a close code."""
     found: Access | int = scope["opened"]
-    # What is in another workspace does not exist for a key, as in the API.
+    # Other workspaces do not exist for a key, as in the API.
     is_foreign = isinstance(found, Access) and found.workspace.slug != slug
     return NOT_FOUND if is_foreign else found
 

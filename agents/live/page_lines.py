@@ -36,7 +36,7 @@ class Shown:
     """An update that has been applied to a run's view.
 
     Attributes:
-        view: Changed parts of the view; None if the update was known.
+        view: Changed parts of the view; None if the update was already applied.
     """
 
     update: Update

@@ -24,7 +24,7 @@ from agents.runs.live_entries import (
     RunEnded,
 )
 
-#: Where a reader is in one run's stream; the empty cursor is its beginning.
+#: Position of a reader in one run's stream; the empty cursor is the beginning.
 Cursor = str
 START: Cursor = ""
 
@@ -77,7 +77,7 @@ class RunPublisher:
             self._put(turn, event.text, "thinking")
 
     def progress(self, call_id: str, text: str) -> None:
-        """Publish what a running call has done so far."""
+        """Publish the progress of a running call."""
         self._publisher.publish(self._run_id, Progress(call_id, text))
 
     def advanced(self, seq: int) -> None:
@@ -100,7 +100,7 @@ class InMemoryLiveStream(Ends):
     """Publisher and subscriber in one process. A cursor is an index. For one loop only.
 
     Attributes:
-        ends: Waiters for the ends of its runs: those of the stream itself.
+        ends: Waiters for the ends of its runs, notified by the stream itself.
     """
 
     recalls = True
@@ -120,7 +120,7 @@ class InMemoryLiveStream(Ends):
             self.tell(run_id, entries[-1].end)
 
     def publish(self, run_id: UUID, entry: Entry) -> None:
-        """Add an entry to the run's stream, and tell the waiters of an end."""
+        """Add an entry to the run's stream, and notify the waiters of an end."""
         self._entries.setdefault(run_id, []).append(entry)
         if isinstance(entry, RunEnded):
             self._ended.append(run_id)

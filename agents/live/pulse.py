@@ -18,9 +18,9 @@ class Pulse:
     """Counts of one workspace, or of all.
 
     Attributes:
-        newest_waiting: Id of the newest wait for a person; 0: none.
+        newest_waiting: Id of the newest wait for a person, or 0.
         live: Number of runs that have not ended, without sub-agents.
-        newest_run: Id of the newest run; None: none.
+        newest_run: Id of the newest run, or None.
         statuses: Number of runs that have not ended by status, sub-agents included.
     """
 
@@ -32,7 +32,7 @@ class Pulse:
 
 
 def read_pulse(workspace: Workspace | None) -> Pulse:
-    """Return the counts of a workspace; None: of all workspaces."""
+    """Return the counts of a workspace, or of all workspaces for None."""
     waiting = list(waits_for_people(workspace).order_by().values_list("pk", flat=True))
     runs = Run.objects.all() if workspace is None else Run.objects.filter(workspace=workspace)
     live = runs.filter(status__in=LIVE).order_by().values("status")
@@ -40,7 +40,7 @@ def read_pulse(workspace: Workspace | None) -> Pulse:
         all=Count("pk"), roots=Count("pk", filter=Q(parent__isnull=True))
     ).values_list("status", "all", "roots")
     by_status = {status: (every, roots) for status, every, roots in counted}
-    # Ids are ordered by time; within a workspace the index is on the time.
+    # Ids are ordered by time; within a workspace, the index is on the time.
     newest = runs.order_by("-pk" if workspace is None else "-created_at")
     newest_id = newest.values_list("pk", flat=True).first()
     return Pulse(

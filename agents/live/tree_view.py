@@ -35,7 +35,7 @@ from heartbit_site.base.preview import preview
 
 
 class TreeView:
-    """Views of the runs of one tree, in the order of first sight: parents before children."""
+    """Views of the runs of one tree, in the order of first updates: parents before children."""
 
     def __init__(self) -> None:
         self.runs: dict[UUID, RunView] = {}

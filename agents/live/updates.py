@@ -26,7 +26,7 @@ class Unreadable:
     payload: dict[str, Any]
 
     def phrase(self, name_of: Callable[[str], str]) -> Phrase:
-        """Return the type, which is all that is known of it."""
+        """Return the type, as nothing else is known about the event."""
         del name_of
         return Phrase(self.type)
 

@@ -1,6 +1,6 @@
-"""Live output over Valkey: one capped stream a run, written in batches, followed with XREAD.
+"""Live output over Valkey: one capped stream per run, written in batches, followed with XREAD.
 
-The end of a run is also published to those who wait for it (``agents.live.valkey_ends``).
+The end of a run is also published to its waiters (``agents.live.valkey_ends``).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ READ_ENTRIES = 5_000
 READ_OF_ONE = 200
 LIVE_SECONDS = 24 * 3600  # expiry while live; a run cancelled while waiting has no end entry
 ENDED_SECONDS = 3600  # expiry after the end; later readers use the journal
-#: Longest wait for a frozen Valkey: of a write, and of a read beyond its timeout.
+#: Maximum wait for a frozen Valkey: for a write, and for a read beyond its timeout.
 PATIENCE_SECONDS = 2.0
 
 
@@ -55,9 +55,9 @@ def stream_key(run_id: UUID) -> str:
 
 
 def erase_streams(run_ids: Iterable[UUID]) -> None:
-    """Erase the live output of runs, of which a worker may still publish some.
+    """Erase the live output of runs that a worker may still be publishing.
 
-    A value of another type takes the place of each stream for an hour: nothing can be appended.
+    A value of another type replaces each stream for an hour, so that nothing can be appended.
 
     Raises:
         LiveOutputError: Valkey is down.
@@ -70,8 +70,8 @@ def erase_streams(run_ids: Iterable[UUID]) -> None:
             pipeline.execute()
         except (RedisError, OSError) as error:
             raise LiveOutputError(
-                "The live output of runs cannot be erased, since Valkey does not answer: erase "
-                "again when it does."
+                "The live output of runs cannot be erased, because Valkey does not answer: erase "
+                "again when it is available."
             ) from error
 
 
@@ -81,7 +81,7 @@ def connect(url: str) -> Redis:
 
 
 class ValkeyPublisher:
-    """Writer of live output in batches: deltas wait briefly for more, an ending does not.
+    """Writer of live output in batches: deltas are delayed briefly, an ending is not.
 
     One batch is in flight at a time, so entries keep their order. Use it on its client's loop.
     """
@@ -132,7 +132,7 @@ class ValkeyPublisher:
         self._look(urgent=False)
 
     async def _write(self, batch: list[tuple[UUID, Entry]]) -> None:
-        """Write a batch; a failure of Valkey costs the live view only."""
+        """Write a batch; a failure of Valkey affects only the live view."""
         pipeline = self._client.pipeline(transaction=False)
         last: dict[str, Entry] = {}
         for run_id, entry in coalesce(batch):
@@ -198,8 +198,8 @@ class ValkeySubscriber:
     ) -> list[tuple[UUID, Cursor, Entry]]:
         """Return entries after the cursors; wait at most ``timeout`` seconds for the first.
 
-        A backlog is split over several reads, evenly from all streams: of a wide tree it would
-        exceed what Valkey sends within the timeout.
+        A backlog is split over several reads, evenly from all streams: for a wide tree, it would
+        exceed what Valkey can send within the timeout.
 
         Raises:
             redis.exceptions.RedisError: Valkey is down; the caller polls Postgres meanwhile.

@@ -1,4 +1,4 @@
-"""Ends of runs over Valkey: a channel a run, and one connection for all waiters of a loop."""
+"""Ends of runs over Valkey: a channel per run, and one connection for all waiters of a loop."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from heartbit_site.base import aio
 logger = logging.getLogger(__name__)
 
 _CHANNEL: Final = "heartbit:end:"
-#: For the answer to a subscription, which is not worth more: a look in Postgres comes each second.
+#: Timeout of a subscription; waiting longer is pointless, as Postgres is queried every second.
 ATTEND_SECONDS: Final = 0.25
 RETRY_SECONDS: Final = 1.0
 PATIENCE_SECONDS: Final = 2.0
-PROBE_SECONDS: Final = 3.0  # of silence, after which the connection has to answer
+PROBE_SECONDS: Final = 3.0  # of silence, after which the connection is probed
 LINGER_SECONDS: Final = 30.0  # keeps the connection for the next waiter
 
 
@@ -38,11 +38,11 @@ def end_channel(run_id: UUID) -> str:
 class ValkeyEnds(Ends):
     """Waiters of one loop, notified by Valkey.
 
-    The connection is open while there are waiters, and a while longer. It is opened again when it
-    is lost: until then the looks in Postgres serve them.
+    The connection is open while there are waiters, and a while longer. A lost connection is
+    reopened; until then, the queries in Postgres serve the waiters.
 
     Args:
-        client: Its settings are used; the connection is the waiters' own.
+        client: Client whose settings are used for the waiters' own connection.
     """
 
     def __init__(self, client: Redis) -> None:
@@ -54,7 +54,7 @@ class ValkeyEnds(Ends):
         self._was_lost = False
 
     async def attend(self, run_id: UUID) -> None:
-        """Wait until a push about the run would be heard, or until it takes too long."""
+        """Wait until pushes about the run can be received, or until the timeout."""
         attended = self._attended.get(run_id)
         if attended is None or self._was_lost:
             return
@@ -87,7 +87,7 @@ class ValkeyEnds(Ends):
             except (RedisError, OSError) as error:
                 if self._waiting and not self._was_lost:
                     reason = str(error) or type(error).__name__
-                    logger.warning("ends of runs are looked up: Valkey tells none (%s)", reason)
+                    logger.warning("ends of runs are looked up: no Valkey (%s)", reason)
                 self._was_lost = True
                 await asyncio.sleep(RETRY_SECONDS)
 
@@ -95,8 +95,8 @@ class ValkeyEnds(Ends):
         """Read one connection until it is lost, or there has been no waiter for some time.
 
         Raises:
-            redis.exceptions.RedisError: It was lost.
-            OSError: Likewise, or it does not answer.
+            redis.exceptions.RedisError: The connection was lost.
+            OSError: The connection was lost, or does not answer.
         """
         pool: Any = self._client.connection_pool
         connection = pool.make_connection()
@@ -119,7 +119,7 @@ class ValkeyEnds(Ends):
             await connection.disconnect(nowait=True)
 
     async def _subscribe(self, connection: Any) -> None:
-        """Keep the subscriptions of a new connection as the waiters need them."""
+        """Keep the subscriptions of a new connection in line with the waiters."""
         subscribed: set[UUID] = set()
         while True:
             self._changed.clear()
@@ -134,7 +134,7 @@ class ValkeyEnds(Ends):
                 return
 
     async def _hear(self, connection: Any) -> None:
-        """Read what the server sends, and probe it when it is silent."""
+        """Read the server's messages, and probe it when it is silent."""
         is_probed = False
         while True:
             message: Any = await connection.read_response(

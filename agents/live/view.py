@@ -3,7 +3,7 @@
     changed = view.fold(recorded)  # or view.stream(delta)
 
 ``changed`` has the changed parts of the run's view, as JSON: a page keeps the parts by name and
-needs no fold of its own. None: the update was known already.
+needs no fold of its own. None if the update was already applied.
 
 An event's parts depend only on the journal up to it, so they are equal for every reader::
 
@@ -41,8 +41,8 @@ class RunView(LiveRun):
 
     Attributes:
         NOTES: Events shown between the turns.
-        REMARKS: Those of them that become the run's remark.
-        TITLES: Those of them that are shown without their text.
+        REMARKS: Events among them that become the run's remark.
+        TITLES: Events among them that are shown without their text.
     """
 
     NOTES: ClassVar[tuple[type[events.Event], ...]] = (
@@ -87,7 +87,7 @@ class RunView(LiveRun):
         return part and {**part, "doing": heading(activity(self, delta.kind))}
 
     def progress(self, said: Progress) -> Parts | None:
-        """Show what a running call says it has done; None if the call is over or not known."""
+        """Show the progress of a running call; None if the call is over or unknown."""
         call = self.calls.get(said.call_id)
         if call is None or call.over or call.progress == said.text:
             return None
@@ -95,7 +95,7 @@ class RunView(LiveRun):
         return {f"call {said.call_id}": call.part()}
 
     def fold(self, recorded: events.RecordedEvent) -> Parts | None:
-        """Apply an event of the journal; return the changed parts, or None if it is known."""
+        """Apply an event of the journal; return the changed parts, or None if already applied."""
         if recorded.seq <= self.seq:
             return None
         event = recorded.event

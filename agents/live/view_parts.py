@@ -28,7 +28,7 @@ class Timeline:
     _open: dict[str, str] = field(default_factory=dict)
 
     def open(self, key: str, kind: str, at: datetime, **more: Any) -> None:
-        """Begin a span whose end is not known yet."""
+        """Begin a span with an open end."""
         self.close(key, at)
         name = self._open[key] = self._next_name()
         self._keep(name, {"kind": kind, "from": to_ms(at), "to": None, **more})
@@ -125,7 +125,7 @@ class CallView:
 
     Attributes:
         arguments: Arguments as the model, or the person who started the run, wrote them.
-        parent: Id of the call whose script made it; empty: the model made it.
+        parent: Id of the call whose script made it; empty if the model made it.
         asked: True while the call waits for a person's decision.
         doubt: True while the call waits for a person to resolve its outcome.
         decision: Value of the wait that a person resolved, with the time.

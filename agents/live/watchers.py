@@ -2,8 +2,8 @@
 
 The first watcher reads the journal; later updates are read, folded, rendered and encoded once
 (``_Reading``) and handed to all current watchers. A later watcher reads the journal too and then
-receives the rest: known events are skipped by sequence number, so nothing is missing and nothing
-comes twice. A watcher that falls too far behind starts over like one that was disconnected.
+receives the rest: known events are skipped by sequence number, so nothing is missing or repeated. A
+watcher that falls too far behind starts over, as after a disconnect.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Batch:
 class _Past:
     """Journal events that a watcher lacks, and the view of the tree including them.
 
-    The view is folded from each run's first event, whatever the watcher has.
+    The view is folded from each run's first event, even if the watcher has some events.
     """
 
     def __init__(self, root_id: UUID, known: dict[UUID, int], texts: TreeTexts | None) -> None:
@@ -87,7 +87,7 @@ class _Past:
 
 
 def _nothing() -> None:
-    """Return what is hidden from a watcher who sees all."""
+    """Return the empty redaction of a watcher who sees everything."""
 
 
 async def watch(
@@ -99,12 +99,12 @@ async def watch(
     """Yield every update of a tree, from the watcher's position until all runs have ended.
 
     As ``follow``, in batches: per run, events come in the order of their journal, each exactly
-    once. Deltas are best effort and may come twice; their offsets show it.
+    once. Deltas are best effort and may be repeated; their offsets reveal it.
 
     Args:
         root_id: Run at the top.
         after: Last event that the watcher has, by run.
-        hidden: Returns a new redaction of what the watcher may not see; None: it sees all. Blocks.
+        hidden: Returns a new redaction of what the watcher may not see; None hides nothing. Blocks.
     """
     known = dict(after or {})
     while True:
@@ -115,7 +115,7 @@ async def watch(
             return
         with _attend(past) as place:
             if not place.is_first:
-                # Updates handed to others between the read above and now.
+                # Updates passed to other watchers since the read above.
                 async for batch in past.news():
                     yield batch
             past.tree = TreeView()  # free it: only the reading keeps a tree
@@ -173,7 +173,7 @@ def _attend(past: _Past) -> Iterator[_Place]:
     """Join the tree's reading; the first watcher starts it from the journal it has read."""
     readings = _readings.setdefault(asyncio.get_running_loop(), {})
     texts = past.reader.texts
-    # All watchers who may not see a tree's memories are shown the same.
+    # All watchers who may not see a tree's memories get the same output.
     key = (past.reader.root_id, None if texts is None else texts.person)
     reading = readings.get(key)
     is_first = reading is None or reading.is_over
@@ -199,7 +199,7 @@ class _Reading:
 
     @property
     def is_over(self) -> bool:
-        """True once no more updates will be handed out, even if some are still unread."""
+        """True once no more updates will be sent, even if some are still unread."""
         return self._task.done()
 
     def place(self, *, is_first: bool) -> _Place:

@@ -1,7 +1,7 @@
 """Descriptions of a run's events, for every page, list and terminal. Pure.
 
 A title states what the run did or what happened to it, without naming the run ("started with
-openai:gpt-5-mini"): a terminal puts the agent's name before it, a page makes it a heading.
+openai:gpt-5-mini"): a terminal prefixes the agent's name, a page uses it as a heading.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Namer = Callable[[str], str]
 
 
-#: Note of words by another person than the run's.
+#: Note on a message by a person other than the run's.
 SHARED: Final = "works for no person from here on: without personal memories and credentials"
 
 
@@ -31,7 +31,7 @@ def say(event: events.Event, name_of: Namer) -> Phrase:
 
     Args:
         event: The event.
-        name_of: Names a tool call of the run by its id.
+        name_of: Returns the name of a tool call of the run, given its id.
     """
     return _say_run(event) or _say_end(event) or _say_model(event) or _say_call(event, name_of)
 
@@ -48,7 +48,7 @@ def _say_run(event: events.Event) -> Phrase | None:
         case events.RunForked(turn=turn, edits=edits, by=by):
             title = f"forked from another run after turn {turn}{_by(by)}"
             text = readable_json(edits) if edits else ""
-            return Phrase(title, text, "call_split", "primary", "all before is the other run's")
+            return Phrase(title, text, "call_split", "primary", "earlier events are copied")
         case events.RunStarted(worker=worker, model=model):
             title = f"started with {model}" if model else "started"
             return Phrase(title, "", "play_circle", "info", f"by {worker}")
@@ -84,7 +84,7 @@ def _say_end(event: events.Event) -> Phrase | None:
             return Phrase(title, partial, "cancel", "warning")
         case events.RunQuarantined(attempts=attempts):
             times = counted(attempts, "time")
-            text = f"Its workers died {times} without progress, so no other takes it."
+            text = f"Its workers crashed {times} without progress, so the run is quarantined."
             title = f"quarantined after {counted(attempts, 'attempt')}"
             return Phrase(title, text, "block", "danger")
         case events.RunDiscarded(by=by):
@@ -156,14 +156,14 @@ def _say_question(event: events.Event, name_of: Namer) -> Phrase:
             text = f"{event.reason}\n{readable_json(event.arguments)}"
             return Phrase(title, text, "back_hand", "warning", _of(effect))
         case events.ApprovalEscalated(call_id=call_id, group=group):
-            people = visible(group) or "everybody who may decide"
-            title = f"nobody decided about {_name(call_id, name_of)} in time: escalated to {people}"
+            people = visible(group) or "everyone who may decide"
+            title = f"no one decided about {_name(call_id, name_of)} in time: escalated to {people}"
             return Phrase(title, "", "back_hand", "warning")
         case events.ApprovalLapsed(call_id=call_id, reason=reason):
-            title = f"did not run {_name(call_id, name_of)}: it is asked about again"
+            title = f"did not run {_name(call_id, name_of)}: it needs a new approval"
             return Phrase(title, visible(reason), "block", "warning")
         case events.OutcomeRequested(call_id=call_id):
-            title = f"waits for a word on {_name(call_id, name_of)}: nobody knows what became of it"
+            title = f"waits for the outcome of {_name(call_id, name_of)}, which is uncertain"
             return Phrase(title, "", "help", "warning")
         case _:
             return event.phrase(name_of)

@@ -38,14 +38,12 @@ def find_key(
         first = (variables[0] if variables else "", "")
         source, key = next((pair for pair in found if pair[1]), first)
     if not key and required:
-        if given is not None:
-            raise ConfigurationError(
-                f"The provider {name} needs a key; enter one in the provider account."
-            )
-        raise ConfigurationError(
-            f"The provider {name} needs a key; set {source}, or choose another provider with "
-            "HEARTBIT_PROVIDER (local needs no key)."
+        remedy = (
+            f"set {source}, or choose another provider with HEARTBIT_PROVIDER (local needs no key)"
+            if given is None
+            else "enter one in the provider account"
         )
+        raise ConfigurationError(f"The provider {name} needs a key; {remedy}.")
     if not key.isascii() or not key.isprintable():
         raise ConfigurationError(
             f"{source[:1].upper()}{source[1:]} holds characters that no key can have; copy the key "

@@ -31,14 +31,18 @@ class ModelTimeoutError(ModelError):
     retryable = True
 
 
-class RateLimitedError(ModelError):
-    """HTTP 429; ``retry_after`` is in seconds if the server named a time."""
+class BusyError(ModelError):
+    """The server takes no request now; ``retry_after`` is in seconds if it named a time."""
 
     retryable = True
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class RateLimitedError(BusyError):
+    """HTTP 429."""
 
 
 class ThrottledError(ModelError):
@@ -59,14 +63,8 @@ class BudgetSpentError(ModelError):
     """A budget has too little left for this call: nothing was sent, and waiting will not help."""
 
 
-class OverloadedError(ModelError):
+class OverloadedError(BusyError):
     """HTTP 5xx or the provider's overload event, before or inside the stream."""
-
-    retryable = True
-
-    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
 
 
 class StreamTruncatedError(ModelError):

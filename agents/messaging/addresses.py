@@ -85,7 +85,7 @@ def resolve_recipient(sender: Sender, to: str) -> Recipient:
             others = others.exclude(pk=sender.agent.pk)
         found = tuple(others.order_by("pk"))
         if not found:
-            raise RecipientError("There is no other agent here that could be told.")
+            raise RecipientError("There is no other agent to send a message to.")
         return Recipient(BROADCAST, found)
     return inbox_of(resolve_agent(sender, to))
 
@@ -124,7 +124,7 @@ def resolve_agent(sender: Sender, to: str) -> Agent:
         names = list(_known(sender).order_by("name").values_list("name", flat=True))
         raise unknown_agent(name.removeprefix(AGENT), names, sender.workspace.slug)
     if sender.agent is not None and agent.pk == sender.agent.pk:
-        raise RecipientError("That is your own address: nobody else reads it.")
+        raise RecipientError("That is your own address: name another agent.")
     return agent
 
 

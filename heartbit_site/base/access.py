@@ -34,7 +34,7 @@ ROLE_SCOPES: dict[str, frozenset[str]] = {
     Role.EDITOR: frozenset(_EDIT),
     Role.ADMIN: frozenset(_ADMINISTER),
 }
-#: The scope that opens the admin: held in some workspace, by its role.
+#: Scope that opens the admin, if the person's role has it in any workspace.
 ADMIN_SCOPE = "agents:write"
 
 
@@ -158,8 +158,8 @@ def username_of(access: Access) -> str | None:
 def enters_admin(user: Any) -> bool:
     """Return True if a person may open the admin; their roles decide what they see there.
 
-    Roles are read on each call: a member who is removed or loses the role is out with the next
-    request.
+    Roles are read on each call: a member who is removed or loses the role is locked out from the
+    next request on.
     """
     if not user.is_active:
         return False

@@ -1,8 +1,8 @@
 """The one bridge between threads and the process's asyncio loop.
 
 Celery tasks, Django views and commands are synchronous; agents, models and the journal are
-coroutines. A process has ONE loop, in a daemon thread, as long as the process lives, so HTTP
-clients and connection pools are opened once and shared by every run:
+coroutines. A process has ONE loop, in a daemon thread, for the lifetime of the process, so that
+every run shares the same HTTP clients and connection pools:
 
     result = aio.run(execute(run_id))      # in a thread: wait for the coroutine
     aio.submit(flush_deltas())             # anywhere: start it in the background
@@ -37,8 +37,9 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-#: Seconds a coroutine has to clean up once its job was given up. After that the waiting thread
-#: continues without it, so that code which swallows cancellation cannot hold a slot for ever.
+#: Seconds that a coroutine has to clean up after its job was aborted. After that, the waiting
+#: thread continues without it, so that code which swallows cancellation cannot hold a slot for
+#: ever.
 GRACE = 5.0
 
 #: Seconds after which a cancelled task that is still running is cancelled again.
@@ -46,7 +47,7 @@ CANCEL_AGAIN = 0.5
 
 
 class Aborted(BaseException):
-    """The pool gave the job up; its result no longer counts.
+    """The pool aborted the job; its result is discarded.
 
     A BaseException, so that `except Exception` in task code cannot turn it into a failure.
     """
@@ -57,7 +58,7 @@ class Terminated(Aborted):
 
 
 class ShuttingDown(Aborted):
-    """The process ends; the work is to be continued elsewhere."""
+    """The process is shutting down; another process continues the work."""
 
 
 class Job:
@@ -91,10 +92,10 @@ class Job:
 
         Args:
             reason: Raised in the waiting thread and readable in the coroutine.
-            final: The job is given up: it cannot start another coroutine, has `GRACE` seconds
-                left, and its own exceptions no longer count. Otherwise (a soft limit) the reason
-                is delivered once and the job may still clean up with `run`. A final reason
-                overrides one that is not; apart from that the first one wins.
+            final: The job is aborted: it cannot start another coroutine, has `GRACE` seconds left,
+                and its own exceptions are discarded. Without it (a soft limit), the reason is
+                delivered once and the job may still clean up with `run`. A final reason overrides
+                one that is not; apart from that the first one wins.
         """
         loop().call_soon_threadsafe(self._cancel, reason, final)
 
@@ -128,8 +129,8 @@ class Job:
         elif error is None:
             future.set_result(task.result())
         elif self._final and self.reason is not None:
-            # A clean-up that failed must not pass for the task's failure: Celery would
-            # acknowledge a message that is about to be requeued.
+            # A failed clean-up must not be reported as the task's failure: Celery would acknowledge
+            # a message that is about to be requeued.
             logger.error("Coroutine failed while being cancelled", exc_info=error)
             future.set_exception(self.reason)
         else:
@@ -210,7 +211,7 @@ def run(coro: Coroutine[Any, Any, T]) -> T:
             futures.wait([future], GRACE)
         raise
     finally:
-        del future  # it holds an exception whose traceback holds this frame
+        del future  # breaks a reference cycle: its exception's traceback holds this frame
 
 
 def start(coro: Coroutine[Any, Any, T], job: Job) -> futures.Future[T]:
@@ -272,7 +273,7 @@ async def gather_all(*coros: Coroutine[Any, Any, T]) -> list[T]:
     Raises:
         BaseExceptionGroup: Some failed; the others were cancelled.
         asyncio.CancelledError: The waiting task was cancelled, and so were the coroutines, whatever
-            else went wrong meanwhile.
+        other errors occurred.
     """
     tasks = [asyncio.create_task(coro) for coro in coros]
     stopped: asyncio.CancelledError | None = None
@@ -328,9 +329,9 @@ def _run_forever(bridge: asyncio.AbstractEventLoop) -> None:
             bridge.run_forever()
             stopped = True
         except (SystemExit, KeyboardInterrupt):
-            # asyncio lets these two out of run_forever. One tool that calls sys.exit() must not
-            # stop every run of the process; the waiting thread gets the exception as well.
-            logger.exception("A coroutine tried to exit the process; the loop goes on")
+            # asyncio lets these two exceptions out of run_forever. A tool that calls sys.exit()
+            # must not stop every run of the process; the waiting thread gets the exception as well.
+            logger.exception("A coroutine tried to exit the process; the loop continues")
 
 
 def is_loop_running() -> bool:

@@ -12,7 +12,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def duration(span: timedelta | float) -> str:
-    """Return a time span, less exact the longer it is.
+    """Return a time span as text, rounded more the longer it is.
 
     Such as ``250 ms``, ``3.2 s``, ``36 s``, ``2 h 5 min``.
 

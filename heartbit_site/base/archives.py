@@ -1,4 +1,4 @@
-"""Archives that strangers may have packed: zip and tar, read within limits. Pure.
+"""Untrusted archives: zip and tar, read within limits. Pure.
 
 Every entry is a plain file or folder with a relative path, or the whole archive is refused. Nothing
 is written to a disk, and an archive inside an archive is a file like any other.
@@ -27,14 +27,14 @@ from heartbit_site.base.tar import Entry, TarError, TarReader
 MEGABYTE: Final = 1024 * 1024
 MAX_RATIO: Final = 100
 _NESTED: Final = 4
-_SMALL: Final = MEGABYTE  # a small archive may unpack to so much, whatever its ratio
+_SMALL: Final = MEGABYTE  # a small archive may unpack to this size, whatever its ratio
 _BLOCK: Final = 512
 _SHOWN: Final = 120  # characters of a path in a sentence
 _GZIP: Final = b"\x1f\x8b"
 _ZIP: Final = b"PK"
 _ZIP_ENTRY: Final = b"PK\x01\x02"  # begins each entry of a zip's directory
 _PLAIN: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-#: Left behind by file managers and tools: no part of a folder that is handed over.
+#: Files left by file managers and tools, which are not part of an uploaded folder.
 _LITTER: Final = frozenset({"__MACOSX", "__pycache__", ".DS_Store", ".git", "Thumbs.db"})
 
 
@@ -50,7 +50,8 @@ class ArchiveLimits:
 
     Attributes:
         files: Files at most.
-        file_bytes: Bytes that are read of one file of a folder; a larger one is longer than this.
+        file_bytes: Maximum bytes read from one file of a folder; one more shows that it is too
+            large.
         bytes: Bytes of all files together.
     """
 
@@ -60,22 +61,22 @@ class ArchiveLimits:
 
     @property
     def archive_bytes(self) -> int:
-        """Return the bytes that the archive itself may have."""
+        """Return the maximum size in bytes of the archive itself."""
         return self.bytes + MEGABYTE
 
     @property
     def entries(self) -> int:
-        """Return the number of entries that an archive may have; folders count too."""
+        """Return the maximum number of entries of an archive, folders included."""
         return 4 * self.files
 
     @property
     def tar_bytes(self) -> int:
-        """Return the bytes of a tar archive with all that it may have."""
+        """Return the maximum size in bytes of an unpacked tar archive."""
         return self.bytes + self.entries * 4 * _BLOCK
 
 
 def is_litter(path: str) -> bool:
-    """Return True if file managers and tools leave files or folders of this path behind."""
+    """Return True for a path that file managers and tools leave behind."""
     return not _LITTER.isdisjoint(path.split("/"))
 
 
@@ -83,7 +84,8 @@ def unpack(data: bytes, limits: ArchiveLimits) -> dict[str, bytes]:
     """Return the files of a zip, tar or gzipped tar archive, by path.
 
     Raises:
-        RefusedFilesError: It is none, or it has an entry that is not accepted, or too much.
+        RefusedFilesError: It is not an archive, exceeds a limit, or has an entry that is not
+            accepted.
     """
     if len(data) > limits.archive_bytes:
         _refuse(f"has more than {limits.archive_bytes} bytes: leave files out")
@@ -115,7 +117,7 @@ def read_folder(path: Path, limits: ArchiveLimits) -> dict[str, bytes]:
     """Return the files of a folder on this machine, by their paths in it.
 
     Raises:
-        RefusedFilesError: A file of the folder is a link or none at all, or it is too much.
+        RefusedFilesError: The folder exceeds a limit, or has a link or a special file.
         OSError: It cannot be read.
     """
     files: dict[str, bytes] = {}
@@ -125,7 +127,7 @@ def read_folder(path: Path, limits: ArchiveLimits) -> dict[str, bytes]:
         if each.is_symlink():
             raise RefusedFilesError(f"{name} is a link: put the file itself in its place.")
         if not each.is_file():
-            raise RefusedFilesError(f"{name} is no plain file: leave it out.")
+            raise RefusedFilesError(f"{name} is not a plain file: leave it out.")
         with each.open("rb") as stream:
             files[name] = stream.read(min(room, limits.file_bytes) + 1)
         room -= len(files[name])
@@ -138,7 +140,7 @@ def read_folder(path: Path, limits: ArchiveLimits) -> dict[str, bytes]:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """Yield what is in a folder and below, except folders, in a stable order."""
+    """Yield everything below a folder except folders, in a stable order."""
     for place, folders, names in os.walk(folder):
         here = Path(place)
         links = [name for name in folders if (here / name).is_symlink()]
@@ -150,8 +152,8 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 def _unzip(data: bytes, limits: ArchiveLimits) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
-    # zipfile builds an object for each entry before it says how many there are. Archives that lie
-    # unpacked inside this one have such marks, too.
+    # zipfile builds an object for each entry before it reports their number. Uncompressed archives
+    # inside this one contain such marks too.
     if data.count(_ZIP_ENTRY) > _NESTED * limits.entries:
         _refuse(f"has more than {limits.entries} entries: leave files out")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -162,15 +164,15 @@ def _unzip(data: bytes, limits: ArchiveLimits) -> dict[str, bytes]:
         for entry in entries:
             kind = stat.S_IFMT(entry.external_attr >> 16)
             if entry.flag_bits & 1:
-                _refuse(f"has an encrypted entry, {entry.filename[:_SHOWN]!r}: pack it openly")
+                _refuse(f"has an encrypted entry, {entry.filename[:_SHOWN]!r}: decrypt it")
             if entry.compress_type not in _PLAIN:
-                _refuse(f"packs {entry.filename[:_SHOWN]!r} in an unusual way: use deflate")
+                _refuse(f"packs {entry.filename[:_SHOWN]!r} by an unknown method: use deflate")
             if entry.is_dir():
                 _check_path(entry.filename)
                 continue
             if kind not in (0, stat.S_IFREG):
                 _refuse(f"has a link or device, {entry.filename[:_SHOWN]!r}: leave it out")
-            # Asked for all, zipfile would unpack whatever is there, and compare the sizes then.
+            # Without a limit, zipfile would unpack everything before it compares the sizes.
             with archive.open(entry) as stream:
                 _add(files, entry.filename, stream.read(entry.file_size + 1))
     return files
@@ -202,7 +204,7 @@ def _untar(data: bytes, limits: ArchiveLimits) -> dict[str, bytes]:
 
 
 def _inflated(data: bytes, limits: ArchiveLimits) -> bytes:
-    """Return a tar archive, of one that may be gzipped: never more than it may have."""
+    """Return a tar archive, unzipped if needed, up to its maximum size."""
     if not data.startswith(_GZIP):
         return data
     unpacked = zlib.decompressobj(wbits=31).decompress(data, limits.tar_bytes + 1)
@@ -219,7 +221,7 @@ def _check_size(unpacked: int, packed: int, limits: ArchiveLimits) -> None:
 
 def _check_ratio(unpacked: int, packed: int) -> None:
     if unpacked > max(_SMALL, MAX_RATIO * packed):
-        _refuse(f"unpacks to more than {MAX_RATIO} times its size: leave out what shrinks so")
+        _refuse(f"unpacks to more than {MAX_RATIO} times its size: leave out repetitive files")
 
 
 def _check_path(path: str) -> None:

@@ -1,4 +1,4 @@
-"""Names of files that calls stored as artifacts: unique for programs, their own for people."""
+"""Names of files that calls stored as artifacts: unique for programs, original for people."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ def artifact_name(call_id: str, digest: str, file: str) -> str:
 
 
 def stored_file(artifact: str) -> str:
-    """Return the name of the file that a call stored; empty: the artifact is no such file."""
+    """Return the name of the file that a call stored; empty if the artifact is not such a file."""
     found = _PREFIX.match(artifact)
     return artifact[found.end() :] if found else ""

@@ -1,8 +1,8 @@
 """The audit: changes and decisions with their actors, in tamper-evident rows.
 
-A verb writes its entry in its own transaction, last, because the chain stays locked until the
-transaction ends: a change is in the audit, and a rolled back one is not. The database chains the
-entries (``sql/audit.sql``).
+An action writes its entry last in its own transaction, because the chain stays locked until the
+transaction ends: committed changes are in the audit, rolled back ones are not. The database chains
+the entries (``sql/audit.sql``).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.models import AuditEntry, Workspace
 from heartbit_site.base.query import execute, fetch_all
 
-#: Beginnings of the names of actors that are a schedule or a channel. No person or key has such a
-#: name, so ``started_by`` of a run says what started it, also when that is deleted.
+#: Prefixes of the names of schedules and channels as actors. No person or key has such a name, so
+#: ``started_by`` of a run identifies its starter even after it is deleted.
 BY_SCHEDULE: Final = "schedule "
 BY_CHANNEL: Final = "channel "
 
@@ -57,7 +57,7 @@ def actor_of(access: Access) -> Actor:
 
 
 def starter_of(access: Access) -> Actor:
-    """Return the caller as the starter of a run: a key without its owner."""
+    """Return the caller as the starter of a run: for a key, without its owner."""
     user_id = access.user_id if access.key_id is None else None
     return Actor(access.name, access.via, user_id, access)
 
@@ -125,8 +125,24 @@ def record_on(
     )
 
 
+def record_person(
+    by: Actor, action: str, user: User, workspace: Workspace, details: Mapping[str, Any]
+) -> None:
+    """Write an entry of a workspace about one of its people, as ``record`` does."""
+    target, label = f"user:{user.pk}", user.get_username()
+    record(by, action, workspace=workspace, target=target, label=label, details=details)
+
+
+def record_workspace(
+    by: Actor, action: str, workspace: Workspace, details: Mapping[str, Any]
+) -> None:
+    """Write an entry about what a workspace keeps, as ``record`` does."""
+    target, label = f"workspace:{workspace.pk}", workspace.slug
+    record(by, action, workspace=workspace, target=target, label=label, details=details)
+
+
 def lock_chain(workspace_id: int) -> None:
-    """Wait for a workspace's chain and keep it until the caller's transaction ends.
+    """Lock a workspace's chain until the caller's transaction ends.
 
     For a writer that locks further rows: other writers should not wait for those rows while this
     one waits for the chain.

@@ -51,7 +51,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# Charsets that are guessed, by name for people; of equally good ones the first is taken.
+# Candidate charsets with their display names; the first of equally good ones wins.
 _LATIN = {
     "cp1252": "Windows-1252 (Western European)",
     "cp1250": "Windows-1250 (Central European)",
@@ -74,7 +74,7 @@ _GUESSED = _LATIN | {
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
 _XML = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})""", re.IGNORECASE)
 _HEAD_BYTES = 4_096
-# Only Latin scripts have all letters beyond ASCII apart from each other.
+# Only in Latin scripts do letters beyond ASCII stand apart from each other.
 _TWO_BEYOND_ASCII = re.compile(rb"[\x80-\xff]{2}")
 _BEYOND_ASCII = bytes(range(0x80, 0x100))
 _FEW = 2  # characters beyond ASCII, which are evidence for no charset
@@ -87,7 +87,7 @@ class DecodedText(NamedTuple):
 
     Attributes:
         text: Invalid bytes are U+FFFD.
-        problem: Sentence on what was guessed or could not be read; empty: neither.
+        problem: Sentence about a guess or unreadable bytes; empty if there is neither.
     """
 
     text: str
@@ -99,7 +99,7 @@ def decode_text(data: bytes, charset: str = "") -> DecodedText:
 
     Args:
         data: Any bytes.
-        charset: Charset that is named for them; unknown or empty: none.
+        charset: Declared charset; an unknown or empty one is ignored.
     """
     for mark, encoding in _MARKS:
         if data.startswith(mark):
@@ -125,7 +125,7 @@ def decode_charset(data: bytes, charset: str) -> str:
 
     Args:
         data: Any bytes.
-        charset: Charset that is named for them. Unknown or empty: UTF-8, else Windows-1252.
+        charset: Declared charset. If unknown or empty: UTF-8, else Windows-1252.
     """
     name = _known(charset)
     if name in {"", "utf-8"}:
@@ -182,7 +182,7 @@ def _with_problem(text: str) -> DecodedText:
     if not lost:
         return DecodedText(text, "")
     places = "1 place" if lost == 1 else f"{lost:,} places"
-    problem = f"Bytes at {places} are no text in the encoding: read as {_UNREADABLE}."
+    problem = f"Bytes at {places} are not valid in the encoding: read as {_UNREADABLE}."
     return DecodedText(text, problem)
 
 
@@ -200,7 +200,7 @@ def _known(charset: str) -> str:
 
 @functools.cache
 def _names() -> frozenset[str]:
-    """Return the names that Python knows; it looks for a module of any other, and remembers it."""
+    """Return the charset names that Python knows; others would make it search for modules."""
     modules = (module.name for module in pkgutil.iter_modules(encodings.__path__))
     return frozenset({*aliases, *aliases.values(), *modules})
 

@@ -1,7 +1,7 @@
-"""Values of the types that a JSON Schema requires, from those that models write instead. Pure.
+"""Conversion of values that models write to the types that a JSON Schema requires. Pure.
 
 Models write ``"5"`` for a number, ``"[1]"`` for a list, and ``null`` for what they leave out. Call
-it only for a value that does not fit, so that it cannot change a correct one.
+it only for a value that is not valid, so that it cannot change a valid one.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _may_take(schema: object, value: JSONValue) -> bool:
     choices = [schema["const"]] if "const" in schema else schema.get("enum")
     if isinstance(choices, list):
         return value in choices
-    # Other types than these neither are nor contain what is replaced.
+    # Values of other types are never replaced and contain nothing that is.
     return "type" not in schema or _NAMES.get(type(value), "") in _types(schema)
 
 

@@ -9,7 +9,7 @@ never sees it::
 
 A package adds a type with a subclass that has a ``kind`` and a ``label`` of its own. Fields of the
 type ``SecretStr`` are stored encrypted and never shown again; the others are shown to people.
-A credential that a tool sends over HTTP has a ``url``, and is sent to URLs below it only.
+A credential that a tool sends over HTTP has a ``url``, and is sent only to URLs below it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Faults of PostgreSQL that pass, by which any caller knows that it is unavailable.
+"""Transient faults of PostgreSQL, by which any caller recognizes that it is unavailable.
 
 Usage::
 
@@ -9,9 +9,9 @@ Usage::
             raise
         ...  # wait, and try again
 
-The journal's connections raise psycopg's errors, the ORM Django's, which wrap those. An error of
-ours may be raised from either, or be one of several in a group: all of these are looked through.
-Nothing is imported for it, because the drivers would make every short command slow.
+The journal's connections raise psycopg's errors, the ORM Django's, which wrap those. A Heartbit
+error may be raised from either, or be one of several in a group: the whole chain is searched. The
+drivers are not imported, because that would make every short command slow.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Final
 
 _LIBRARIES: Final = frozenset({"psycopg.Error", "django.db.utils.Error"})
-#: Without a code of the server they tell of the connection: refused, lost, closed, not to be had.
+#: Errors without a server code concern the connection: refused, lost, closed or unavailable.
 _OF_CONNECTIONS: Final = frozenset(
     {
         "django.db.utils.OperationalError",
@@ -33,7 +33,7 @@ _OF_CONNECTIONS: Final = frozenset(
 #: Connection lost; no disk, memory or connection left; shut down, starting or cancelled; input and
 #: output of the server.
 _PASSING_CLASSES: Final = ("08", "53", "57", "58")
-#: Read only, as in recovery; a transaction that ended for its time; a lock that was not to be had.
+#: Read only, as in recovery; a transaction that timed out; a lock that was not available.
 _PASSING_STATES: Final = frozenset({"25006", "25P03", "25P04", "55P03"})
 _CONFLICTS: Final = frozenset({"40001", "40P01"})  # serialization failure, deadlock
 _DISK_FULL: Final = "53100"
@@ -42,11 +42,11 @@ _MOST_CHARACTERS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFault:
-    """A fault of the database that passes.
+    """A transient fault of the database.
 
     Attributes:
         state: SQLSTATE; empty: the connection failed, and the server gave none.
-        reason: The driver's words, in one line.
+        reason: The driver's message, in one line.
     """
 
     state: str
@@ -54,7 +54,7 @@ class DatabaseFault:
 
     @property
     def is_conflict(self) -> bool:
-        """True if two transactions met, so the loser succeeds at once when it is repeated."""
+        """True if two transactions conflicted: the failed one succeeds when repeated at once."""
         return self.state in _CONFLICTS
 
     @property
@@ -64,7 +64,7 @@ class DatabaseFault:
 
 
 def database_fault(error: BaseException) -> DatabaseFault | None:
-    """Return the passing fault of the database behind an error; None: there is none."""
+    """Return the transient database fault behind an error, or None."""
     for one in _behind(error):
         names = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(one).__mro__}
         if _LIBRARIES.isdisjoint(names):
@@ -76,12 +76,12 @@ def database_fault(error: BaseException) -> DatabaseFault | None:
 
 
 def is_away(error: BaseException) -> bool:
-    """Return True if a fault of the database that passes is behind an error."""
+    """Return True if a transient database fault is behind an error."""
     return database_fault(error) is not None
 
 
 def one_line(error: BaseException) -> str:
-    """Return an error's words in one line; the name of its type if it has none."""
+    """Return an error's message in one line, or the name of its type if it has none."""
     return " ".join(str(error).split())[:_MOST_CHARACTERS] or type(error).__name__
 
 

@@ -21,7 +21,7 @@ def read(docstring: str) -> tuple[str, dict[str, str]]:
     text = inspect.cleandoc(docstring)
     try:
         found = docstring_parser.parse(text)
-    except docstring_parser.ParseError:  # not sections, although it looks like them
+    except docstring_parser.ParseError:  # not sections, despite their form
         return text, {}
     if not found.params:
         return text, {}
@@ -45,6 +45,6 @@ def _heading(one: docstring_parser.DocstringMeta) -> str:
 
 
 def _entry(one: docstring_parser.DocstringMeta) -> str:
-    # The others are a text alone.
+    # The other sections have only a text.
     kind = getattr(one, "type_name", None)
     return ": ".join(filter(None, [kind, one.description]))

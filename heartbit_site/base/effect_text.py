@@ -6,7 +6,7 @@ from typing import Final
 
 from heartbit_site.base.toolspec import Effect
 
-#: A class promises the consequence of a repeated call, not that the call stays on this host.
+#: A class describes the consequence of a repeated call, not whether the call leaves this host.
 EFFECT_TEXT: Final[dict[str, str]] = {
     Effect.PURE: "can be repeated safely",
     Effect.IDEMPOTENT: "takes effect once, also when it is repeated",

@@ -1,8 +1,8 @@
 """Send Celery messages by task name, so that no action imports a task.
 
-A wake-up says so little that its message is a copy of one that Celery wrote
-(https://docs.celeryq.dev/en/stable/internals/protocol.html), instead of being derived from a
-signature each time: that costs several times what sending it does.
+The message of a wake-up is a copy of one that Celery wrote
+(https://docs.celeryq.dev/en/stable/internals/protocol.html): deriving it from a signature each time
+would cost several times as much as sending it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # Messages are wake-ups: the sweeper resends a lost one within seconds. Waiting for an unavailable
-# broker would only block the caller, so it is tried once, for as long as a socket waits
-# (heartbit_site.celery). After a timeout the next callers do not try.
+# broker would only block the caller, so it is tried once, up to the socket timeout
+# (heartbit_site.celery). After a timeout, the next callers skip the attempt.
 PATIENCE_SECONDS = 0.5
 LEAVE_ALONE_SECONDS = 1.0
 _silent_until = 0.0  # of the monotonic clock; any thread may set it
@@ -84,7 +84,7 @@ def send_chord(header: Sequence[TaskMessage], body: TaskMessage) -> None:
     app = application()
     callback = app.signature(body.task, args=(body.about,), immutable=True, options=options)
     with _broker() as producer:
-        # Before the parts: the last part to end compares the number of ended parts with this one.
+        # Before the parts: the last part compares the number of ended parts with this count.
         app.backend.set_chord_size(group, len(header))
         with producer.batch():  # type: ignore[attr-defined]  # the stubs are of an older kombu
             for index, message in enumerate(header):
@@ -111,7 +111,7 @@ def _broker() -> Iterator[Producer]:
         _is_away = False
     except OperationalError as error:
         _is_away, now = True, time.monotonic()
-        if now - began > PATIENCE_SECONDS:  # a refusal takes no time
+        if now - began > PATIENCE_SECONDS:  # a refused connection takes no time
             _silent_until = now + LEAVE_ALONE_SECONDS
         logger.warning("the broker is unavailable (%s); the sweeper sends wake-ups instead", error)
 
@@ -124,7 +124,7 @@ def _publish(
     index: int | None = None,
     body: dict[str, Any] | None = None,
 ) -> None:
-    """Publish a message; ``group``, ``index`` and ``body`` say its place in a chord."""
+    """Publish a message; ``group``, ``index`` and ``body`` place it in a chord."""
     task_id = str(uuid.uuid4())
     arguments = (message.about,) if message.about else ()
     expires = None
@@ -133,7 +133,7 @@ def _publish(
     template = _template()
     producer.publish(
         (arguments, {}, template.body[2] | {"chord": body}),
-        exchange="",  # straight to the queue of that name
+        exchange="",  # directly to the queue of that name
         routing_key=message.queue,
         serializer="json",
         correlation_id=task_id,

@@ -23,13 +23,13 @@ class Remedy:
 
 
 class HeartbitError(Exception):
-    """An error that a person can fix; ``str(error)`` says what was wrong, where, and the fix.
+    """An error that a person can fix; ``str(error)`` says what is wrong, where, and the fix.
 
     Surfaces (CLI, API, admin) show the sentence and nothing else; a traceback appears only with
     ``--debug``. Any other exception is a defect of Heartbit's own.
 
     Attributes:
-        field: The column that is wrong, for forms; empty if it is no single one.
+        field: The column that is wrong, for forms; empty if it is not a single one.
         remedy: The operation that helps. The API answers its request as ``remedy``, the command
             line adds its command.
     """
@@ -66,7 +66,7 @@ class NotFoundError(HeartbitError):
 
 
 class ConflictError(HeartbitError):
-    """The row has moved on: the action is not possible in its present state."""
+    """The row has changed: the action is not possible in its current state."""
 
 
 class ForbiddenError(HeartbitError):

@@ -1,7 +1,7 @@
 """Count of the values of a JSON text before it is parsed, in pieces as it arrives. Pure.
 
 A parser builds objects of hundreds of bytes from values of two, so that 10 MB of JSON may take 1 GB
-of memory. The count builds none, and takes no more memory than a piece.
+of memory. Counting builds no objects, and takes no more memory than a piece.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-#: Values of a text that is taken from others: some 100 MB once they are parsed, and models built.
+#: Maximum values of an untrusted text: about 100 MB once parsed and built into models.
 MAX_VALUES: Final = 100_000
 _PIECE: Final = 65_536
 _BEGINS: Final = (b"{", b"[", b",")
@@ -25,7 +25,7 @@ class ValueCount:
     """Count of objects, arrays and their items; at least the number of values less one.
 
     Attributes:
-        total: Values since the count began, or was set back to 0.
+        total: Values since the count began or was reset to 0.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class ValueCount:
 
     def feed(self, piece: bytes) -> int:
         """Count the values of the next piece of a text, and return the total."""
-        parts = _STRING.split(self._rest + piece)  # what is outside, and between each two the group
+        parts = _STRING.split(self._rest + piece)  # text outside of strings, and the group
         backslash = parts[-2] if len(parts) > 1 else None
         self._rest = b"" if backslash is None else b'"' + backslash
         outside = b"".join(parts[::2])

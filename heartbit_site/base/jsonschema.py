@@ -15,9 +15,10 @@ item of a long array), errors hold copies of both (measured: gigabytes), and pat
 megabyte each when they are compiled.
 
 Alternatives that repeat (``anyOf`` of ``anyOf``, or a recursion through several branches) make
-validation exponential, and collecting its errors about a thousand times dearer than that (measured:
-2**18 branches take 2 ms to judge and 8.5 s to explain). So the branches are counted beforehand; too
-many to explain get one general sentence, too many to judge are refused.
+validation exponential, and collecting its errors about a thousand times more expensive (measured:
+2**18 branches take 2 ms to validate and 8.5 s to explain). So the branches are counted beforehand:
+if there are too many to explain, the error is one general sentence; if there are too many to
+validate, the value is refused.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ def validate(schema: Mapping[str, Any], value: object) -> list[str]:
 
 
 def fits(schema: Mapping[str, Any], value: Any) -> bool | None:
-    """Return True if a value is valid; None when that is too expensive to find out.
+    """Return True if a value is valid; None if that is too expensive to determine.
 
     Raises:
         ConfigurationError: As ``check_schema``.
@@ -146,7 +147,7 @@ def fits(schema: Mapping[str, Any], value: Any) -> bool | None:
 
 
 def _is_judged(compiled: _Compiled, size: _Size) -> bool:
-    """Return True if it is cheap to find out whether a value of a size is valid."""
+    """Return True if validating a value of this size is cheap."""
     branches = compiled.branches.count(size.depth)
     meetings = max(branches * size.leaves, compiled.parts * size.parts)
     return branches <= _JUDGED_BRANCHES and meetings <= _JUDGED_MEETINGS
@@ -308,7 +309,7 @@ def _message(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) ->
         ):
             alternatives = [_sentence(branch[0], schema) for branch in kind.context[:4] if branch]
             reasons = "; ".join(_cut(text, 160) for text in alternatives)
-            return f"{_shown(error.instance)} fits none of the alternatives ({reasons})"
+            return f"{_shown(error.instance)} matches none of the alternatives ({reasons})"
     return _cut(error.message, 300)
 
 

@@ -10,15 +10,15 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Final
 
-#: Lines of a text that is compared line by line: a tenth of a second.
+#: Maximum lines of a text that is compared line by line: a tenth of a second.
 MOST_COMPARED: Final = 1_500
 
 
 def line_diff(before: Sequence[str], after: Sequence[str], *, context: int) -> list[str]:
     """Return the lines of a unified diff, without the header that names files.
 
-    Of a text with more than ``MOST_COMPARED`` lines, all from the first to the last that differs
-    are given as removed and as added.
+    For a text with more than ``MOST_COMPARED`` lines, the whole range from the first to the last
+    difference is shown as removed and added.
 
     Args:
         before: Lines of the old text, without their ends.
@@ -37,5 +37,5 @@ def line_diff(before: Sequence[str], after: Sequence[str], *, context: int) -> l
 
 
 def _shared(pairs: Iterable[tuple[str, str]]) -> int:
-    """Return the number of first pairs whose lines are equal."""
+    """Return the number of leading pairs of equal lines."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

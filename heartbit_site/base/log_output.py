@@ -1,8 +1,8 @@
 """Logs on standard error, which may be a terminal, with few lines for an outage.
 
-While PostgreSQL or Valkey is unavailable every loop of a process says so, several times a second,
+While PostgreSQL or Valkey is unavailable, every loop of a process logs this several times a second,
 and libraries add the traceback. The first line of each cause and component is written at once,
-without a traceback; its like are counted for ten seconds, and then written as one.
+without a traceback; repetitions are counted for ten seconds, and then written as one line.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _BROKER: Final = frozenset(
         "kombu.exceptions.OperationalError",
     }
 )
-_POOL: Final = "psycopg.pool"  # it says of each of its connections that it is gone
+_POOL: Final = "psycopg.pool"  # it logs the loss of each of its connections
 _UNAVAILABLE: Final = 503
 _MOST_CHARACTERS: Final = 400  # of a message, to which some libraries append a stack
-_SAME_CHARACTERS: Final = 40  # of a reason, by which a message is known to contain it
+_SAME_CHARACTERS: Final = 40  # of a reason, to recognize it in a message
 
 
 @dataclass(slots=True)
 class _Repeated:
-    """A line that was written, and its like since."""
+    """A line that was written, and its repetitions since."""
 
     began: float
     last: logging.LogRecord
@@ -52,7 +52,7 @@ class OutageHandler(logging.StreamHandler[Any]):
         window_seconds: float = WINDOW_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take the stream, None for standard error, and the time that is counted together."""
+        """Take the stream, None for standard error, and the interval for counting repetitions."""
         super().__init__(stream)
         self._window = window_seconds
         self._clock = clock
@@ -97,7 +97,7 @@ class OutageHandler(logging.StreamHandler[Any]):
 
 
 def is_of_outage(record: logging.LogRecord) -> bool:
-    """Return True if a record tells that PostgreSQL or Valkey is unavailable."""
+    """Return True if a record reports that PostgreSQL or Valkey is unavailable."""
     if record.name.startswith(_POOL) or getattr(record, "status_code", 0) == _UNAVAILABLE:
         return True
     error = _error_of(record)
@@ -146,7 +146,7 @@ def log_to_stderr(level: str | int, line: str = LINE, *, force: bool = False) ->
     Args:
         level: Lowest level that is logged.
         line: Format of a record.
-        force: Replace existing handlers; otherwise they stay and nothing is changed.
+        force: Replace existing handlers; if False, existing handlers are kept and nothing changes.
     """
     handler = OutageHandler()
     handler.setFormatter(CleanFormatter(line))

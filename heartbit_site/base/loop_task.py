@@ -7,7 +7,7 @@
 
 `heartbit_site.celery_pool.LoopThreadPool` runs the body on the process's loop, and lets Celery
 trace the task in a thread once the body has ended: tracing may block, for instance to count a
-chord's part. Whatever else executes the task waits for the coroutine in its own thread.
+chord's part. Any other pool waits for the coroutine in its own thread.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ async def perform(task: Any, task_id: str, args: Sequence[Any], kwargs: Mapping[
 
 @contextlib.contextmanager
 def ended(outcome: futures.Future[Any]) -> Iterator[None]:
-    """Let the task that this thread traces have this outcome of its body, which has ended."""
+    """Set the outcome of the ended body for the task that this thread traces."""
     token = _outcome.set(outcome)
     try:
         yield

@@ -1,11 +1,11 @@
 """Untrusted Markdown as harmless HTML: rendered and then sanitised.
 
-Sanitised last, whatever the renderer let through. Pictures are not shown: fetching one would
-reveal the reader to its server, and a model can be made to write such an address. Links open only
-when a person follows them, and send no referrer.
+Sanitising comes last, so it covers everything that the renderer lets through. Pictures are not
+shown: fetching one would reveal the reader to its server, and a model can be tricked into writing
+such an address. Links open only when a person follows them, and send no referrer.
 
-The renderer is written in Python and takes some ten microseconds for each mark, two seconds for a
-text of nothing else. So marks are counted first, and a text with too many is shown as it is.
+The renderer is written in Python and takes about ten microseconds per mark, two seconds for a text
+of nothing but marks. So marks are counted first, and a text with too many is shown as written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
 _SCHEMES = {"http", "https", "mailto"}
 LONGEST = 200_000
 MOST_MARKS = 6_000
-#: What the renderer stops at; a line break counts too.
+#: Characters at which the renderer stops; a line break counts too.
 _MARK = re.compile(r"[\n\\`*_~\[\]<>&|#!]")
 #: Characters of the line below a table's head, within a quotation or a list too.
 _HEAD = "|-: \t>*+.)0123456789"

@@ -1,4 +1,4 @@
-"""Points in time from outside, as Python, PostgreSQL and every time zone can hold them. No Django.
+"""Times from outside, within the range of Python, PostgreSQL and all time zones. No Django.
 
 Python knows the years 1 to 9999 and offsets of up to 24 hours, PostgreSQL many more years and
 offsets of up to 16. A time that only one of them can hold fails late: in a query, or when its row
@@ -36,11 +36,11 @@ def localize(local: datetime, zone: ZoneInfo) -> datetime:
     try:
         shown = moment.astimezone(UTC).astimezone(zone)
     except OverflowError:
-        raise NoSuchTimeError(f"The year {local.year} is too far away.") from None
+        raise NoSuchTimeError(f"The year {local.year} is out of range.") from None
     if shown.replace(tzinfo=None, fold=0) != local.replace(fold=0):
         raise NoSuchTimeError(
-            f"There is no {local:%Y-%m-%d %H:%M} in {zone.key}: the clocks leap over it. "
-            "Give an earlier or a later time."
+            f"There is no {local:%Y-%m-%d %H:%M} in {zone.key}: the clocks skip it. Give an "
+            "earlier or a later time."
         )
     return moment.astimezone(UTC)
 
@@ -50,7 +50,7 @@ LAST_YEAR: Final = 9998
 
 
 class TooFarError(HeartbitError, ValueError):
-    """The time is beyond the calendar of some time zone."""
+    """The time is out of range in some time zone."""
 
 
 def to_utc(moment: datetime) -> datetime:
@@ -68,6 +68,6 @@ def to_utc(moment: datetime) -> datetime:
         found = None
     if found is None or not FIRST_YEAR <= found.year <= LAST_YEAR:
         raise TooFarError(
-            f"The time is too far away: give a year between {FIRST_YEAR} and {LAST_YEAR}."
+            f"The time is out of range: give a year between {FIRST_YEAR} and {LAST_YEAR}."
         )
     return found

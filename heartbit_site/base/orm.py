@@ -28,8 +28,7 @@ class OrmExecutor(ThreadPoolExecutor):
     """Threads for short blocking work that may use the ORM; each keeps at most one connection.
 
     Attributes:
-        idle: Threads that neither work nor are waited for by work in the queue; negative: so much
-            waits for one.
+        idle: Idle threads minus queued work; a negative number is the work without a thread.
     """
 
     def __init__(self, max_workers: int, *, name: str) -> None:
@@ -97,7 +96,7 @@ async def run_in_thread(fn: Callable[[], T]) -> T:
 async def read_in_thread(fn: Callable[[], T]) -> T:
     """Run a ``fn`` that only reads in a thread that may use the ORM; return its result.
 
-    Its connection is not checked beforehand, which costs a round trip: one that proves dead is
+    Its connection is not checked beforehand, which would cost a round trip: a broken one is
     replaced, and ``fn`` is run again.
     """
     return await asyncio.wrap_future(shared().submit_read(fn))

@@ -11,7 +11,7 @@ from heartbit_site.base.audit import Actor
 def os_username() -> str:
     """Return the name of the account that the operating system runs this process as.
 
-    LOGNAME and USER are ignored, because anybody can set them: a call that needs several approvals
+    LOGNAME and USER are ignored, because anyone can set them: a call that needs several approvals
     identifies an approver at a terminal by this name.
     """
     number = os.getuid()

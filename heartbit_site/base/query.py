@@ -1,7 +1,7 @@
-"""Plain SQL on Django's connection, for statements that are no query sets.
+"""Plain SQL on Django's connection, for statements that are not query sets.
 
-With ``prepare`` a connection keeps the plan of a statement, whose text has to be constant: worth it
-for what every request asks.
+With ``prepare`` a connection caches the plan of a statement, whose text must be constant: this pays
+for queries of every request.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Values = Sequence[Any] | Mapping[str, Any] | None
 
 
 def execute(query: str, values: Values = None) -> int:
-    """Execute a statement; return the number of rows that it concerned."""
+    """Execute a statement; return the number of affected rows."""
     with connection.cursor() as cursor:
         cursor.execute(query, values)
         return int(cursor.rowcount)
@@ -40,7 +40,7 @@ def fetch_one(query: str, values: Values = None, *, prepare: bool = False) -> An
 
 
 def fetch_together(*asked: tuple[str, Values]) -> list[list[Any]]:
-    """Return the rows of several prepared queries, which take one round trip together."""
+    """Return the rows of several prepared queries, executed in one round trip."""
     backend: Any = connection
     backend.ensure_connection()
     with ExitStack() as stack:

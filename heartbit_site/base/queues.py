@@ -20,7 +20,7 @@ SEND_QUOTA_NOTICES = "agents.send_quota_notices"
 MEMORY = "memory"  # runs that extract memories, which no one waits for
 SYSTEM = "system"  # Beat's small internal jobs
 
-#: Queues of a worker that is given none.
+#: Default queues of a worker.
 DEFAULT = ("agents", MEMORY, SYSTEM)
 
 

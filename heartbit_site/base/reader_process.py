@@ -1,7 +1,7 @@
-"""Readers of outsiders' files, each in a process of its own behind walls, and few at a time.
+"""Readers of untrusted files, each in its own sandboxed process, and few at a time.
 
-A parser may be kept busy for hours, fill the memory, or be taken over. A reader is a script that
-reads a file from its standard input and writes what it found to its standard output.
+A hostile file may keep a parser busy for hours, fill the memory, or exploit a bug. A reader is a
+script that reads a file from its standard input and writes what it found to its standard output.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Final
 
 from heartbit_site.base.errors import HeartbitError
 
-#: Readers of one process at a time, of those that ``read_on_loop`` starts.
+#: Maximum concurrent readers that ``read_on_loop`` starts in a process.
 MOST_AT_ONCE: Final = 4
 _WALLS: Final = Path(__file__).with_name("reader_walls.py")
 _PIECE: Final = 1 << 20
@@ -32,7 +32,7 @@ _END_SECONDS: Final = 2.0
 
 
 class ReaderError(HeartbitError):
-    """The reader ended without an answer, or took too much time, memory or output."""
+    """The reader ended without an answer, or exceeded its time, memory or output limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,28 @@ class ReaderLimits:
     output_bytes: int
 
 
+def _start(command: Sequence[str], data: bytes, limits: ReaderLimits) -> subprocess.Popen[bytes]:
+    """Start a reader in its walls, with the file as its standard input."""
+    source = os.memfd_create("heartbit-file")
+    try:
+        with open(source, "wb", closefd=False) as file:
+            file.write(data)
+        os.lseek(source, 0, os.SEEK_SET)
+        limited = (str(limits.cpu_seconds), str(limits.memory_bytes))
+        return subprocess.Popen(  # noqa: S603  this interpreter, and files of our own
+            [sys.executable, "-I", str(_WALLS), *limited, *command],
+            stdin=source,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={},
+            cwd="/",
+        )
+    except OSError as error:
+        raise ReaderError(f"The reader cannot be started ({error.strerror}).") from error
+    finally:
+        os.close(source)
+
+
 def read(
     script: Path,
     words: Sequence[str],
@@ -59,7 +81,7 @@ def read(
     limits: ReaderLimits,
     cancelled: threading.Event | None = None,
 ) -> bytes:
-    """Return what a reader writes about a file.
+    """Run a reader on a file and return its output.
 
     Args:
         script: The reader.
@@ -71,24 +93,7 @@ def read(
     Raises:
         ReaderError: It gave no answer within its limits.
     """
-    source = os.memfd_create("heartbit-file")
-    try:
-        with open(source, "wb", closefd=False) as file:
-            file.write(data)
-        os.lseek(source, 0, os.SEEK_SET)
-        limited = (str(limits.cpu_seconds), str(limits.memory_bytes))
-        process = subprocess.Popen(  # noqa: S603  this interpreter, and files of our own
-            [sys.executable, "-I", str(_WALLS), *limited, str(script), *words],
-            stdin=source,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={},
-            cwd="/",
-        )
-    except OSError as error:
-        raise ReaderError(f"The reader cannot be started ({error.strerror}).") from error
-    finally:
-        os.close(source)
+    process = _start([str(script), *words], data, limits)
     try:
         output = _output(process, limits, cancelled or threading.Event())
     finally:
@@ -104,7 +109,7 @@ def read(
 async def read_on_loop(
     script: Path, words: Sequence[str], data: bytes, limits: ReaderLimits
 ) -> bytes:
-    """Return what a reader writes, without holding up the loop or its other threads.
+    """Run a reader and return its output, without blocking the loop or its other threads.
 
     Raises:
         ReaderError: It gave no answer within its limits.
@@ -123,7 +128,7 @@ _readers: Final = ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="reader")
 def _output(
     process: subprocess.Popen[bytes], limits: ReaderLimits, cancelled: threading.Event
 ) -> bytes:
-    """Read the output to its end, when the process ends as well."""
+    """Read the output to its end, which is also the end of the process."""
     if process.stdout is None:
         raise TypeError("the process was started with a pipe")
     pipe = process.stdout.fileno()
@@ -136,7 +141,7 @@ def _output(
             continue
         piece = os.read(pipe, _PIECE)
         if not piece:
-            # It cannot close its output and go on: it is given no time for that.
+            # A process that closes its output must end at once.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(_END_SECONDS)
             return bytes(output)

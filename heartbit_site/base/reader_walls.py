@@ -1,10 +1,11 @@
-"""Program that runs a reader of outsiders' files behind walls that the process puts up itself.
+"""Program that sandboxes its own process, then runs a reader of untrusted files in it.
 
-It is run as a file by ``heartbit_site.base.reader_process``, and needs nothing but the standard
-library. Before the reader begins, the process gives up what reading needs not: capabilities, files
-but the interpreter's, the reader's own package and ``heartbit_site.base``, every way to write,
-connect, start a program or signal another process. Nothing of it needs privileges or namespaces, so
-that it holds in containers as well (docs/decisions/0052-readers-of-files-wall-themselves-in.md).
+``heartbit_site.base.reader_process`` runs it as a file, and it needs only the standard library.
+Before the reader starts, the process gives up everything that reading does not need: capabilities,
+all files except those of the interpreter, the reader's own package and ``heartbit_site.base``, and
+every way to write, connect, start a program or signal another process. None of this needs
+privileges or namespaces, so it works in containers as well
+(docs/decisions/0052-readers-of-files-wall-themselves-in.md).
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ _OPEN_FILES: Final = 64
 _NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER_MODE = 38, 22, 2  # prctl
 _CAPABILITIES: Final = 0x20080522  # _LINUX_CAPABILITY_VERSION_3
 
-# Numbers of system calls that every machine has alike.
+# Numbers of system calls that are the same on every machine.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _ASK_VERSION, _BENEATH = 1, 1
 _READ_FILE, _READ_DIRECTORY = 1 << 2, 1 << 3
-#: Rights on files by the version of Landlock that first had them; and those on TCP, and scopes.
+#: File rights by the Landlock version that introduced them; TCP rights, and scopes.
 _FILE_RIGHTS: Final = {1: (1 << 13) - 1, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
 _TCP_RIGHTS, _TCP_VERSION = 0b11, 4
 _SCOPES, _SCOPE_VERSION = 0b11, 6  # abstract sockets, signals
@@ -38,14 +39,14 @@ _SCOPES, _SCOPE_VERSION = 0b11, 6  # abstract sockets, signals
 X86_64: Final = "x86_64"
 _AUDIT_ARCH: Final = 0xC000003E
 _X32_BIT: Final = 0x40000000
-_FIRST_UNKNOWN: Final = 463  # calls of newer kernels: as if this one had none of them
-#: Denied system calls of x86_64, by what they would do.
+_FIRST_UNKNOWN: Final = 463  # calls of newer kernels: as if this kernel lacked them
+#: Denied system calls of x86_64, grouped by effect.
 _DENIED: Final = (
     *(41, 53),  # socket, socketpair
     *(57, 58, 59, 322),  # fork, vfork, execve, execveat
-    *(62, 129, 200, 234, 297, 424, 434, 438),  # kill and its like, pidfd_open, pidfd_getfd
+    *(62, 129, 200, 234, 297, 424, 434, 438),  # kill and similar, pidfd_open, pidfd_getfd
     *(101, 310, 311, 312, 440),  # ptrace, process_vm_readv and _writev, kcmp, process_madvise
-    *(141, 142, 144, 160, 203, 251, 302, 314),  # priorities and limits, of others as well
+    *(141, 142, 144, 160, 203, 251, 302, 314),  # priorities and limits, of any process
     *(76, 77, 82, 83, 84, 85, 86, 87, 88, 133),  # truncate, rename, mkdir, creat, link, mknod
     *(258, 259, 263, 264, 265, 266, 316, 437),  # the same at a directory, openat2
     *(90, 91, 92, 93, 94, 260, 268, 452),  # chmod, chown
@@ -57,7 +58,8 @@ _DENIED: Final = (
     *(303, 304, 298, 321, 323, 425, 426, 427),  # file handles, perf, bpf, userfaultfd, io_uring
 )
 _OPEN, _OPENAT = 2, 257
-# The flags of clone3 lie in memory: it is not there, and the C library falls back to clone.
+# The flags of clone3 are in memory, out of the filter's reach: ENOSYS makes the C library use
+# clone.
 CLONE, CLONE3 = 56, 435
 _WRITES: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _THREAD: Final = 0x10000  # CLONE_THREAD
@@ -70,12 +72,12 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def main(seconds: int, memory_bytes: int, script: str, words: list[str]) -> None:
-    """Run a script behind the walls.
+    """Sandbox this process, then run a script.
 
     Args:
         seconds: Limit of processor time.
         memory_bytes: Limit of the address space.
-        script: Path of the script; the package that it lies in may be read, and ours.
+        script: Path of the script; its package and Heartbit's may be read.
         words: Its arguments.
     """
     # When memory runs out, the kernel ends this process rather than the worker.
@@ -104,7 +106,7 @@ def _drop_capabilities() -> None:
 def _hide_files(script: Path) -> None:
     """Restrict files to what the interpreter and the script need, with Landlock if there is one."""
     version = _libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _ASK_VERSION)
-    if version < 0:  # an old kernel, or one that was started without
+    if version < 0:  # an old kernel, or one booted without Landlock
         return
     rights = sum(bits for since, bits in _FILE_RIGHTS.items() if since <= version)
     ruleset = struct.pack("=Q", rights)
@@ -124,7 +126,7 @@ def _hide_files(script: Path) -> None:
 
 
 def _readable(script: Path) -> Iterator[tuple[str | Path, int]]:
-    """Yield what may be read, with the rights."""
+    """Yield the readable paths, with their rights."""
     for place in ("/usr", "/lib", "/lib64", sys.prefix, sys.base_prefix):
         yield place, _READ_FILE | _READ_DIRECTORY
     for file in ("/etc/ld.so.cache", "/etc/mime.types", "/dev/null", "/dev/urandom"):
@@ -133,10 +135,10 @@ def _readable(script: Path) -> Iterator[tuple[str | Path, int]]:
     while (package.parent / "__init__.py").exists():
         package = package.parent
     yield package, _READ_FILE | _READ_DIRECTORY
-    own = Path(__file__).parent  # what readers share
+    own = Path(__file__).parent  # code that readers share
     yield own, _READ_FILE | _READ_DIRECTORY
     yield own.parent / "__init__.py", _READ_FILE
-    yield package.parent, _READ_DIRECTORY  # the import of the package looks for its name
+    yield package.parent, _READ_DIRECTORY  # importing the package lists its directory
 
 
 def _filter_calls() -> None:
@@ -169,7 +171,7 @@ def _filter() -> bytes:
 
 
 def step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
-    """Return one ``struct sock_filter``; the last two say how many steps are left out then."""
+    """Return one ``struct sock_filter``; the last two are the numbers of steps to skip."""
     return struct.pack("<HBBI", code, if_true, if_false, value)
 
 
@@ -179,7 +181,7 @@ def answered(number: int, answer: int) -> tuple[bytes, bytes]:
 
 
 def first_steps(denied: Iterable[int]) -> Iterator[bytes]:
-    """Yield the steps that refuse other machines, calls of newer kernels, and some calls at all.
+    """Yield the steps that refuse other machines, calls of newer kernels, and some calls entirely.
 
     After them the number of the call is loaded.
     """
@@ -198,7 +200,7 @@ def first_steps(denied: Iterable[int]) -> Iterator[bytes]:
 def _check(result: int) -> int:
     if result < 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"a wall cannot be put up: {os.strerror(number)}")
+        raise OSError(number, f"the sandbox cannot be set up: {os.strerror(number)}")
     return result
 
 

@@ -1,7 +1,7 @@
 """Rights of actors, and sentences for a person without one: the role it takes, and who can help.
 
-A verb that changes something checks the rights itself, whichever door called it. Programs read an
-error's code and scope; people read these sentences, in which no scope is named.
+An action checks the rights itself, whichever interface called it. Programs read an error's code and
+scope; people read these sentences, which name no scope.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _describe_roles(user: Any) -> str:
 
 
 def _takes(roles: Sequence[str], *, what: str = "This") -> str:
-    """Name the least of the roles that are enough."""
+    """Name the lowest role that is sufficient."""
     least = roles[0] if len(roles) == 1 else f"{roles[0]} or higher"
     return f"{what} needs the role of {least}"
 
@@ -117,7 +117,7 @@ def require(by: Actor, *scopes: str, workspace_id: int | None) -> None:
 
     Args:
         by: The actor.
-        scopes: Scopes of which one is enough.
+        scopes: Scopes; one of them is sufficient.
         workspace_id: The workspace; None: the installation.
 
     Raises:
@@ -130,7 +130,7 @@ def require(by: Actor, *scopes: str, workspace_id: int | None) -> None:
     if not any(map(access.allows, scopes)):
         raise forbidden(access, scopes[0])
     if workspace_id not in (None, access.workspace.pk):
-        raise NoWorkspaceError("It belongs to another workspace: use an access to that one.")
+        raise NoWorkspaceError("The row belongs to another workspace: use access to that one.")
 
 
 def forbidden(access: Access, scope: str) -> ForbiddenError:

@@ -1,8 +1,8 @@
 """Folders of a process in the system's directory for temporary files, removed after a crash too.
 
-A folder is locked (flock) as long as the process that made it lives: the kernel frees the lock of a
-process that was killed, whatever killed it. The next process that makes such a folder removes those
-that are not locked.
+A folder is locked (flock) while the process that created it runs: the kernel releases the lock when
+the process ends, however it ends. The next process that creates such a folder removes those that
+are not locked.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-#: A folder without a lock may have been made a moment ago, and be about to be locked.
+#: A folder without a lock may be new and about to be locked.
 LEAST_AGE_SECONDS: Final = 60.0
-SWEEP_SECONDS: Final = 600.0  # between two looks of a process
-_MARK: Final = "held"  # folders of a name without it are of a Heartbit that did not lock them
+SWEEP_SECONDS: Final = 600.0  # between two sweeps of a process
+_MARK: Final = "held"  # folders without it in their name are from versions that did not lock them
 
 _swept_at: dict[str, float] = {}
 
@@ -51,7 +51,7 @@ class ScratchFolder:
 
 @contextlib.contextmanager
 def scratch_folder(kind: str) -> Iterator[Path]:
-    """Yield a folder of its own, which is deleted at the end."""
+    """Yield a new folder, which is deleted at the end."""
     folder = ScratchFolder(kind)
     try:
         yield folder.path
@@ -60,9 +60,9 @@ def scratch_folder(kind: str) -> Iterator[Path]:
 
 
 def sweep(kind: str, *, least_age_seconds: float = LEAST_AGE_SECONDS) -> None:
-    """Delete the folders whose processes have ended without doing so."""
+    """Delete the folders left behind by ended processes."""
     for place in Path(tempfile.gettempdir()).glob(f"{_prefix(kind)}*"):
-        # Another process may delete it now, and another user's may not be entered.
+        # Another process may be deleting it, or it belongs to another user.
         with contextlib.suppress(OSError):
             if time.time() - place.lstat().st_mtime >= least_age_seconds:
                 _remove_if_free(place)

@@ -8,8 +8,7 @@ all of them decrypt; ``manage.py rotate_secrets`` moves every row to the first.
 Usage, with a model that has a ``workspace`` and a ``SecretTextField``::
 
     account.save()                                     # the row needs its id first
-    account.secret = secrets.seal(account, "secret", key)
-    account.save(update_fields=["secret"])
+    secrets.store(account, "secret", key)
     key = secrets.reveal(account, "secret")
 """
 
@@ -75,6 +74,12 @@ def seal(row: Model, column: str, text: str) -> str:
     return encrypt(text, place_of(row, column))
 
 
+def store(row: Model, column: str, text: str) -> None:
+    """Encrypt a secret into ``column`` of a saved row, and save the column; empty: delete it."""
+    setattr(row, column, seal(row, column, text) if text else "")
+    row.save(update_fields=[column])
+
+
 def reveal(row: Model, column: str) -> str:
     """Return the secret stored in ``column`` of ``row``; empty when there is none.
 
@@ -112,15 +117,13 @@ def decrypt(stored: str, place: SecretLocation) -> str:
     except ValueError:
         raw = b""
     if version != VERSION or len(raw) <= NONCE_BYTES:
-        raise SecretError(
-            f"The secret in {place} has no form that this Heartbit knows; enter it again."
-        )
+        raise SecretError(f"The secret in {place} has an unknown format; enter it again.")
     key = next((key for key in keyring() if key.id == wanted), None)
     if key is None:
         raise SecretError(
-            f"The secret in {place} was encrypted with key {wanted[:8]}, which is not here; every "
-            "machine needs the same HEARTBIT_ENCRYPTION_KEYS. Add that key, or enter the secret "
-            "again."
+            f"The secret in {place} was encrypted with key {wanted[:8]}, which is missing here; "
+            "every machine needs the same HEARTBIT_ENCRYPTION_KEYS. Add that key, or enter the "
+            "secret again."
         )
     from cryptography.exceptions import InvalidTag  # noqa: PLC0415  see _cipher
 
@@ -128,7 +131,7 @@ def decrypt(stored: str, place: SecretLocation) -> str:
         text = _cipher(key).decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], place.associated_data)
     except InvalidTag:
         raise SecretError(
-            f"The secret in {place} was changed, or was written for another row; enter it again."
+            f"The secret in {place} was changed or belongs to another row; enter it again."
         ) from None
     return text.decode()
 
@@ -148,7 +151,7 @@ def keyring() -> tuple[Key, ...]:
 
 
 def _cipher(key: Key) -> AESGCM:
-    # Imported when first needed: it costs 50 ms, and most processes never meet a secret.
+    # Imported when first needed: it costs 50 ms, and most processes never use a secret.
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
 
     return AESGCM(key.raw)

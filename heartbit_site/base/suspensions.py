@@ -1,4 +1,4 @@
-"""Waits of tools: what a tool that cannot answer yet waits for, and what it is given then. Pure."""
+"""Waits of tools that cannot answer yet, and the outcomes passed to them later. Pure."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class ChildTask:
     """A run that another run, or a tool of it, asks the runtime to start and waits for.
 
     Attributes:
-        run_id: The run's id, when the tool has written it down already; None for a new one.
+        run_id: The run's id if the tool has already stored it; None for a new one.
         version_id: Version of the agent; None: its current one.
         payload: Payload of the run, if it has one.
-        model: ``provider:model``; empty: the one that its parent was started with, or its own.
+        model: ``provider:model``; empty for the one that its parent was started with, else its own.
         queue: Queue of the run; empty: its agent's.
         tool: Tool that the run calls instead of asking a model; empty: none.
         arguments: Arguments of that call, as JSON.
@@ -63,7 +63,7 @@ class Question:
     Attributes:
         text: The question, for people.
         form: JSON Schema of the answer.
-        state: Text that the tool is given back.
+        state: Text returned to the tool.
     """
 
     text: str
@@ -80,8 +80,8 @@ class Suspension:
         timeout_seconds: Time after which open waits expire and unfinished children are cancelled.
         kind: Kind of the wait (``agents.journal.waits``). Without children there is one wait, of
             this kind.
-        question: A person is asked this, in a wait of the kind ``QUESTION``, and the tool called
-            again: no ``resume`` is needed.
+        question: Question for a person, in a wait of the kind ``QUESTION``; the tool is then called
+            again, so no ``resume`` is needed.
     """
 
     children: tuple[ChildTask, ...]
@@ -105,8 +105,8 @@ class QuestionReply:
     Attributes:
         number: Number of the question in this call, starting at 1.
         state: The question's ``state``.
-        status: answered, or expired: no person did in time.
-        value: The answer, which fits the form; None: it was declined, or has expired.
+        status: answered, or expired if no person answered in time.
+        value: The answer, which fits the form; None if it was declined or has expired.
     """
 
     number: int

@@ -1,9 +1,9 @@
-"""Tar archives that strangers may have written, read as they arrive. Pure.
+"""Streaming reader of untrusted tar archives. Pure.
 
-Python's ``tarfile`` seeks by what a header says, so a header may send it back for ever
-(CVE-2025-8194). This reader only goes forward: each byte is looked at once, and the entries,
-headers and bytes are counted while they are read. It knows plain files, folders and the long names
-of GNU, BSD and POSIX archives; whatever else an archive has is named or refused, never followed.
+Python's ``tarfile`` seeks to the offset in a header, so a header may send it back for ever
+(CVE-2025-8194). This reader only moves forward: each byte is read once, and entries, headers and
+bytes are counted as they are read. It supports plain files, folders and the long names of GNU, BSD
+and POSIX archives; other entries are named or refused, never followed.
 
 Usage::
 
@@ -21,10 +21,10 @@ from typing import Final
 
 BLOCK: Final = 512
 _END: Final = bytes(BLOCK)
-_HEADERS: Final = 3  # of an entry, with those that carry its long names
-_LONGEST_HEADER: Final = 8_192  # bytes of one that carries a name
+_HEADERS: Final = 3  # per entry, including the headers of its long names
+_LONGEST_HEADER: Final = 8_192  # bytes of a header that holds a name
 _RECORDS: Final = 64  # in such a header
-_BLANK: Final = 8 * ord(" ")  # a checksum counts itself as blanks
+_BLANK: Final = 8 * ord(" ")  # the checksum field counts as blanks
 _FILES: Final = (b"0", b"\0")
 _FOLDER: Final = b"5"
 _EMPTY: Final = (b"1", b"2", b"3", b"4", b"5", b"6")  # links, devices, folders: no content follows
@@ -33,7 +33,7 @@ _CARRIERS: Final = (_LONG_NAME, _LONG_LINK, _POSIX, _POSIX_FOR_ALL)
 
 
 class TarError(ValueError):
-    """An archive is none, or has more than it may have."""
+    """The data is not an archive, or exceeds a limit."""
 
 
 @dataclass(slots=True)
@@ -57,13 +57,13 @@ class TarReader:
     """Reader of one archive.
 
     Args:
-        take: Called with each entry; True: its content is kept, which is a promise that it fits.
+        take: Called with each entry; True keeps its content, whose size the caller has checked.
         keep: Called with the name and the content of each such entry.
-        most_entries: Entries that the archive may have, folders included.
-        most_bytes: Bytes that the archive may have.
+        most_entries: Maximum number of entries, folders included.
+        most_bytes: Maximum size of the archive in bytes.
 
     Attributes:
-        is_complete: True once the archive's end has come; nothing is read after it.
+        is_complete: True once the end of the archive was read; later data is ignored.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class TarReader:
         """Read on.
 
         Raises:
-            TarError: It is no archive, or has too much; it is not read on.
+            TarError: It is not an archive or exceeds a limit; reading stops.
         """
         if self.is_complete:
             return
@@ -151,7 +151,7 @@ class TarReader:
         self._wanted, self._content = size, read
 
     def _carried(self, kind: bytes, data: bytes) -> None:
-        """Take a long name for the entry that follows."""
+        """Store a long name for the entry that follows."""
         if kind == _LONG_NAME:
             self._long_name = data.partition(b"\0")[0]
         elif kind == _POSIX:
@@ -165,18 +165,18 @@ class TarReader:
 
 
 def _number(field: bytes) -> int:
-    """Return an octal number; other notations are for what is larger or less than it may be."""
+    """Return an octal number; other notations are only for numbers out of range."""
     text = field.strip(b"\0 ")
     if not text:
         return 0
     if not text.isdigit() or b"8" in text or b"9" in text:
-        raise TarError("a header's number is none")
+        raise TarError("a header's number is not valid")
     return int(text, 8)
 
 
 def _name(block: bytes) -> bytes:
     name = block[:100].partition(b"\0")[0]
-    # Where POSIX has a prefix, GNU's own form has times.
+    # At the place of POSIX's prefix, the GNU format has times.
     prefix = block[345:500].partition(b"\0")[0] if block[257:263] == b"ustar\0" else b""
     return prefix + b"/" + name if prefix else name
 
@@ -185,17 +185,17 @@ def _records(data: bytes) -> list[tuple[bytes, bytes]]:
     """Return keys and values of a POSIX header: each record is ``LENGTH KEY=VALUE`` and a newline.
 
     Raises:
-        TarError: It has no such form.
+        TarError: The header has another form.
     """
     found: list[tuple[bytes, bytes]] = []
     at, end = 0, len(data.rstrip(b"\0"))
     while at < end:
         length = data[at : at + 6].partition(b" ")[0]
         if not length.isdigit() or not len(length) + 3 <= int(length) <= end - at:
-            raise TarError("an extended header is none")
+            raise TarError("an extended header is not valid")
         key, equals, value = data[at + len(length) + 1 : at + int(length) - 1].partition(b"=")
         if not equals or len(found) == _RECORDS:
-            raise TarError("an extended header is none")
+            raise TarError("an extended header is not valid")
         found.append((key, value))
         at += int(length)
     return found

@@ -52,15 +52,9 @@ def read_parameters(
     hints = _hints(function, tool_name)
     found = Parameters({}, [], {})
     for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise ConfigurationError(
-                f"Parameter {name!r} of tool {tool_name!r} cannot be given by name: make it a "
-                "plain parameter."
-            )
-        if name not in hints:
-            raise ConfigurationError(
-                f"Parameter {name!r} of tool {tool_name!r} has no type annotation: add one."
-            )
+        fault = _fault(parameter, hints)
+        if fault is not None:
+            raise ConfigurationError(f"Parameter {name!r} of tool {tool_name!r} {fault}.")
         if hints[name] in supplied:
             found.given[hints[name]] = name
             continue
@@ -74,6 +68,12 @@ def read_parameters(
     return found
 
 
+def _fault(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> str | None:
+    if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+        return "cannot be given by name: make it a plain parameter"
+    return None if parameter.name in hints else "has no type annotation: add one"
+
+
 def _credential_need(parameter: str, hint: Any, tool_name: str) -> CredentialNeed | None:
     """Return the need of a parameter whose type is a credential's, or a union of such types."""
     parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
@@ -82,8 +82,8 @@ def _credential_need(parameter: str, hint: Any, tool_name: str) -> CredentialNee
         return None
     if set(parts) - {*kinds, type(None)}:
         raise ConfigurationError(
-            f"Parameter {parameter!r} of tool {tool_name!r} is a credential or something else: "
-            "let its type be credentials only."
+            f"Parameter {parameter!r} of tool {tool_name!r} mixes a credential with other types: "
+            "use only credential types."
         )
     names = tuple(kind.kind for kind in kinds)
     return CredentialNeed(parameter, names, optional=type(None) in parts)
@@ -94,12 +94,12 @@ def _hints(function: Callable[..., Any], tool_name: str) -> dict[str, Any]:
         return get_type_hints(function, include_extras=True)
     except NameError as error:
         raise ConfigurationError(
-            f"Tool {tool_name!r}: the type {error.name} of a parameter is not there when the "
-            "program runs; import or define it at the module's top, outside TYPE_CHECKING."
+            f"Tool {tool_name!r}: the type {error.name} of a parameter is not defined at run "
+            "time; import or define it at the module's top, outside TYPE_CHECKING."
         ) from None
 
 
 def _described(hint: Any, text: str) -> Any:
-    """Return the type with a description; its own description comes later, and so wins."""
+    """Return the type with a description; the type's own description comes later and wins."""
     kind, *extras = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     return Annotated[(kind, Field(description=text), *extras)]

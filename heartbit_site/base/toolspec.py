@@ -33,6 +33,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 from uuid import UUID
 
@@ -86,7 +87,7 @@ UNDECLARED: Final = frozenset({Label.UNTRUSTED, Label.PRIVATE})
 
 
 def _show_to_no_one(text: str) -> None:
-    """Drop a sentence where no one watches."""
+    """Discard a progress sentence if no one watches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +95,13 @@ class ToolContext:
     """Context of the call that a tool serves.
 
     Attributes:
-        workspace_id: Everything a tool reads or writes is scoped to it.
+        workspace_id: Workspace to which everything that a tool reads or writes is scoped.
         run_id: The calling run.
         root_id: The root of its run tree (the blackboard's scope).
         agent: The agent's name.
         call_id: ``turn.index`` of the call within its run.
         idempotency_key: Stable over every attempt of this call: ``run_id:call_id``.
-        http: The guarded client; the only way out for a request a model can steer.
+        http: The guarded client, for every request that a model can steer.
         user_id: The person who started the run tree, or who owns its schedule; None: no person did,
             or ``is_shared``.
         is_shared: True once another person said something to the run: it works for no one in
@@ -108,7 +109,7 @@ class ToolContext:
         conversation_id: The run's conversation, if it has one.
         deadline: Time after which the result is dropped.
         read_artifact: Returns the content of an artifact that the run tree stored, by its name.
-            Blocking; raises ``HeartbitError`` if there is none. None: nothing is stored here.
+            Blocking; raises ``HeartbitError`` if there is none. None if nothing is stored here.
         reply: Reply to the question that this call asked before; None: it asked none.
         store_artifact: Stores a file of the call and returns the artifact's name; the same file has
             the same name again. Blocking; raises ``HeartbitError`` if there is no room.
@@ -168,16 +169,17 @@ class ToolSpec:
             validated arguments by keyword (and the context, under ``context_parameter``).
         resume: For tools that return a ``Suspension``: builds the result from the outcomes.
         connect: Coroutine function that opens what the function needs, such as a connection, with
-            its arguments. It precedes the intent of a call with an effect outside, so a worker that
-            dies in it, or an error of it, leaves no doubt: the function has not begun.
+            its arguments. It precedes the intent of a call with an external effect: after an error
+            or a worker crash in it, the function has certainly not started.
         context_parameter: The parameter that receives the ``ToolContext``, if any.
         answer_parameter: The parameter that receives a person's ``Answer``, if any: then every call
             waits for a person to answer.
         tags: Words for lists.
         bind: Turns arguments that fit the schema into the types of the function's annotations
-            (dates, models, defaults); raises ``ValueError`` where a type wants more than its schema
-            can say. ``None``: the function takes the JSON values as they are.
-        defaults: Arguments used where the model gives none; they win over the function's own.
+            (dates, models, defaults); raises ``ValueError`` if a type requires more than its schema
+            can express. ``None``: the function takes the JSON values as they are.
+        defaults: Arguments used where the model gives none; they take precedence over the
+            function's own.
         credentials: Credentials that the tool asks for; a call without one is refused.
         labels: See ``Label``; a tool that declares none is ``UNDECLARED``.
         requires: Django permission that the person behind the run has to have; empty: none.
@@ -265,7 +267,7 @@ def spec_of_class(kind: type, *, name: str | None = None, **options: Any) -> Too
         inspect.signature(kind).bind()
     except TypeError as error:
         raise ConfigurationError(
-            f"Tool {tool_name!r} cannot be made: the constructor of {kind.__name__} has to work "
+            f"Tool {tool_name!r} cannot be created: the constructor of {kind.__name__} must work "
             "without arguments."
         ) from error
     instance = kind()
@@ -303,31 +305,17 @@ def spec_of(
     tool_name = name or function.__name__
     text, told = docstrings.read(docstring or "")
     own_text, own_told = docstrings.read(inspect.getdoc(function) or "")
-    text = (description or text or own_text).strip()
-    if not text:
-        raise ConfigurationError(f"Tool {tool_name!r} has no description: give it a docstring.")
     parameters = read_parameters(function, tool_name, {**told, **own_told}, (ToolContext, Answer))
     model = create_model(tool_name, __config__=ConfigDict(extra="forbid"), **parameters.fields)
-    schema = model.model_json_schema(schema_generator=_Untitled)
-    schema.pop("title", None)
-    names = {field: information.alias or field for field, information in model.model_fields.items()}
-
-    def bind(arguments: Mapping[str, Any]) -> dict[str, Any]:
-        try:
-            bound: BaseModel = model.model_validate(arguments)
-        except ValidationError as error:
-            raise ValueError(_sentences(error)) from None
-        return {name: getattr(bound, field) for field, name in names.items()}
-
     return ToolSpec(
         name=tool_name,
-        description=text,
-        parameters=schema,
+        description=_checked_text(description or text or own_text, tool_name),
+        parameters=_schema_of(model),
         function=function,
         effect=_effect(effect, tool_name),
         context_parameter=parameters.given.get(ToolContext),
         answer_parameter=parameters.given.get(Answer),
-        bind=bind,
+        bind=partial(_bind, model),
         credentials=tuple(parameters.credentials),
         labels=UNDECLARED if labels is None else frozenset(labels),
         source=str(getattr(function, "__module__", "")),
@@ -335,12 +323,33 @@ def spec_of(
     )
 
 
+def _checked_text(text: str, tool_name: str) -> str:
+    if not text.strip():
+        raise ConfigurationError(f"Tool {tool_name!r} has no description: give it a docstring.")
+    return text.strip()
+
+
+def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    schema = model.model_json_schema(schema_generator=_Untitled)
+    schema.pop("title", None)
+    return schema
+
+
+def _bind(model: type[BaseModel], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        bound = model.model_validate(arguments)
+    except ValidationError as error:
+        raise ValueError(_sentences(error)) from None
+    fields = model.model_fields.items()
+    return {information.alias or field: getattr(bound, field) for field, information in fields}
+
+
 def _effect(effect: str, tool_name: str) -> Effect:
     try:
         return Effect(effect)
     except ValueError:
         raise ConfigurationError(
-            f"Tool {tool_name!r} has the effect {effect!r}: one of {', '.join(Effect)}."
+            f"Tool {tool_name!r} has the effect {effect!r}: use one of {', '.join(Effect)}."
         ) from None
 
 
@@ -349,7 +358,7 @@ def _snake_case(name: str) -> str:
 
 
 class _Untitled(GenerateJsonSchema):
-    """A generator of schemas without titles: a title repeats the field's name, and costs tokens."""
+    """A generator of schemas without titles, which repeat the field's name and cost tokens."""
 
     def field_title_should_be_set(self, schema: object) -> bool:
         return False

@@ -29,7 +29,7 @@ MAX_JSON_DEPTH = 64
 _MAX_INTEGER_DIGITS = 20  # of 2**64 - 1; ``int(text)`` is quadratic and capped, so length first
 _INTEGER_BOUND = 2**64
 
-_MARK = re.compile(r'\\.|["\[\]{}]', re.DOTALL)  # what opens, closes, or escapes
+_MARK = re.compile(r'\\.|["\[\]{}]', re.DOTALL)  # characters that open, close or escape
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -52,7 +52,7 @@ def parse_untrusted_json(source: str | bytes, *, max_bytes: int = MAX_JSON_BYTES
     """
     text = _decoded(source, max_bytes)
     _check_depth(text)
-    # An escape may spell what a raw scan cannot see; clean text without escapes needs no clean-up.
+    # An escape may encode what a raw scan cannot see; clean text without escapes needs no clean-up.
     dirty = "\\u" in text or not _is_storable(text)
     try:
         value: JSONValue = json.loads(
@@ -135,7 +135,7 @@ def _check_depth(text: str) -> None:
 def _unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object whose names are all different.
 
-    Two equal names are an attack: one reader checks the first, another acts on the last.
+    Duplicate names enable attacks: one reader checks the first, another acts on the last.
     """
     found: dict[str, Any] = {}
     for name, value in pairs:
@@ -201,5 +201,5 @@ def _clean(value: object, *, depth: int) -> JSONValue:
 
 def _name(name: object) -> str:
     if not isinstance(name, str):
-        raise UntrustedJSONError(f"A JSON object's name is text, not {type(name).__name__}.")
+        raise UntrustedJSONError(f"A JSON object's name must be text, not {type(name).__name__}.")
     return clean_text(name)

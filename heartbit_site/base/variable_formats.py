@@ -86,7 +86,7 @@ def words(accepts: Callable[[str], object], mend: str) -> Callable[[str], tuple[
     """Return the parser of a comma-separated list.
 
     Args:
-        accepts: Returns something true for a good word; a ValueError is a remedy of its own.
+        accepts: Returns a true value for an accepted word; a ValueError is its own remedy.
         mend: The remedy for other words.
     """
 
@@ -113,7 +113,7 @@ def server_address(value: str) -> str:
     full = address if "://" in address else f"https://{address}"
     parts = split_web_url(full)
     if parts is None:
-        raise ValueError("it is no address of a server; write https://heartbit.example")
+        raise ValueError("it is not a server address; write https://heartbit.example")
     if parts.username is not None or parts.query or parts.fragment:
         raise ValueError("it holds more than an address; put the key into HEARTBIT_API_KEY")
     return full.rstrip("/")
@@ -122,7 +122,7 @@ def server_address(value: str) -> str:
 def api_key(value: str) -> str:
     """Return a key of the API."""
     if not (value.isascii() and value.isprintable()) or " " in value:
-        raise ValueError("it is no API key, which begins with hb_ and has no spaces")
+        raise ValueError("it is not an API key, which begins with hb_ and has no spaces")
     return value
 
 
@@ -154,7 +154,7 @@ def valkey_address(url: str) -> str:
     else:
         database = parts.path.strip("/") or "0"
     if not (database.isascii() and database.isdecimal()):
-        raise ValueError("its database is no number; write redis://HOST:6379/0")
+        raise ValueError("its database is not a number; write redis://HOST:6379/0")
     return url
 
 
@@ -179,7 +179,7 @@ def host_names(value: str) -> tuple[str, ...]:
     for name in names:
         if not _HOST_NAME.fullmatch(name) or name[0] in "*.[":
             raise ValueError(
-                f"{name!r} is no name of a host: write it like api.example.com, without a scheme, "
+                f"{name!r} is not a host name: write it like api.example.com, without a scheme, "
                 "a port or *"
             )
     return names
@@ -188,7 +188,7 @@ def host_names(value: str) -> tuple[str, ...]:
 def programs(value: str) -> dict[str, tuple[str, ...]]:
     """Return the words of command lines, by name; no shell reads them.
 
-    Words before the program that begin with a plus are openings in its walls.
+    Words before the program that begin with a plus are exceptions of its sandbox.
     """
     found: dict[str, tuple[str, ...]] = {}
     for entry in value.replace("\n", ";").split(";"):
@@ -197,7 +197,7 @@ def programs(value: str) -> dict[str, tuple[str, ...]]:
         name, _, line = (part.strip() for part in entry.partition("="))
         try:
             words = tuple(shlex.split(line))
-        except ValueError:  # a quotation mark without its partner
+        except ValueError:  # an unclosed quotation mark
             words = ()
         if not _PROGRAM.fullmatch(name) or not words or name in found:
             raise ValueError(
@@ -229,19 +229,19 @@ def dotted_class(path: str) -> str:
 def directory(path: str) -> str:
     """Return the path of a directory, which may be missing."""
     if Path(path).exists() and not Path(path).is_dir():
-        raise ValueError("that is no directory; name one, or a path that is free")
+        raise ValueError("it is not a directory; name one, or an unused path")
     return path
 
 
 hosts: Final = words(
-    _HOST_NAME.fullmatch, "is no host; write heartbit.example, without a scheme or port"
+    _HOST_NAME.fullmatch, "is not a host; write heartbit.example, without a scheme or port"
 )
 
 
 def mail_host(host: str) -> str:
     """Return the host of a mail server."""
     if host == "*" or not _HOST_NAME.fullmatch(host):
-        raise ValueError("it is no host; write smtp.example.org, and the port into EMAIL_PORT")
+        raise ValueError("it is not a host; write smtp.example.org, and the port into EMAIL_PORT")
     return host
 
 
@@ -249,7 +249,7 @@ def sender(written: str) -> str:
     """Return an e-mail address, with or without a name before it."""
     _, address = parseaddr(written)
     if not all(address.partition("@")) or not written.isprintable():
-        raise ValueError("it is no address; write heartbit@example.org or Name <name@example.org>")
+        raise ValueError("it is not valid; write heartbit@example.org or Name <name@example.org>")
     return written
 
 
@@ -260,7 +260,7 @@ def _is_origin(word: str) -> bool:
 
 def origins(value: str) -> tuple[str, ...]:
     """Return origins as browsers write them: in lower case, without a slash at the end."""
-    found = words(_is_origin, "is no origin; write https://heartbit.example")(value)
+    found = words(_is_origin, "is not an origin; write https://heartbit.example")(value)
     return tuple(word.lower().rstrip("/") for word in found)
 
 
@@ -271,20 +271,21 @@ def _is_proxy(word: str) -> bool:
         return False
     if network.prefixlen == 0:
         raise ValueError(
-            f"{word!r} is everybody, who could claim any address; name the proxy's address"
+            f"{word!r} trusts every client, which could then claim any address; name the proxy's "
+            "address"
         )
     return True
 
 
-proxies: Final = words(_is_proxy, "is no address and no network; write 10.0.0.7 or 10.0.0.0/24")
-modules: Final = words(_MODULE.fullmatch, "is no module; write shop.assistant")
+proxies: Final = words(_is_proxy, "is not an address or network; write 10.0.0.7 or 10.0.0.0/24")
+modules: Final = words(_MODULE.fullmatch, "is not a module; write shop.assistant")
 
 
 def _connection(url: str, schemes: tuple[str, ...]) -> SplitResult:
     names = ", ".join(f"{scheme}://" for scheme in schemes)
     try:
         parts = urlsplit(url)
-        _ = parts.port  # raises for one that is no number
+        _ = parts.port  # raises if it is not a number
     except ValueError:
         raise ValueError(
             "its host or port cannot be read; write "

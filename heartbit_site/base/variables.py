@@ -14,105 +14,39 @@ A variable that is empty, or holds only white space, counts as unset.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from collections.abc import Mapping
+from typing import Final
 
 from heartbit_site.base import variable_formats as formats
+from heartbit_site.base.environment_variable import Variable, switch, text
 from heartbit_site.base.errors import ConfigurationError
-
-T = TypeVar("T")
-
-LONGEST_SHOWN: Final = 80
-
-
-@dataclass(frozen=True, slots=True)
-class Variable(Generic[T]):
-    """One environment variable.
-
-    Attributes:
-        name: Its name in the environment.
-        default: Its value while it is unset.
-        parse: Parses the text, without white space around it, or raises ValueError with the remedy.
-        help: Its meaning, in Markdown, with links from the root of the repository.
-        unset: Value while it is unset, in Markdown, if the default does not say it.
-        secret: True if no message may repeat the value: a key, or an address with a password.
-        exact: True if white space around the value belongs to it.
-    """
-
-    name: str
-    default: T
-    parse: Callable[[str], T]
-    help: str
-    unset: str = ""
-    secret: bool = False
-    exact: bool = False
-
-    def read(self, environ: Mapping[str, str] | None = None) -> T:
-        """Return the value.
-
-        Args:
-            environ: Environment to read; the process's own if None.
-
-        Raises:
-            ConfigurationError: The text cannot be used.
-        """
-        text = (os.environ if environ is None else environ).get(self.name, "")
-        if not text.strip():
-            return self.default
-        try:
-            return self.parse(text if self.exact else text.strip())
-        except ValueError as error:
-            found = "cannot be used" if self.secret else f"is {_shown(text)}"
-            raise ConfigurationError(f"{self.name} {found}: {error}.") from None
-
-
-def _switch(name: str, *, help: str) -> Variable[bool]:
-    return Variable(name, default=False, parse=formats.flag, help=help)
-
-
-def _text(
-    name: str,
-    parse: Callable[[str], str] = str,
-    *,
-    help: str,
-    unset: str = "",
-    secret: bool = False,
-    exact: bool = False,
-) -> Variable[str]:
-    return Variable(name, "", parse, help, unset, secret, exact)
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}...")
-
 
 DAY: Final = 86_400.0
 _NOTHING: Final[tuple[str, ...]] = ()
 _THIS_MACHINE: Final[tuple[str, ...]] = ("localhost", "127.0.0.1", "[::1]")
 
-DATABASE_URL: Final = _text(
+DATABASE_URL: Final = text(
     "DATABASE_URL",
     formats.database_address,
     help="PostgreSQL (tested with 18), `postgresql://...`",
     unset="an embedded server",
     secret=True,
 )
-DATABASE_DIRECT_URL: Final = _text(
+DATABASE_DIRECT_URL: Final = text(
     "DATABASE_DIRECT_URL",
     formats.database_address,
     help="that database without a transaction pooler in between",
     unset="`DATABASE_URL`",
     secret=True,
 )
-REDIS_URL: Final = _text(
+REDIS_URL: Final = text(
     "REDIS_URL",
     formats.valkey_address,
     help="Valkey or Redis, `redis://...`, or `rediss://...` for TLS",
     unset="an embedded server",
     secret=True,
 )
-STATE: Final = _text(
+STATE: Final = text(
     "HEARTBIT_STATE_DIR",
     formats.directory,
     help="directory of keys, logs and embedded servers",
@@ -124,7 +58,7 @@ LINGER: Final = Variable(
     formats.number(0, 30 * DAY),
     help="seconds that embedded servers run on after their last user",
 )
-SECRET_KEY: Final = _text(
+SECRET_KEY: Final = text(
     "HEARTBIT_SECRET_KEY",
     help="signs sessions; the same on all web processes",
     unset="made once, in the state directory",
@@ -146,7 +80,7 @@ ALLOWED_HOSTS: Final = Variable(
     formats.hosts,
     help="names under which the web page may be reached",
 )
-HTTPS: Final = _switch(
+HTTPS: Final = switch(
     "HEARTBIT_HTTPS",
     help="`1` behind a proxy that ends TLS and sets `X-Forwarded-Proto` (believed from anybody "
     "unless `HEARTBIT_TRUSTED_PROXIES` is set): cookies travel over HTTPS alone",
@@ -172,13 +106,13 @@ REQUEST_SECONDS: Final = Variable(
     help="seconds that a client has to send the header of a request, as many for its body, and as "
     "many between two reads of a response",
 )
-PUBLIC_URL: Final = _text(
+PUBLIC_URL: Final = text(
     "HEARTBIT_PUBLIC_URL",
     formats.web_address,
     help="address of the web pages, for links in mails and the way back from sign-ins",
     unset="where the last `heartbit up` of the state directory listens, else `http://localhost:8000`",
 )
-APPROVAL_MAIL: Final = _switch(
+APPROVAL_MAIL: Final = switch(
     "HEARTBIT_APPROVAL_MAIL",
     help="`1` mails one-time links to the people who may decide a waiting call "
     "([approvals](docs/howto/approvals.md))",
@@ -189,29 +123,29 @@ APPROVAL_LINK_HOURS: Final = Variable(
     formats.number(0.01, 8760),
     help="hours that a one-time link opens its call",
 )
-CONFIG: Final = _text(
+CONFIG: Final = text(
     "HEARTBIT_CONFIG",
     help="the configuration file of `heartbit config` and `run`, and the file whose `[server]` "
     "counts; `--config` for one command",
     unset="`heartbit.toml` here, if there",
 )
-PROVIDER: Final = _text(
+PROVIDER: Final = text(
     "HEARTBIT_PROVIDER",
     help="provider of the default model; alone, its usual model",
     unset="by key, see above",
 )
-MODEL: Final = _text(
+MODEL: Final = text(
     "HEARTBIT_MODEL",
     help="the default model, with or without its provider: `openai:gpt-6-sol`",
     unset="that of the provider",
 )
-WORKSPACE: Final = _text(
+WORKSPACE: Final = text(
     "HEARTBIT_WORKSPACE",
     help="the workspace that the commands work in, by its short name; `--workspace` for one "
     "command. At a server the key decides",
     unset="`default`",
 )
-URL: Final = _text(
+URL: Final = text(
     "HEARTBIT_URL",
     formats.server_address,
     help="a server that the [commands with "
@@ -219,10 +153,10 @@ URL: Final = _text(
     unset="this installation",
     secret=True,
 )
-API_KEY: Final = _text(
+API_KEY: Final = text(
     "HEARTBIT_API_KEY", formats.api_key, help="API key for that server", secret=True
 )
-HTTP_ALLOW: Final = _text(
+HTTP_ALLOW: Final = text(
     "HEARTBIT_HTTP_ALLOWLIST",
     formats.allow_list,
     help="private hosts that tools may reach, `10.0.0.7:8080,wiki.internal`",
@@ -243,20 +177,20 @@ SANDBOX: Final = Variable(
     help="the sandbox that code of models runs in; off: no code is run "
     "([code](docs/howto/code.md))",
 )
-SANDBOX_URL: Final = _text(
+SANDBOX_URL: Final = text(
     "HEARTBIT_SANDBOX_URL",
     formats.web_address,
     help="address of the runner of the sandbox `remote` "
     "([on another machine](docs/howto/code.md#on-another-machine))",
     secret=True,
 )
-SANDBOX_KEY: Final = _text(
+SANDBOX_KEY: Final = text(
     "HEARTBIT_SANDBOX_KEY",
     formats.bearer_key,
     help="key of that runner; the runner reads it too",
     secret=True,
 )
-SANDBOX_IMAGE: Final = _text(
+SANDBOX_IMAGE: Final = text(
     "HEARTBIT_SANDBOX_IMAGE",
     help="image of the sandbox `docker` ([code](docs/howto/code.md#docker))",
 )
@@ -295,7 +229,7 @@ EXTRA_APPS: Final = Variable(
     help="Django apps of your own whose `agent_tools` modules offer tools, and whose `tasks` "
     "modules Celery finds",
 )
-MEMORY_PROVIDER: Final = _text(
+MEMORY_PROVIDER: Final = text(
     "HEARTBIT_MEMORY_PROVIDER",
     formats.dotted_class,
     help="class of another [memory provider](docs/howto/memory.md#other-providers), as a dotted "
@@ -341,14 +275,14 @@ DRAIN_SECONDS: Final = Variable(
     formats.number(0, DAY),
     help="seconds that a stopping worker waits for effects in flight",
 )
-ARCHIVE_DIR: Final = _text(
+ARCHIVE_DIR: Final = text(
     "HEARTBIT_ARCHIVE_DIR",
     formats.directory,
     help="directory to archive runs in before they are deleted "
     "([retention](docs/howto/operations.md)); shared by all machines with workers or web",
     unset="`archive` in the state directory",
 )
-DRIVE: Final = _text(
+DRIVE: Final = text(
     "HEARTBIT_DRIVE",
     formats.directory,
     help="directory of the [files of agents](docs/howto/files-and-calendars.md), one folder per "
@@ -362,13 +296,13 @@ LOCAL_MODEL_THREADS: Final = Variable(
     help="threads of the local model",
     unset="2, or 1 on fewer than four cores",
 )
-LOG: Final = _text(
+LOG: Final = text(
     "HEARTBIT_LOG",
     formats.choice("debug", "info", "warning", "error"),
     help="log level of all commands: `debug`, `info`, `warning`, `error`",
     unset="quiet; `info` in `serve`, `web` and `beat`",
 )
-DEBUG: Final = _switch(
+DEBUG: Final = switch(
     "HEARTBIT_DEBUG",
     help="`1` shows Django's error pages; never where others can see them",
 )
@@ -388,12 +322,12 @@ EMAIL_HOST: Final = Variable(
 EMAIL_PORT: Final = Variable(
     "EMAIL_PORT", 25, formats.whole(1, 65_535), help="port of the mail server"
 )
-EMAIL_HOST_USER: Final = _text("EMAIL_HOST_USER", help="user name at the mail server", exact=True)
-EMAIL_HOST_PASSWORD: Final = _text(
+EMAIL_HOST_USER: Final = text("EMAIL_HOST_USER", help="user name at the mail server", exact=True)
+EMAIL_HOST_PASSWORD: Final = text(
     "EMAIL_HOST_PASSWORD", help="password of that user", secret=True, exact=True
 )
-EMAIL_USE_TLS: Final = _switch("EMAIL_USE_TLS", help="`1`: STARTTLS")
-EMAIL_USE_SSL: Final = _switch(
+EMAIL_USE_TLS: Final = switch("EMAIL_USE_TLS", help="`1`: STARTTLS")
+EMAIL_USE_SSL: Final = switch(
     "EMAIL_USE_SSL",
     help="`1`: TLS from the first byte; only one of the two",
 )
@@ -407,7 +341,7 @@ VARIABLES: Final[tuple[Variable[object], ...]] = tuple(
 
 
 def unknown(environ: Mapping[str, str] | None = None) -> list[str]:
-    """Return the names of variables that begin like ours and are none, such as mistyped ones."""
+    """Return the names of unknown variables with Heartbit's prefix, such as mistyped ones."""
     known = {each.name for each in VARIABLES}
     names = os.environ if environ is None else environ
     return sorted(name for name in names if name.startswith("HEARTBIT_") and name not in known)

@@ -1,6 +1,6 @@
-"""The base of parts of answers, and the types of their fields. Needs no Django.
+"""Base class of response parts, and the types of their fields. Needs no Django.
 
-A view that an app builds itself is declared in that app; the others are in the contract.
+A view built by one app is declared in that app; the others are in the contract.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Pla
 
 
 class View(BaseModel):
-    """A part of an answer, made of a row or of an answer's JSON.
+    """A part of a response, built from a row or from a response's JSON.
 
-    A field that has another name in the row says so with ``validation_alias``. An older client
-    reads a newer server's answer: a field that it does not know is left out.
+    A field with another name in the row declares it with ``validation_alias``. Unknown fields are
+    ignored, so an older client can read a newer server's response.
     """
 
     model_config = ConfigDict(
@@ -57,7 +57,7 @@ def _as_text(value: Any) -> Any:
 
 
 def dollars(value: Any) -> Any:
-    """Return an amount as a decimal number without needless zeros; any other value as it is."""
+    """Return an amount as a decimal number without trailing zeros; any other value unchanged."""
     return f"{value.normalize():f}" if isinstance(value, Decimal) else value
 
 
@@ -65,11 +65,11 @@ def _iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat()
 
 
-#: An id that an answer names.
+#: An id in a response.
 Id = Annotated[str, BeforeValidator(_as_text)]
-#: US dollars that an answer names: a decimal number as text.
+#: US dollars in a response: a decimal number as text.
 Money = Annotated[str, BeforeValidator(dollars)]
-#: A time that an answer names: ISO 8601 in UTC.
+#: A time in a response: ISO 8601 in UTC.
 Time = Annotated[datetime, PlainSerializer(_iso, return_type=str)]
-#: A duration that an answer names, to the millisecond.
+#: A duration in a response, to the millisecond.
 Seconds = Annotated[float, AfterValidator(partial(round, ndigits=3))]

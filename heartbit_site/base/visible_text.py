@@ -1,6 +1,6 @@
 r"""Hidden characters made visible: direction changes, zero-width and control characters. Pure.
 
-A person decides by what they see. ``U+202E`` shows ``exe.txt`` for ``txt.exe``, a zero-width space
+People decide by what they see. ``U+202E`` shows ``exe.txt`` for ``txt.exe``, a zero-width space
 makes two names look like one, and ``ESC`` moves a terminal's cursor.
 
 Usage::
@@ -18,7 +18,7 @@ from typing import Final
 MARKS_IN_A_ROW: Final = 3  # more of them overlap the lines above
 
 _MEANT: Final = frozenset(" \n\t")
-# Letters and marks that draw nothing all the same: grapheme joiner, Hangul fillers, inherent Khmer
+# Letters and marks that are nevertheless invisible: grapheme joiner, Hangul fillers, inherent Khmer
 # vowels, Mongolian and other variation selectors, the empty Braille pattern.
 _BLANK: Final = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u2800\u3164\uffa0"
@@ -32,7 +32,7 @@ def is_hidden(character: str) -> bool:
     if character in _MEANT:
         return False
     # Not printable are controls, formats, surrogates, private and unassigned characters, and
-    # separators but the plain space: what draws nothing of its own.
+    # separators except the plain space: characters without a glyph.
     return not character.isprintable() or character in _BLANK
 
 
@@ -56,7 +56,7 @@ def split_hidden(text: str) -> list[str]:
             marks.add(one)
     if not hidden and not marks:
         return [text]
-    # One pass: a regular expression of all that occurs takes a minute for some texts of 1 MB.
+    # One pass: a regular expression of all occurring characters takes a minute for some 1 MB texts.
     escapes = {one: json_escape(one) for one in hidden | marks}
     found: list[str] = []
     start, in_a_row = 0, 0

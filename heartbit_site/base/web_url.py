@@ -1,4 +1,4 @@
-"""Form of URLs that people write. Pure."""
+"""Parsing of URLs that people enter. Pure."""
 
 from __future__ import annotations
 

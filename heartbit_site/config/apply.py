@@ -47,7 +47,7 @@ class ScheduleChanges:
         updated: Schedules with changes.
         fields: Settings that changed, by the names of the updated schedules.
         unchanged: Schedules without changes.
-        over: Single times in the past, which were not created.
+        over: One-time schedules in the past, which were not created.
         paused: Schedules that the file does not have; only when pruning.
     """
 
@@ -66,14 +66,14 @@ class Changes:
     Attributes:
         created: New agents.
         updated: Agents with changes in their settings, tools or team.
-        republished: Agents without such changes that have a new version, because what they are
-            given has changed: definitions of tools, tools of a server, skills, team members.
+        republished: Agents without such changes that have a new version, because something they use
+            has changed: definitions of tools, tools of a server, skills, team members.
         unchanged: Agents without changes, at the version that they had.
         fields: Settings that changed, by the names of the updated agents.
         disabled: Agents that the file does not have; only when pruning.
         schedules: Changes of schedules.
         mcp_servers: Changes of MCP servers.
-        default_model: The workspace's new ``provider:model``; empty if it stayed.
+        default_model: The workspace's new ``provider:model``; empty if unchanged.
         losses: Sentences about settings that the import removed, because the file leaves them out.
         notes: Sentences about parts of the file that the import could not apply.
     """
@@ -99,17 +99,17 @@ def import_config(
     dry_run: bool = False,
     by: Actor = SYSTEM,
 ) -> Changes:
-    """Create, update and publish the file's agents, then its schedules; others stay as they are.
+    """Create, update and publish the file's agents, then its schedules; others stay unchanged.
 
-    MCP servers come first, since agents are given their tools: those that are new, or lead
-    elsewhere now, are read before anything is written.
+    MCP servers come first, since agents use their tools: servers that are new or have a new address
+    are read before anything is written.
 
     Args:
         workspace: The workspace to change.
         configuration: Content of the file.
-        prune: Also stop the agents that the file does not name, and pause the schedules. They keep
-            their rows, versions and runs.
-        dry_run: Take everything back at the end; the result is that of an import.
+        prune: Also stop agents and pause schedules that the file does not name. They keep their
+            rows, versions and runs.
+        dry_run: Roll everything back at the end; the result is that of an import.
         by: Author, for the audit.
 
     Raises:
@@ -190,14 +190,14 @@ def _notes(
     """Yield sentences about what the import could not apply, and those of the file."""
     for one in led:
         if one.problem:
-            yield f"{one.agent.name} was not published again: {one.problem}"
+            yield f"{one.agent.name} was not republished: {one.problem}"
     for name in scheduled.over:
         yield f"The schedule {name} was not created: its time is in the past."
     yield from unusable
     yield from configuration.notes
     if configuration.base_urls:
         yield (
-            "provider.base_url counts for `heartbit run --config` only: set it in the workspace's "
+            "provider.base_url applies only to `heartbit run --config`: set it in the workspace's "
             "provider account as well."
         )
 
@@ -299,7 +299,7 @@ def _write_schedule(
     row = rows.select_related("agent").first()
     if row is None and _is_over(setting):
         return "over", ()
-    unsaid = {"begins_at"} if setting.begins_at is None else set()  # it begins now, or as it did
+    unsaid = {"begins_at"} if setting.begins_at is None else set()  # now, or the stored time
     if row is None:
         create_schedule(workspace, setting.model_dump(exclude=unsaid), by=by)
         return "created", ()

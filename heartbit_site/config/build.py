@@ -29,7 +29,7 @@ from tools.server_spec import McpServerSpec
 class ScheduleSection(CheckedSpec):
     """One of `[[schedules]]`."""
 
-    #: A table, or JSON in a string: TOML cannot say null.
+    #: A table, or JSON in a string, because TOML has no null.
     arguments: Arguments = Field(default_factory=dict)
     deliver: list[Target] = Field(default_factory=list, max_length=MOST_TARGETS)
 
@@ -47,7 +47,7 @@ class Configuration:
         default_model: The ``provider:model`` of agents that name none; may be empty.
         base_urls: Base URLs of providers, by name.
         server_url: The remote server; may be empty.
-        notes: Sentences about what has no effect, or is written otherwise.
+        notes: Sentences about settings that have no effect, or are written differently now.
     """
 
     agents: tuple[AgentSpec, ...] = ()
@@ -134,7 +134,7 @@ def _default_model(provider: ProviderSection) -> str:
 def _orchestrator(
     content: dict[str, Any], agents: list[AgentSection]
 ) -> OrchestratorSection | None:
-    """Return the file's orchestrator; several agents without one get Heartbit's own."""
+    """Return the file's orchestrator; several agents without one get the default orchestrator."""
     table = content.get("orchestrator")
     if table is None and len(agents) < 2:
         return None

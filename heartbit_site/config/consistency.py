@@ -1,7 +1,7 @@
 """Consistency of a file's parts: names, teams, prompts, approvals, the provider, schedules.
 
-Checks the plain values, because other parts of the same table may be wrong as well and everything
-is reported together; a value of a wrong type is reported elsewhere and skipped here.
+Checks the plain values, because other parts of the same table may be wrong as well, and all
+problems are reported together; a value of a wrong type is reported elsewhere and skipped here.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias, TypeGuard
 from django.conf import settings
 
 from agents.definitions import consistency, validation_messages
+from agents.definitions.kinds import AGENT
 from agents.definitions.server_grants import ALL
 from agents.definitions.validation_messages import Complaint
 from agents.definitions.validators import PROVIDER_NAMES, unknown_tool
@@ -36,11 +37,12 @@ def check(content: Table, installed: Collection[str] | None = None) -> Iterator[
 
     Args:
         content: The file.
-        installed: Names of a workspace's tools; None: not known.
+        installed: Names of a workspace's tools; None if unknown.
     """
     yield from _provider(content.get("provider"))
     agents = list(agents_of(content))
-    tables = [*agents, *others_of(content)]
+    others = list(_definitions_of(content))
+    tables = [*agents, *(one for _, one in others)]
     names: dict[str, Path] = {}  # in the file's order
     yield from _repeated(tables, "agent", names)
     if "orchestrator" not in content and len(agents) > 1 and ORCHESTRATOR in names:
@@ -49,8 +51,8 @@ def check(content: Table, installed: Collection[str] | None = None) -> Iterator[
     tools = _known_tools(content, installed)
     for path, table in agents:
         yield from _prompt(path, table, alone=len(agents) == 1)
-    for path, table in tables:
-        yield from consistency.check(path, table, names, tools=tools, place="this file")
+    for kind, (path, table) in [*((AGENT.name, one) for one in agents), *others]:
+        yield from consistency.check(path, table, names, tools=tools, place="this file", kind=kind)
         yield from _secrets(path, table)
 
 
@@ -64,8 +66,14 @@ def agents_of(content: Table) -> Iterator[tuple[Path, Table]]:
 
 def others_of(content: Table) -> Iterator[tuple[Path, Table]]:
     """Yield the table of each definition of another kind, with its path."""
+    return (found for _, found in _definitions_of(content))
+
+
+def _definitions_of(content: Table) -> Iterator[tuple[str, tuple[Path, Table]]]:
+    """Yield the kind of each definition that is not an agent, with its path and table."""
     for kind in other_kinds():
-        yield from _tables(content, kind.section)
+        for found in _tables(content, kind.section):
+            yield kind.name, found
 
 
 def _tables(content: Table, section: str) -> Iterator[tuple[Path, Table]]:
@@ -83,7 +91,7 @@ def _repeated(
     for path, table in tables:
         name = table.get("name")
         if isinstance(name, str) and names.setdefault(name.strip(), path) is not path:
-            yield (*path, "name"), f'is "{name}", which another {what} is called already'
+            yield (*path, "name"), f'is "{name}", which is already the name of another {what}'
 
 
 def _provider(table: object) -> Iterator[Complaint]:
@@ -111,7 +119,7 @@ def _prompt(path: Path, table: Table, *, alone: bool) -> Iterator[Complaint]:
     """Yield a missing prompt: only an orchestrator with a team has a default prompt."""
     both = "system_prompt" in table and "system_prompt_file" in table
     if both:
-        yield (*path, "system_prompt_file"), "is given beside system_prompt: keep one of them"
+        yield (*path, "system_prompt_file"), "is given with system_prompt: keep one of them"
         return
     has_default = path == ("orchestrator",) and not alone and table.get("team") != []
     if not has_default and "system_prompt" not in table and "system_prompt_file" not in table:
@@ -131,11 +139,11 @@ def check_schedules(
 ) -> Iterator[Complaint]:
     """Yield the inconsistencies of the schedules with each other and with the agents.
 
-    A file without agents means the workspace's, which are not known here.
+    A file without agents refers to the workspace's agents, which are unknown here.
 
     Args:
         content: The file.
-        installed: Names of a workspace's tools; None: not known.
+        installed: Names of a workspace's tools; None if unknown.
     """
     agents, tools = dict(_agents(content)), _known_tools(content, installed)
     schedules = list(_tables(content, "schedules"))
@@ -162,8 +170,8 @@ def check_mcp_servers(content: Table) -> Iterator[Complaint]:
 def _known_tools(content: Table, installed: Collection[str] | None) -> set[str]:
     """Return the installed tools, and those named after the file's MCP servers.
 
-    Which tools a server has is known once it has been read, which an import does. A grant of all
-    tools of a server is accepted while the servers of the workspace are not known.
+    The tools of a server are known only after an import has read it. A grant of all tools of a
+    server is accepted while the servers of the workspace are unknown.
     """
     prefixes = tuple(
         tool_prefix(name)
@@ -191,9 +199,9 @@ def _agents(content: Table) -> Iterator[tuple[str, Table]]:
 def _when(path: Path, table: Table) -> Iterator[Complaint]:
     given = [name for name in KINDS if name in table]
     if not given:
-        yield path, "needs one of cron, every_seconds and at, which says when"
+        yield path, "needs one of cron, every_seconds and at"
     for name in given[1:]:
-        yield (*path, name), f"is given beside {given[0]}: keep one of them"
+        yield (*path, name), f"is given with {given[0]}: keep one of them"
     begin, end = table.get("begins_at"), table.get("ends_at")
     if _is_moment(begin) and _is_moment(end) and end <= begin:
         yield (*path, "ends_at"), "is not after begins_at"
@@ -202,7 +210,7 @@ def _when(path: Path, table: Table) -> Iterator[Complaint]:
 def _what(path: Path, table: Table, tools: Collection[str]) -> Iterator[Complaint]:
     tool = table.get("tool")
     spec = registry.get(str(tool))
-    if spec is not None or tool not in tools:  # an MCP server's tools are known at the import
+    if spec is not None or tool not in tools:  # an MCP server's tools are known at import time
         where = (*path, "arguments")
         own = () if spec is None else spec.parameters.get("properties", ())
         yield from validation_messages.secrets(table.get("arguments"), where, parameters=own)
@@ -217,7 +225,7 @@ def _what(path: Path, table: Table, tools: Collection[str]) -> Iterator[Complain
         yield (*path, "task"), "is missing: say what the agent should do each time"
     for name in ("tool", "arguments"):
         if name in table:
-            yield (*path, name), 'goes with task_type = "tool_call" alone'
+            yield (*path, name), 'is only accepted with task_type = "tool_call"'
 
 
 def _who(path: Path, table: Table, agents: Mapping[str, Table]) -> Iterator[Complaint]:
@@ -227,11 +235,11 @@ def _who(path: Path, table: Table, agents: Mapping[str, Table]) -> Iterator[Comp
     if name not in agents:
         yield (
             (*path, "agent"),
-            f'names "{name}", no agent of this file; {hint(name, sorted(agents))}',
+            f'names "{name}", not an agent of this file; {hint(name, sorted(agents))}',
         )
     elif isinstance(tool, str) and tool and tool not in _tools(agents[name]):
         yield (*path, "tool"), f'names "{tool}", which the agent {name} does not have'
-    elif isinstance(tool, str) and tool in registry:  # others are known at the import
+    elif isinstance(tool, str) and tool in registry:  # others are known at import time
         yield from _misfit((*path, "arguments"), table, agents[name], registry[tool])
 
 
@@ -239,7 +247,7 @@ def _misfit(path: Path, table: Table, agent: Table, spec: ToolSpec) -> Iterator[
     given = table.get("arguments", {})
     own = spec.parameters.get("properties", ())
     if not isinstance(given, dict) or any(validation_messages.secrets(given, path, parameters=own)):
-        return  # reported for themselves
+        return  # reported separately
     if problem := misfit(spec, given, _defaults(agent, spec.name)):
         yield path, f"cannot be used. {problem.removesuffix('.')}"
 

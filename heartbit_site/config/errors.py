@@ -1,6 +1,6 @@
-"""Problems of a configuration file: all of them at once, with their places.
+"""Problems of a configuration file, reported together with their positions.
 
-Errors of ``tomllib``, which speak of TOML's grammar, become problems of the user's own file.
+Errors of ``tomllib``, which are about TOML's grammar, become problems of the user's file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from heartbit_site.config.sections import is_array
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """One thing to mend.
+    """A problem to fix.
 
     Attributes:
         line: Line from 1; 0 when the problem belongs to no line of the file.
@@ -61,7 +61,7 @@ class ConfigFileError(ConfigurationError):
             else f"{self.file}: {problem.message}"
             for problem in self.problems
         ]
-        more = f"{self.file}: There are more than these {len(found)} problems: mend them first."
+        more = f"{self.file}: There are more than these {len(found)} problems: fix them first."
         return [*found, more] if self.cut else found
 
 
@@ -75,7 +75,7 @@ def describe_malformed(message: str, text: str) -> Problem:
     """Return the problem that ``tomllib`` found.
 
     Args:
-        message: ``tomllib``'s message, which ends with the place.
+        message: ``tomllib``'s message, which ends with the position.
         text: The text of the file.
     """
     place = _PLACE.search(message)
@@ -95,12 +95,12 @@ def describe_malformed(message: str, text: str) -> Problem:
     if complete := _COMPLETE.match(reason):
         return _complete(text, line, column, ast.literal_eval(complete[1]))
     if reason == "invalid value":
-        reason += ": text stands in quotes, true and false do not"
+        reason += ": write text in quotes, and true and false without"
     return Problem(line, column, f"This is not TOML: {reason}.")
 
 
 def _unclosed(text: str) -> int | None:
-    """Return the offset of the first quote that is never closed, or not in its line."""
+    """Return the offset of the first quote that is not closed, or not on its line."""
     at = 0
     while at < len(text):
         code = _CODE.match(text, at)
@@ -120,7 +120,7 @@ def _quote(text: str, offset: int) -> Problem:
     return Problem(
         line,
         column,
-        f"This text is not closed in its line: end it with {mark}, or write {3 * mark} around "
+        f"This text is not closed on its line: end it with {mark}, or write {3 * mark} around "
         "text of several lines.",
     )
 
@@ -128,7 +128,7 @@ def _quote(text: str, offset: int) -> Problem:
 def _repeated(text: str, line: int, column: int, reason: str) -> Problem:
     repeat = last_repeat(text, line, column)
     if repeat is None and reason == "cannot overwrite a value":
-        return Problem(line, column, "This is not TOML: a part of the key has a value already.")
+        return Problem(line, column, "This is not TOML: a part of the key already has a value.")
     if repeat is None:
         return Problem(line, column, f"This is not TOML: {reason}.")
     name = ".".join(
@@ -159,6 +159,6 @@ def _complete(text: str, line: int, column: int, key: tuple[str, ...]) -> Proble
         where, place = "a line above", (line, column)
     return Problem(
         *place,
-        f"{name} has its whole value in {where} already: move what is written here into that line, "
-        "or take that line out.",
+        f"{name} already has its whole value in {where}: move what is written here into that "
+        "line, or remove that line.",
     )

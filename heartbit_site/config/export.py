@@ -64,7 +64,7 @@ def export(workspace: Workspace) -> str:
 
 
 def _other(row: Agent) -> str:
-    """Return the section of a definition of another kind, or why it is left out."""
+    """Return the section of a definition of another kind, or the reason for leaving it out."""
     try:
         kind = find_kind(row.kind, row.name)
     except UnknownKindError as error:
@@ -77,7 +77,7 @@ def _other(row: Agent) -> str:
 
 
 def _entry(agents: list[Agent]) -> Agent | None:
-    """Return the agent for `[orchestrator]`: reading adds one wherever several agents have none."""
+    """Return the agent for `[orchestrator]`, which reading adds to several agents without one."""
     for agent in agents:
         if agent.name == ORCHESTRATOR:
             return agent
@@ -99,7 +99,7 @@ def _content(
         if getattr(spec, name) != value:
             content[name] = getattr(spec, name)
     tools: dict[str, str | dict[str, Any]] = {}
-    if agent.name in members:  # reading adds these unless the file says that they are off
+    if agent.name in members:  # reading adds these unless the file turns them off
         tools = {name: {"name": name, "enabled": False} for name in BLACKBOARD}
     tools |= {grant.name: _tool(grant) for grant in spec.tools}
     if tools:
@@ -131,7 +131,7 @@ def _server(row: McpServer) -> dict[str, Any]:
 
 
 def _target(stored: dict[str, Any]) -> dict[str, Any]:
-    """Return a target without its defaults; its kind is one of them, and is needed."""
+    """Return a target without its defaults, except for its kind, which is required."""
     target = target_of(stored)
     return {"kind": target.kind} | target.model_dump(mode="json", exclude_defaults=True)
 

@@ -18,7 +18,7 @@ from heartbit_site.base.errors import ConfigurationError
 
 NAME: Final = "heartbit.toml"
 MAX_BYTES: Final = 1_000_000
-MAX_DOTS: Final = 1_000  # in a line: the time for a dotted key grows with their square
+MAX_DOTS: Final = 1_000  # per line: the time for a dotted key grows with the square of its dots
 
 
 class TooManyDotsError(ValueError):
@@ -33,7 +33,7 @@ def find(path: Path | None = None, environ: Mapping[str, str] | None = None) -> 
     """Return the configuration file, or None.
 
     Args:
-        path: The file of ``--config``; it wins.
+        path: The file of ``--config``, which takes precedence.
         environ: Environment to read; the process's own if None.
 
     Raises:
@@ -45,7 +45,7 @@ def find(path: Path | None = None, environ: Mapping[str, str] | None = None) -> 
         return here if here.is_file() else None
     asked, source = (path, "The file") if path else (Path(variable), "HEARTBIT_CONFIG names")
     if not asked.is_file():
-        problem = "is no file" if asked.exists() else "does not exist"
+        problem = "is not a file" if asked.exists() else "does not exist"
         linking = " " if path else ", which "
         raise ConfigurationError(f"{source} {asked}{linking}{problem}: name your {NAME}.")
     return asked
@@ -63,13 +63,13 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read: {error.strerror}.") from error
     if len(content) > MAX_BYTES:
-        raise ConfigurationError(f"{path} is larger than 1 MB: no configuration is that long.")
+        raise ConfigurationError(f"{path} is larger than 1 MB, the limit for a configuration.")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ConfigurationError(
-            f"{path}:{line} is not UTF-8: save the file with that encoding."
+            f"{path}:{line} is not UTF-8: save the file in that encoding."
         ) from error
     return text.replace("\r\n", "\n")
 
@@ -79,7 +79,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
     Raises:
         TooManyDotsError: A line could keep ``tomllib`` busy for hours.
-        ValueError: The text is not TOML; ``tomllib``'s message ends with the place.
+        ValueError: The text is not TOML; ``tomllib``'s message ends with the position.
         RecursionError: Its values are nested too deeply.
     """
     for number, line in enumerate(text.split("\n"), start=1):
@@ -98,7 +98,7 @@ def server_url(path: Path) -> str:
         content = parse_toml(read_text(path))
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(
-            f"{path} is no TOML ({error}): `heartbit config check {path}` says more."
+            f"{path} is not TOML ({error}): `heartbit config check {path}` shows details."
         ) from error
     server = content.get("server")
     url = server.get("url") if isinstance(server, dict) else None

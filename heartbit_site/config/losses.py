@@ -1,4 +1,4 @@
-"""Losses of an import: settings of rows that it removes, because the file leaves them out."""
+"""Losses of an import: settings that it removes because the file leaves them out."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from tools.server_spec import McpServerSpec
 
 Table = Mapping[str, Any]
 
-#: A schedule of another kind loses no time, and one without ``begins_at`` keeps its own.
+#: A schedule that changes its kind loses no time, and one without ``begins_at`` keeps its own.
 _TIMES: Final = {*KINDS, "begins_at"}
 
 
 def find_losses(workspace: Workspace, configuration: Configuration) -> tuple[str, ...]:
     """Return a sentence for each agent, MCP server and schedule that loses settings.
 
-    Settings with another value are changes. Losses are those that the file resets to their
-    defaults because it leaves them out, and elements that are missing in its lists: tools, team
+    Settings with a different value are changes. Losses are settings that return to their defaults
+    because the file leaves them out, and elements that are missing from its lists: tools, team
     members, skills, recipients.
     """
     agents = Agent.objects.filter(workspace=workspace, origin="")
@@ -61,7 +61,7 @@ def _known(specs: Iterable[Any], rows: Iterable[Any]) -> Iterator[tuple[Any, Any
 
 
 def _defaults(spec: type[Spec]) -> Table:
-    prompt = {"system_prompt": PROMPT}  # of an orchestrator that has none of its own
+    prompt = {"system_prompt": PROMPT}  # of an orchestrator without a team of its own
     return {name: spec.default_of(name) for name in spec.model_fields} | prompt
 
 
@@ -79,7 +79,7 @@ def _lost(before: Table, after: Table, defaults: Table) -> Iterator[str]:
                     lost = _lost(element, grant, _defaults(ToolGrant))
                     yield from (f"{element['name']}.{each}" for each in lost)
         elif old != new and new == defaults[name]:
-            yield f"{name} back to its default"
+            yield f"{name} reset to its default"
 
 
 def _label(element: Any) -> str:

@@ -33,10 +33,10 @@ class McpServerChanges:
 
 
 def read_servers(workspace: Workspace, specs: Sequence[McpServerSpec]) -> dict[str, Reading]:
-    """Read the servers that are new, lead elsewhere now or could not be read; nothing is written.
+    """Read servers that are new, have a new address or could not be read; nothing is written.
 
     Returns:
-        What was read, by the servers' names; a server that cannot be used is among them.
+        The readings by the servers' names, including servers that cannot be used.
     """
     rows = _rows(workspace)
     readings = {}
@@ -62,12 +62,12 @@ def write_servers(
     Args:
         workspace: The workspace to change.
         specs: The servers.
-        readings: What was read of some of them.
+        readings: Readings of some of them.
         prune: Also disable servers that are not named.
         by: Author, for the audit.
 
     Returns:
-        The changes, and sentences on servers that cannot be used as they are.
+        The changes, and sentences about servers that cannot be used yet.
 
     Raises:
         ConfigurationError: A server cannot be stored.
@@ -77,9 +77,7 @@ def write_servers(
     done: dict[str, list[str]] = {"created": [], "updated": [], "unchanged": []}
     for spec in specs:
         row = rows.get(spec.name)
-        done[
-            "created" if row is None else "updated" if _differs(row, spec) else "unchanged"
-        ].append(spec.name)
+        done[_outcome(row, spec)].append(spec.name)
         server = row or McpServer(workspace=workspace)
         try:
             set_mcp_server(server, spec.model_dump(), by=by)
@@ -92,8 +90,14 @@ def write_servers(
     return McpServerChanges(**names, disabled=tuple(gone)), notes
 
 
+def _outcome(row: McpServer | None, spec: McpServerSpec) -> str:
+    if row is None:
+        return "created"
+    return "updated" if _differs(row, spec) else "unchanged"
+
+
 def _stored(server: McpServer, reading: Reading, by: Actor) -> Iterator[str]:
-    """Store what was read of a server; yield a sentence if it cannot be used as it is."""
+    """Store the reading of a server; yield a sentence if it cannot be used yet."""
     result = store_reading(server, reading, by=by)
     if not result.ok:
         yield f"The MCP server {server.name} has no tools yet. {result.message}"
@@ -112,11 +116,11 @@ def _disable_others(rows: Iterable[McpServer], named: set[str], by: Actor) -> li
 def check_servers(workspace: Workspace, specs: Sequence[McpServerSpec]) -> None:
     """Check that the workspace has some servers, set up in the same way.
 
-    Tools are looked up by the workspace of a run, so a file that is only run brings no server of
-    its own: another address under a known name would be called as if people had agreed to it.
+    Tools are looked up by the workspace of a run, so a file that is only run cannot add a server: a
+    different address under a known name would be called as if people had approved it.
 
     Raises:
-        ConfigurationError: It does not have one of them.
+        ConfigurationError: One of them is missing or different.
     """
     rows = _rows(workspace) if specs else {}
     for spec in specs:

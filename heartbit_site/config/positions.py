@@ -6,8 +6,9 @@ Usage::
     places["agents", 0, "name"]     # (2, 1)
     places["agents", 0]             # (1, 3), the header's last key
 
-The text must be TOML that ``tomllib`` has accepted: this walks over it and checks nothing. The
-place of a table is its first mention; the place of an array's element is where its value begins.
+The text must be TOML that ``tomllib`` has accepted: this module walks over it and checks nothing.
+The position of a table is its first mention; the position of an array's element is the start of its
+value.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final, TypeAlias
 
-_MOST_QUOTES: Final = 2  # before the three that close a text of several lines
-#: Per opening, what may end the text, and in one with escapes an escape.
+_MOST_QUOTES: Final = 2  # before the three quotes that close a multi-line string
+#: Per opening quote: what may end the string, or an escape if it supports escapes.
 _MARKS: Final = {
     '"': re.compile(r'\\.|["\n]'),
     "'": re.compile(r"['\n]"),
@@ -31,9 +32,9 @@ _MARKS: Final = {
 
 
 def end_of_string(text: str, start: int) -> int | None:
-    """Return the offset behind the quoted text that begins at an offset.
+    """Return the offset after the quoted string that begins at an offset.
 
-    None if none begins there, or if it is never closed, or not in its line.
+    None if no string begins there, or if it is not closed, or not on its line.
     """
     quote = text[start : start + 1]
     opening = 3 * quote if text.startswith(3 * quote, start) else quote
@@ -74,14 +75,14 @@ def positions(text: str) -> dict[Path, Position]:
 
 
 def last_repeat(text: str, line: int, column: int) -> Repeat | None:
-    """Return the last key before a place that repeats an earlier one; None if there is none.
+    """Return the last key before a position that repeats an earlier key, or None.
 
     Args:
-        text: A text that ``tomllib`` accepts up to that place, and refuses there.
-        line: Line of the place; like the column from 1.
+        text: A text that ``tomllib`` accepts up to the position, and refuses there.
+        line: Line of the position; like the column, from 1.
         column: Column in characters.
     """
-    # Behind the place there may be no TOML. A line break ends the last key.
+    # The text after the position may not be TOML. A line break ends the last key.
     walk = _Walk(text[: offset_of(text, line, column)] + "\n")
     with contextlib.suppress(IndexError, RecursionError, ValueError):
         walk.document()
@@ -89,7 +90,7 @@ def last_repeat(text: str, line: int, column: int) -> Repeat | None:
 
 
 def offset_of(text: str, line: int, column: int) -> int:
-    """Return the number of characters of a text before a place."""
+    """Return the number of characters of a text before a position."""
     return sum(len(each) + 1 for each in text.split("\n")[: line - 1]) + column - 1
 
 
@@ -100,8 +101,8 @@ class Repeat:
     Attributes:
         path: The key, with its enclosing tables.
         is_table: True for a header, ``[a.b]``.
-        place: Position of the second time.
-        first: Position of the first time.
+        place: Position of the repetition.
+        first: Position of the first occurrence.
     """
 
     path: Path
@@ -119,7 +120,7 @@ class _Walk:
         self._at = 0
         self._newlines = [match.start() for match in _NEWLINE.finditer(text)]
         self._found: dict[Path, Position] = {}
-        self._elements: dict[Path, int] = {}  # arrays of tables: how many there are so far
+        self._elements: dict[Path, int] = {}  # arrays of tables: number of elements so far
 
     def document(self) -> dict[Path, Position]:
         table: Path = ()

@@ -1,4 +1,4 @@
-"""Reading of a configuration file: all problems are reported at once, with their places.
+"""Reading of a configuration file: all problems are reported at once, with their positions.
 
 Usage::
 
@@ -39,9 +39,9 @@ from heartbit_site.config.sections import (
 from tools.definitions.catalogue import catalogue
 from tools.server_spec import McpServerSpec
 
-MOST_PROBLEMS: Final = 200  # more are never mended at once, and a wrong megabyte has 100,000
+MOST_PROBLEMS: Final = 200  # people fix no more at once, and a megabyte of nonsense has 100,000
 EMPTY: Final = (
-    "The file says nothing: write [[agents]], [provider] or another section, or remove the file; "
+    "The file is empty: write [[agents]], [provider] or another section, or remove the file; "
     "`heartbit config export` shows an example."
 )
 
@@ -60,7 +60,7 @@ def load(path: File, workspace: Workspace | None = None) -> Configuration:
 
     Args:
         path: The file.
-        workspace: A workspace whose tools the file may name, beside those of its own MCP servers.
+        workspace: A workspace whose tools the file may name, besides those of its own MCP servers.
 
     Raises:
         ConfigFileError: Its content cannot be used.
@@ -87,21 +87,13 @@ def parse(
         text: TOML.
         name: Name of the file in problems.
         folder: Folder of the ``system_prompt_file``s; None refuses them.
-        tools: Names of the workspace's tools, if it is known: of its MCP servers, above all.
+        tools: Names of the workspace's tools, especially of its MCP servers, if the workspace is
+            known.
 
     Raises:
         ConfigFileError: The content cannot be used.
     """
-    try:
-        content = parse_toml(text)
-        places = positions(text)
-    except TooManyDotsError as error:
-        problem = f"The line has more than {MAX_DOTS:,} dots: break it up."
-        raise ConfigFileError(name, [Problem(error.line, 1, problem)]) from None
-    except ValueError as error:  # tomllib's own, or a number of thousands of digits
-        raise ConfigFileError(name, [describe_malformed(str(error), text)]) from None
-    except RecursionError:
-        raise ConfigFileError(name, [Problem(0, 0, "Values are nested too deeply.")]) from None
+    content, places = _parse_toml(text, name)
     texts: dict[str, str] = {}
     translated = translate(content)
     content = translated.content
@@ -116,14 +108,24 @@ def parse(
     found = list(islice(every, MOST_PROBLEMS + 1))
     if found:
         problems = [
-            Problem(
-                *_nearest(path, places),
-                validation_messages.sentence_of((_label(path, content),), message),
-            )
+            Problem(*_nearest(path, places), _sentence(path, message, content))
             for path, message in found[:MOST_PROBLEMS]
         ]
         raise ConfigFileError(name, problems, cut=len(found) > MOST_PROBLEMS)
     return build(content, texts, translated.notes)
+
+
+def _parse_toml(text: str, name: str) -> tuple[dict[str, Any], dict[Path, Position]]:
+    """Return the tables, and the positions of their keys."""
+    try:
+        return parse_toml(text), positions(text)
+    except TooManyDotsError as error:
+        problem = f"The line has more than {MAX_DOTS:,} dots: break it up."
+        raise ConfigFileError(name, [Problem(error.line, 1, problem)]) from None
+    except ValueError as error:  # tomllib's own error, or a number of thousands of digits
+        raise ConfigFileError(name, [describe_malformed(str(error), text)]) from None
+    except RecursionError:
+        raise ConfigFileError(name, [Problem(0, 0, "Values are nested too deeply.")]) from None
 
 
 def _table_complaints(content: dict[str, Any]) -> Iterator[Complaint]:
@@ -151,6 +153,10 @@ def _nearest(path: Path, places: dict[Path, Position]) -> Position:
     return places.get(path, (0, 0))
 
 
+def _sentence(path: Path, message: str, content: dict[str, Any]) -> str:
+    return validation_messages.sentence_of((_label(path, content),), message)
+
+
 def _label(path: Path, content: dict[str, Any]) -> str:
     """Return a path with indexes from 1: `agents.writer.tools[1].name`, `agents[1].name`."""
     label = ""
@@ -176,7 +182,7 @@ def _read_prompts(
 
     Args:
         content: The configuration.
-        folder: Its folder; None: it is no file.
+        folder: Its folder; None if the configuration is not a file.
         texts: Filled with the texts, by the name that the configuration gives them.
     """
     for path, table in agents_of(content):
@@ -190,14 +196,14 @@ def _read_prompts(
 
 def _prompt(folder: File | None, name: str) -> str:
     if folder is None:
-        raise ValueError("needs a configuration that is a file itself: use system_prompt")
+        raise ValueError("needs a configuration that is itself a file: use system_prompt")
     if "\x00" in name:
-        raise ValueError("holds a NUL character, which no file name has")
+        raise ValueError("contains a NUL character, which no file name can have")
     file = (folder / name).resolve()
     if File(name).is_absolute() or not file.is_relative_to(folder.resolve()):
-        raise ValueError(f'is "{name}", which leads out of the folder of this file')
+        raise ValueError(f'is "{name}", which is outside the folder of this file')
     if file.exists() and not file.is_file():  # reading a pipe would wait for its writer
-        raise ValueError(f'names "{name}", which is no file')
+        raise ValueError(f'names "{name}", which is not a file')
     try:
         text = validators.storable(read_text(file))
     except ConfigurationError as error:

@@ -1,4 +1,4 @@
-"""A file of Heartbit's Rust original, in terms of the sections of today. Pure.
+"""Translation of files for Heartbit's Rust original to the current sections. Pure.
 
 Usage::
 
@@ -19,17 +19,17 @@ from heartbit_site.base.web_url import split_web_url
 from heartbit_site.config.positions import Path
 from tools.server_spec import MOST_CHARACTERS, McpServerSpec
 
-#: Sections without effect, each with the sentence that says so.
+#: Sections without effect, each with a sentence that explains it.
 _NEITHER: Final = re.compile(r"[^a-z0-9]+")
 REPLACED: Final = {
     "restate": (
         "[restate] changes nothing here: a journal in PostgreSQL and Celery workers "
-        "(`heartbit serve`) make runs durable, without a Restate server; the section can go."
+        "(`heartbit serve`) make runs durable, without a Restate server; remove the section."
     ),
     "memory": (
         "[memory] changes nothing here: memories are in Heartbit's own database, and an agent "
         "remembers with the tools remember and recall, or with memory_tokens and "
-        "extract_memories; the section can go."
+        "extract_memories; remove the section."
     ),
 }
 
@@ -39,9 +39,9 @@ class Translation:
     """Result of translating a file.
 
     Attributes:
-        content: The file's tables, in the sections of today.
-        notes: Sentences on what has no effect, and on what is written otherwise.
-        complaints: What cannot be translated.
+        content: The file's tables, in the current sections.
+        notes: Sentences about settings that have no effect, or are written differently now.
+        complaints: Problems of parts that cannot be translated.
     """
 
     content: dict[str, Any]
@@ -50,9 +50,9 @@ class Translation:
 
 
 def translate(content: dict[str, Any]) -> Translation:
-    """Leave out sections without effect, and make the addresses in `mcp_servers` of agents servers.
+    """Leave out sections without effect, and turn addresses in agents' `mcp_servers` into servers.
 
-    Such an agent gets all tools of these servers. A server that the file has already keeps its
+    Such an agent gets all tools of these servers. A server that is already in the file keeps its
     name; another one is named after its host and port.
 
     Args:
@@ -128,11 +128,11 @@ def _agent(
 
 
 def _fault(url: object) -> str:
-    """Return the end of a sentence about an address that cannot be used; empty: it can."""
+    """Return the end of a sentence about an unusable address; empty if it is usable."""
     if not isinstance(url, str) or not url:
         return (
-            "must be the URL of an MCP server in quotes: write one that needs more as "
-            "[[mcp_servers]], with the name of a credential instead of a token"
+            "must be the URL of an MCP server in quotes: write a server that needs more settings "
+            "as [[mcp_servers]], with the name of a credential instead of a token"
         )
     complaints = validation_messages.check(McpServerSpec, {"name": "server", "url": url}, ())
     return next((message for _, message in complaints), "")

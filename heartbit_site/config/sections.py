@@ -35,7 +35,7 @@ class ProviderSection(Spec):
 
 
 class ServerSection(Spec):
-    """`[server]`: the server that `submit`, `status`, `result` and `cancel` talk to."""
+    """`[server]`: the server that `submit`, `status`, `result` and `cancel` use."""
 
     url: Url = ""
 
@@ -55,7 +55,7 @@ class OrchestratorSection(AgentSection):
 
 
 def other_kinds() -> list[RegisteredKind]:
-    """Return the kinds of definitions beside an agent's; each has a section of its own."""
+    """Return the kinds of definitions other than agents; each has its own section."""
     return [kind for kind in defined_kinds() if kind is not AGENT]
 
 

@@ -5,8 +5,8 @@ Usage::
     string("You are\na poet.")      # a multi-line string
     value([1, {"a": True}])         # [1, { a = true }]
 
-Existing writers turn ``\r\n`` into ``\n`` or escape every quote: a prompt must come back exactly,
-and be pleasant to edit.
+Existing writers turn ``\r\n`` into ``\n`` or escape every quote: a prompt must round-trip exactly
+and stay easy to edit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final
 
 from heartbit_site.base.view import dollars
 
-# Control characters, and those that reorder or hide text on a screen: always written as escapes.
+# Control characters, and those that reorder or hide text on screen: always escaped.
 _UNSEEN: Final = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff"
 )
@@ -73,7 +73,7 @@ def _one_line(text: str) -> str:
 
 
 def _several_lines(text: str) -> str:
-    """Return a multi-line string; the line break behind the opening quotes is not part of it."""
+    """Return a multi-line string; the line break after the opening quotes is not part of it."""
     awkward = "\\" in text or '"""' in text
     literal = "'''" not in text and not text.endswith("'") and not _NEEDS_ESCAPE.search(text)
     if awkward and literal:

@@ -1,4 +1,4 @@
-"""PostgreSQL, Valkey and a small language model without an installation.
+"""PostgreSQL, Valkey and a small language model without separate installation.
 
 The servers come from wheels, live under one state directory and are shared by all processes of
 one user. A detached supervisor starts them on demand and stops them when no process uses them::

@@ -36,14 +36,15 @@ def provide(distribution: str, state: StateDirectory, user: ServerUser) -> Path:
 
     Raises:
         EmbeddedError: The wheel is not installed.
-        OSError: The copy cannot be made.
+        OSError: The copy cannot be created.
     """
     module = distribution.replace("-", "_")
     package = module_directory(module)
     if package is None:
         raise EmbeddedError(
-            f"The package {distribution} is not installed: `{installation.base_command()}` does "
-            "that, or set DATABASE_URL and REDIS_URL to servers of your own."
+            f"The package {distribution} is not installed: install it with "
+            f"`{installation.base_command()}`, or set DATABASE_URL and REDIS_URL to servers of "
+            "your own."
         )
     if not user.separate:
         return package
@@ -56,19 +57,23 @@ def provide(distribution: str, state: StateDirectory, user: ServerUser) -> Path:
         unfinished = parent / f"{distribution}-unfinished"
         unfinished.mkdir()
         try:
-            _copy(package, unfinished / module)
-            # The programs find their libraries by a path relative to themselves.
-            libraries = package.with_name(f"{module}.libs")
-            if libraries.is_dir():
-                _copy(libraries, unfinished / libraries.name)
-            for directory in (unfinished, *unfinished.rglob("*/")):
-                # Whatever the umask was.
-                directory.chmod(0o755)
+            _copy_programs(package, unfinished / module)
         except OSError:
             shutil.rmtree(unfinished, ignore_errors=True)
             raise
         unfinished.rename(copy)
     return copy / module
+
+
+def _copy_programs(package: Path, target: Path) -> None:
+    _copy(package, target)
+    # The programs find their libraries by a path relative to themselves.
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.is_dir():
+        _copy(libraries, target.with_name(libraries.name))
+    for directory in (target.parent, *target.parent.rglob("*/")):
+        # Independent of the umask.
+        directory.chmod(0o755)
 
 
 def major_version(distribution: str) -> str:

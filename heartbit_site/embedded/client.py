@@ -45,7 +45,7 @@ class ServiceStatus:
     """State of one server.
 
     Attributes:
-        pid: Its process id, None when it does not run.
+        pid: Its process id, or None when it does not run.
         ready: True if it answers.
     """
 
@@ -128,12 +128,12 @@ def status(state: StateDirectory | None = None) -> Status:
 def _use(state: StateDirectory) -> None:
     with _use_lock:
         if state.path in _used and os.fstat(_used[state.path]).st_nlink == 0:
-            # The state directory was removed under us.
+            # The state directory was removed in the meantime.
             os.close(_used.pop(state.path))
         if state.path not in _used:
             layout.create(state)
             _used[state.path] = _acquire(state, state.users_lock, shared=True)
-        # Tells the supervisor of users that come and go between two of its looks.
+        # Tells the supervisor about users that come and go between two of its checks.
         os.utime(_used[state.path])
 
 
@@ -153,7 +153,7 @@ def _ask(state: StateDirectory, request: dict[str, object]) -> None:
         _start_supervisor(state)
         reply = _exchange(state, request)
         if reply is None:
-            # The supervisor was killed or stopped meanwhile.
+            # The supervisor was killed or stopped in the meantime.
             continue
         if reply["error"]:
             raise EmbeddedError(str(reply["error"]))
@@ -171,7 +171,8 @@ def _exchange(state: StateDirectory, request: dict[str, object]) -> dict[str, ob
             connection.connect(os.fspath(state.control_socket))
             connection.sendall(json.dumps(request).encode() + b"\n")
             with connection.makefile() as replies:
-                # To its end, which for a stopping supervisor is the end of the process.
+                # Wait for the end of the connection, which a stopping supervisor closes when it
+                # exits.
                 line = replies.read()
     except TimeoutError:
         raise EmbeddedError(

@@ -13,7 +13,7 @@ from heartbit_site.base.errors import HeartbitError
 class EmbeddedError(HeartbitError):
     """An embedded service cannot be used.
 
-    The message is one sentence for the person at the terminal: what, where and how to mend it.
+    The message is one sentence for the person at the terminal: what, where and how to fix it.
     """
 
 

@@ -45,7 +45,7 @@ class ServerUser:
 
     @property
     def separate(self) -> bool:
-        """True if the servers run as another account than the state's owner."""
+        """True if the servers run as a different account than the state's owner."""
         return self.name != self.owner
 
     def switch(self) -> SwitchUser:
@@ -55,7 +55,7 @@ class ServerUser:
     def require_traversable(self, directory: Path) -> None:
         """Check that this account may pass through `directory` and each of its parents.
 
-        No permission is widened: the owner of a directory decides who passes.
+        No permission is widened: the owner of a directory decides who may pass.
 
         Raises:
             EmbeddedError: One of them is closed to this account.
@@ -114,7 +114,7 @@ def _create_system_account() -> None:
     useradd = shutil.which("useradd", path="/usr/sbin:/sbin:/usr/bin:/bin")
     if useradd is None:
         return
-    # The result is looked up again by the caller: another process may have been faster.
+    # The caller looks the result up again: another process may have created it first.
     subprocess.run(  # noqa: S603 -- a constant command with an absolute path
         [
             useradd,

@@ -1,7 +1,7 @@
 """Creation of the directories and files of a state directory.
 
-The state directory and its parents get a mode only when they are created here; what already
-exists outside or above it is left as it is.
+The state directory and its parents get a mode only when they are created here; existing directories
+outside or above it are left unchanged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def create(state: StateDirectory) -> None:
         EmbeddedError: The path is unusable, belongs to another user or is not writable.
     """
     state.check()
-    # The server user of root has to pass through, but not to list.
+    # Root's server user must be able to pass through, but not to list.
     mode = 0o700 if os.geteuid() else 0o711
     with os_errors(state.path):
         for directory in (*reversed(state.path.parents), state.path):
@@ -80,7 +80,7 @@ def _create_missing(directory: Path, mode: int) -> None:
     except FileExistsError:
         return
     except OSError:
-        # On a read-only or closed parent mkdir fails before it looks whether the name exists.
+        # On a read-only or closed parent, mkdir fails before it checks whether the name exists.
         if not directory.is_dir():
             raise
     else:

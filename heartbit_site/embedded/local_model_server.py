@@ -55,7 +55,7 @@ def _parameters(weights: str) -> xllamacpp.CommonParams:
     parameters.n_parallel = _SLOTS
     parameters.n_ctx = _SLOTS * _CONTEXT_TOKENS_PER_SLOT
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
-    # The default keeps up to 8 GiB of prompts.
+    # The default cache holds up to 8 GiB of prompts.
     parameters.cache_ram_mib = 0
     parameters.ui = False
     parameters.endpoint_metrics = True
@@ -81,7 +81,7 @@ def _wait_until_healthy(url: str) -> None:
 def _publish(record: Path, content: dict[str, object]) -> None:
     unfinished = record.with_suffix(".unfinished")
     unfinished.unlink(missing_ok=True)
-    # Exclusively: the directory is open to the server user, who might have put a link there.
+    # Exclusive creation: the server user can write to the directory, and may have put a link there.
     with unfinished.open("x") as file:
         json.dump(content, file)
     unfinished.rename(record)

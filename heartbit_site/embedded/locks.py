@@ -1,6 +1,6 @@
 """File locks, the only evidence that a process is alive.
 
-The kernel drops a lock when the last process that holds its descriptor ends, however it ends. So
+The kernel releases a lock when the last process that holds its descriptor ends, however it ends. So
 a lock cannot go stale, and a recycled process id cannot hold one.
 """
 
@@ -24,7 +24,7 @@ def acquire(path: Path, *, shared: bool = False, timeout: float = 0.0) -> int | 
 
     Returns:
         The descriptor that holds the lock until it is closed (not inherited by programs that
-        this process starts), or None when others held the lock for the whole time.
+        this process starts), or None if others held the lock the whole time.
 
     Raises:
         OSError: The file cannot be opened.

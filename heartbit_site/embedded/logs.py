@@ -33,7 +33,7 @@ def size(path: Path) -> int:
 
 
 def reason(text: str) -> str:
-    """Return the line of an output that best says why a program failed."""
+    """Return the line of an output that best explains why a program failed."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     # A server often logs its orderly exit after the line that matters.
     telling = [line for line in lines if _REASON.search(line)]
@@ -51,7 +51,7 @@ def reason_since(path: Path, offset: int) -> str:
 
 
 def bound(path: Path) -> None:
-    """Keep a log from growing for ever: past 8 MiB it becomes `<name>.1` and starts empty.
+    """Rotate a log: above 8 MiB it becomes `<name>.1` and starts empty.
 
     The writers hold the file open in append mode, so it is copied and truncated in place; a line
     written in between may be lost.

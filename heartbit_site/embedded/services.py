@@ -1,4 +1,4 @@
-"""Kinds of servers, as the supervisor sees them; PostgreSQL has a module of its own."""
+"""Kinds of servers for the supervisor; PostgreSQL has its own module."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ class Model(Service):
         weights = next(package.glob("*.gguf"), None) if package else None
         if weights is None or binaries.module_directory("xllamacpp") is None:
             raise EmbeddedError(
-                f"The local model is not installed: `{installation.local_model_command()}` does "
-                "that, or choose a provider with a key."
+                "The local model is not installed: install it with "
+                f"`{installation.local_model_command()}`, or choose a provider with a key."
             )
         user = identity.server_user()
         layout.prepare(self._state, user)

@@ -1,6 +1,6 @@
 """The state directory of the embedded services, and their addresses.
 
-Addresses follow from the path alone, so settings know them before anything runs.
+Addresses depend only on the path, so settings know them before anything runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SERVICES: Final[tuple[ServiceName, ...]] = ("postgres", "valkey", "model")
 
 POSTGRES_PORT: Final = 5432
 _SOCKET_PATH_BYTES: Final = 107
-# What the PostgreSQL socket list and both configuration files would need quoted.
+# Characters that would need quoting in PostgreSQL's socket list and both configuration files.
 _UNQUOTABLE: Final = re.compile(r"[,\"'\\\x00-\x1f]")
 
 
@@ -32,7 +32,7 @@ def default_path() -> Path:
     if os.geteuid() == 0:
         return Path("/var/lib/heartbit")
     base = Path(os.environ.get("XDG_STATE_HOME", ""))
-    # The XDG specification has relative paths ignored.
+    # The XDG specification says to ignore relative paths.
     if not base.is_absolute():
         base = Path(os.path.expanduser("~")) / ".local/state"  # noqa: PTH111 -- Path.home() raises for users without a home
     return base / "heartbit"
@@ -54,7 +54,7 @@ class StateDirectory:
         model_file: The record that the local model writes when it is ready.
         users_lock: The lock that every process using the services holds shared.
         start_lock: The lock of the process that is starting a supervisor.
-        supervisor_lock: The lock that the supervisor holds for its life.
+        supervisor_lock: The lock that the supervisor holds while it runs.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -82,14 +82,14 @@ class StateDirectory:
         return f"unix://{quote(str(self.valkey_socket))}?db=0"
 
     def page_url(self) -> str:
-        """Return the address of the web pages of the last `heartbit up`; empty: there was none."""
+        """Return the address of the web pages of the last `heartbit up`, or an empty string."""
         try:
             return self.page_file.read_text(encoding="utf-8")
         except OSError:
             return ""
 
     def keep_page_url(self, url: str) -> None:
-        """Store that address in one step, so that no reader finds half of it."""
+        """Store that address atomically, so that no reader sees a part of it."""
         unfinished = self.page_file.with_suffix(".new")
         unfinished.write_text(url, encoding="utf-8")
         unfinished.replace(self.page_file)

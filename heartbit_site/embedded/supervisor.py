@@ -67,14 +67,14 @@ class Supervisor:
         on_listening()
         idle = asyncio.create_task(self._watch_users())
         await self._stop_requested.wait()
-        # From here on new users find no supervisor; the one they start waits for this one's end.
+        # From here on, new users find no supervisor; the one they start waits until this one ends.
         control.close()
         self._state.control_socket.unlink(missing_ok=True)
         idle.cancel()
         for start in tuple(self._starts):
             start.cancel()
         self._stopped.set_result(await self._stop_servers())
-        # Let the replies out.
+        # Let the replies be sent.
         while self._connections:
             await asyncio.sleep(0)
 
@@ -90,7 +90,8 @@ class Supervisor:
                     await writer.drain()
         finally:
             self._connections.discard(connection)
-            # A client of a stopping supervisor waits for the kernel to close it at the very end.
+            # A client of a stopping supervisor waits for the kernel to close the connection at
+            # exit.
             if not self._stop_requested.is_set():
                 writer.close()
 
@@ -100,12 +101,12 @@ class Supervisor:
                 self._stop_requested.set()
                 return await asyncio.shield(self._stopped)
             case {"do": "ensure"} if self._stop_requested.is_set():
-                # Without an answer the client turns to the next supervisor.
+                # Without an answer, the client tries the next supervisor.
                 raise ConnectionAbortedError
             case {"do": "ensure", "services": [*services]}:
                 return await self._ensure([name for name in SERVICES if name in services])
             case _:
-                return f"The supervisor of {self._state.path} does not understand this client."
+                return f"The supervisor of {self._state.path} does not support this client."
 
     async def _ensure(self, services: list[ServiceName]) -> str | None:
         starts = asyncio.gather(
@@ -140,11 +141,11 @@ class Supervisor:
             except FileNotFoundError:
                 _log.warning("the state directory is gone")
                 break
-            # A user marks the file, so a visit between two looks counts too.
+            # A user touches the file, so a visit between two checks counts too.
             if lock is None or visit != last_visit:
                 last_visit, idle_since = visit, loop.time()
             elif loop.time() - idle_since >= self._linger:
-                # The lock stays held to the end of this process: a new user waits for that.
+                # The lock stays held until this process ends: a new user waits for it.
                 break
             if lock is not None:
                 os.close(lock)
@@ -160,7 +161,7 @@ def main() -> None:
     os.umask(0o077)
     os.chdir("/")
     on_listening = _detach()
-    # Held to the end of the process.
+    # Held until the process ends.
     if locks.acquire(state.supervisor_lock, timeout=_PREDECESSOR_SECONDS) is None:
         sys.exit(f"Error: the previous supervisor of {state.path} does not end")
     asyncio.run(_run(state, on_listening))
@@ -173,7 +174,7 @@ async def _run(state: StateDirectory, on_listening: Callable[[], None]) -> None:
 def _detach() -> Callable[[], None]:
     """Continue in a child process; the parent exits with 0 when the returned function is called.
 
-    So no client has the supervisor as a child that it would have to wait for.
+    So the supervisor is not a child process that a client would have to reap.
     """
     read_end, write_end = os.pipe()
     if os.fork():

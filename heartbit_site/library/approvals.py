@@ -1,4 +1,4 @@
-"""The callbacks of a program: of a run's text and events, and of calls that wait for a decision."""
+"""A program's callbacks for a run's text and events, and for calls that wait for a decision."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Approval:
         reason: Why the call waits, in one sentence.
         run_id: The run that waits.
         call_id: Its call, ``turn.index``.
-        digest: Digest of this call; a decision holds for nothing else.
+        digest: Digest of this call; a decision applies only to it.
         form: The JSON Schema of the ``Answer`` to a question; None for other calls.
     """
 
@@ -72,7 +72,7 @@ Ask = Callable[[Approval], Said | Awaitable[Said]]
 
 
 def decision_of(said: object) -> Decision:
-    """Return the decision behind a callback's result; True approves, False denies.
+    """Convert a callback's result to a decision; True approves, False denies.
 
     Raises:
         ConfigurationError: The result is not a decision.
@@ -100,12 +100,12 @@ class Callbacks:
     ask: Ask | None = None
 
     def __bool__(self) -> bool:
-        """Return True if there is one."""
+        """Return True if any callback is set."""
         return any((self.text, self.restart, self.event, self.ask))
 
 
 async def invoke(callback: Callable[..., Any] | None, *arguments: Any) -> Any:
-    """Call a callback, if there is one, and await what it returns, if that can be awaited."""
+    """Call a callback if it is set, and await its result if it is awaitable."""
     if callback is None:
         return None
     answer = callback(*arguments)

@@ -33,7 +33,7 @@ _KEY_LENGTH = 200
 class Heartbit:
     """A team of agents that runs in this process.
 
-    Each step returns a new builder; the one it was called on stays as it was. Every step refuses
+    Each step returns a new builder and leaves the original unchanged. Every step refuses
     unusable values with a ``ConfigurationError``.
 
     Attributes:
@@ -89,7 +89,7 @@ class Heartbit:
             **_plain(options),
         }
         if name in [member.table["name"] for member in self.team.members]:
-            raise ConfigurationError(f"Agent {name!r} is there already: give each its own name.")
+            raise ConfigurationError(f"Agent {name!r} already exists: give each its own name.")
         member = _member(table, tools, leads=False)
         return self._with_team(members=(*self.team.members, member))
 
@@ -102,7 +102,7 @@ class Heartbit:
     ) -> Self:
         """Configure the agent that gets the task and delegates to the others.
 
-        Two agents or more have one anyway; this step gives it a prompt, tools or limits.
+        Two or more agents have one by default; this step gives it a prompt, tools or limits.
 
         Args:
             prompt: The system prompt; Heartbit's own if None.
@@ -125,14 +125,14 @@ class Heartbit:
         """Set the schema of the final answer: ``Result.structured``.
 
         Args:
-            schema: A JSON Schema, or a pydantic class: then the answer is an instance of it.
+            schema: A JSON Schema, or a pydantic class, which makes the answer an instance of it.
         """
         answer_type: type[BaseModel] | None = None
         if isinstance(schema, type):
             if not issubclass(schema, BaseModel):
                 raise ConfigurationError(
-                    f"{schema.__name__} is no response schema: give a JSON Schema or a pydantic "
-                    "model."
+                    f"{schema.__name__} is not a response schema: give a JSON Schema or a "
+                    "pydantic model."
                 )
             answer_type, schema = schema, schema.model_json_schema()
         check_response_schema(schema)
@@ -145,14 +145,15 @@ class Heartbit:
         """Let the program decide on tool calls that wait for a person.
 
         Args:
-            callback: Called with each ``Approval``, one after the other, sync or async. True or
-                ``Approve()`` lets it run, ``Edit({...})`` with other arguments, False or
-                ``Deny("why")`` not. A question, which has a ``form``, gets an ``Answer(value)``.
+            callback: Called with one ``Approval`` at a time, sync or async. True or ``Approve()``
+                lets the call run, ``Edit({...})`` runs it with other arguments, False or
+                ``Deny("why")`` denies it. Answer a question, which has a ``form``, with
+                ``Answer(value)``.
             calls: Calls that wait, for agents that have no ``approval`` of their own: those with
                 an effect, all, or none.
         """
         if calls not in ("effects", "always", "never"):
-            raise ConfigurationError(f'calls is {calls!r}: it is "effects", "always" or "never".')
+            raise ConfigurationError(f'calls is {calls!r}: use "effects", "always" or "never".')
         builder = self._with_every(approval=calls)
         return builder._with_callbacks(ask=_callable(callback, "on_approval"))
 
@@ -164,7 +165,7 @@ class Heartbit:
         Args:
             callback: Called with each piece, sync or async.
             on_restart: Called when a model call is repeated: the text since the last tool call
-                is void, and comes again from its beginning.
+                is discarded and streamed again from its beginning.
         """
         builder = self._with_callbacks(text=_callable(callback, "on_text"))
         if on_restart is None:
@@ -180,7 +181,7 @@ class Heartbit:
         return self._with_callbacks(event=_callable(callback, "on_event"))
 
     def blackboard(self, entries: Mapping[str, Any]) -> Self:
-        """Write the team's shared entries before a run starts; its tools read and change them.
+        """Set the team's shared entries before a run starts; tools read and change them.
 
         Args:
             entries: JSON values by name, at most 200 characters long.
@@ -226,17 +227,17 @@ class Heartbit:
         return await self._perform(task, None, files)
 
     def resume(self, run_id: UUID | str) -> Result:
-        """Continue a run of this program whose process ended before it, and wait for its end.
+        """Continue a run whose process ended before the run did, and wait for its end.
 
         Args:
-            run_id: The run's id; the agents are those that it began with, the callbacks and tools
-                those of this builder.
+            run_id: The run's id; it keeps its original agents, and uses the callbacks and tools of
+                this builder.
 
         Raises:
             ConfigurationError: Another process executes it, or an event loop runs here already.
             RunNotFoundError: The workspace has no such run.
             RunStateError: The run has ended.
-            ProgramToolsError: A tool is not as it was when the run began.
+            ProgramToolsError: A tool has changed since the run began.
             EmbeddedError: The database's server cannot be started.
         """
         return block_on("resume", "aresume", lambda: self.aresume(run_id))
@@ -251,7 +252,7 @@ class Heartbit:
             ConfigurationError: Another process executes it.
             RunNotFoundError: The workspace has no such run.
             RunStateError: The run has ended.
-            ProgramToolsError: A tool is not as it was when the run began.
+            ProgramToolsError: A tool has changed since the run began.
             EmbeddedError: The database's server cannot be started.
         """
 
@@ -265,7 +266,7 @@ class Heartbit:
         return await self._execute(start)
 
     def conversation(self, *, title: str = "", id: UUID | str | None = None) -> Conversation:
-        """Return a conversation with the team, where each message knows the earlier ones.
+        """Return a conversation with the team, in which each message sees the earlier ones.
 
         Args:
             title: Name in lists.
@@ -330,7 +331,7 @@ class Heartbit:
         if shared is None:
             shared = await asyncio.to_thread(shared_host.acquire)
         try:
-            # Models can be imported only now that Django is set up.
+            # Models can be imported only after Django is set up.
             from heartbit_site.library.execution import execute  # noqa: PLC0415
 
             return await execute(shared, start, self.callbacks, self.answer_type)
@@ -357,12 +358,12 @@ def block_on(name: str, instead: str, start: Callable[[], Coroutine[Any, Any, Re
 
 
 async def _woken_by_signals(work: Coroutine[Any, Any, Result]) -> Result:
-    """Await the work on a loop that a signal always wakes.
+    """Await the work on a loop that every signal wakes.
 
-    Python's own handler of a signal sets a flag, which the main thread sees when it next executes
-    something. A Ctrl-C that comes just before the loop waits for its sockets, or that the system
-    delivers to another thread, would be seen only at the next event: a run that waits for its model
-    would continue.
+    Python's own signal handler sets a flag, which the main thread checks when it next executes
+    bytecode. A Ctrl-C that arrives just before the loop waits for its sockets, or that the system
+    delivers to another thread, would be noticed only at the next event: a run that waits for its
+    model would continue.
     """
     if threading.current_thread() is not threading.main_thread():
         return await work  # only the main thread handles signals
@@ -381,7 +382,7 @@ async def _woken_by_signals(work: Coroutine[Any, Any, Result]) -> Result:
 
 
 def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options with lists in place of tuples, which JSON does not know."""
+    """Return options with lists in place of tuples, which JSON does not have."""
     return {
         key: list(value) if isinstance(value, tuple) else value for key, value in options.items()
     }

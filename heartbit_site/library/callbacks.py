@@ -1,4 +1,4 @@
-"""The program's side of a run: delivers updates to callbacks, in their order."""
+"""The program's side of a run: delivery of updates to callbacks, in order."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def refresh_approval(approval: Approval) -> Approval | None:
 
 
 def decide(approval: Approval, decision: Decision) -> None:
-    """Store the decision, unless another one was quicker.
+    """Store the decision, unless the call is already decided.
 
     Raises:
         InvalidEditError: The arguments do not fit the tool, the answer does not fit its form, or a
@@ -88,9 +88,9 @@ logger = logging.getLogger(__name__)
 
 
 def warn_of_waiting(tool: str, agent: str) -> None:
-    """Log that a call waits, and that the program could decide."""
+    """Log that a call waits, and that the program could decide it."""
     logger.warning(
-        "%s of %s waits for a decision in the admin: .on_approval(...) lets the program decide",
+        "%s of %s waits for a decision in the admin; .on_approval(...) lets the program decide",
         tool,
         agent,
     )
@@ -141,7 +141,7 @@ class CallbackDispatcher:
         await invoke(self._callbacks.event, event)
 
     def _is_root(self, run_id: UUID) -> bool:
-        return run_id == next(iter(self._tree.runs), None)  # a tree's oldest run is seen first
+        return run_id == next(iter(self._tree.runs), None)  # a tree's oldest run comes first
 
     def _asked(self, event: Event, fact: ApprovalRequested) -> None:
         if self._callbacks.ask is None:
@@ -176,8 +176,8 @@ class CallbackDispatcher:
 class TextAssembler:
     """The text of one run: its stream, completed from the journal.
 
-    A repeated model call voids the text of its turn so far. The journal has the last word: when the
-    whole answer is there, a reader that missed pieces gets the rest.
+    A repeated model call voids the text of its turn so far. The journal is authoritative: once it
+    has the whole answer, a reader that missed pieces gets the rest.
     """
 
     def __init__(self, callbacks: Callbacks) -> None:

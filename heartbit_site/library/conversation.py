@@ -1,4 +1,4 @@
-"""A conversation with a team: each message is a run that knows the earlier ones."""
+"""A conversation with a team: each message is a run that sees the earlier ones."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Conversation:
         try:
             self.id = UUID(str(id)) if id is not None else None
         except ValueError:
-            raise ConfigurationError(f"{id!r} is no conversation's id.") from None
+            raise ConfigurationError(f"{id!r} is not the id of a conversation.") from None
         self.title = title
         self.lock = threading.Lock()
         self._perform = perform
@@ -65,5 +65,5 @@ class Conversation:
         return self._block_on("say", "asay", lambda: self.asay(text, files=files))
 
     async def asay(self, text: str, *, files: Mapping[str, GivenFile] | None = None) -> Result:
-        """Post a message and await its answer, which follows those to earlier messages."""
+        """Post a message and await its answer, after the answers to earlier messages."""
         return await self._perform(text, self, files)

@@ -1,8 +1,8 @@
 """One library run: executed on the host's event loop, reported on the caller's.
 
-``RunExecution`` lives on the host's loop, ``execute`` on the caller's; a queue is between them, so
-that a slow callback delays nothing but itself. A run without callbacks is not followed: its journal
-is read once, after its end.
+``RunExecution`` lives on the host's loop, ``execute`` on the caller's; a queue connects them, so
+that a slow callback does not delay the run. A run without callbacks is not followed: its journal is
+read once, after its end.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from memory.providers.calls import is_in_process
 
 T = TypeVar("T")
 
-DATABASE_PATIENCE: Final = 30.0  # seconds; a database that restarts is back by then
+DATABASE_PATIENCE: Final = 30.0  # seconds, enough for a restart of the database
 PAUSE_SECONDS: Final = 1.0
-LOOK_SECONDS: Final = 1.0  # for calls that wait, while nobody follows
-REMEMBER_SECONDS: Final = 5.0  # it takes some 20 ms; after that it is still executed
-STOP_SECONDS: Final = 5.0  # a cancelled run ends within one; more, if the database is away
+LOOK_SECONDS: Final = 1.0  # checks for waiting calls, while nothing follows the run
+REMEMBER_SECONDS: Final = 5.0  # usually 20 ms; it is executed even if this passes
+STOP_SECONDS: Final = 5.0  # a cancelled run ends within one; longer if the database is unavailable
 
 logger = logging.getLogger(__name__)
 
@@ -54,9 +54,9 @@ class RunExecution:
         start: Callable[[], UUID],
         tell: Callable[[Update | None], None] | None = None,
     ) -> None:
-        """Have a thread start the run now, before the host's loop comes to ``run``.
+        """Start the run in a thread now, before the host's loop reaches ``run``.
 
-        ``tell`` gets every update, on the host's thread; None is the end.
+        ``tell`` receives every update on the host's thread, and None at the end.
         """
         self._host = shared.host
         self._tell = tell
@@ -65,7 +65,7 @@ class RunExecution:
     async def run(self) -> Result:
         """Execute the run, wait for its end and return its result.
 
-        Without ``tell`` it has the events.
+        Without ``tell``, the result contains the events.
         """
         try:
             run_id = await asyncio.wrap_future(self._accepting)
@@ -101,7 +101,7 @@ class RunExecution:
         return found
 
     async def _remember(self, run_id: UUID) -> None:
-        """Execute the run's follow-up here: no worker reaches the memories of this process."""
+        """Execute the run's follow-up here, as no worker can reach the memories of this process."""
         follow_up = await orm.run_in_thread(lambda: take_follow_up(run_id))
         if follow_up is not None:
             self._host.execute(follow_up)
@@ -154,7 +154,7 @@ class _Patience:
         self._lost_at: float | None = None
 
     async def wait(self, error: Exception) -> None:
-        """Wait a moment because of an error, which is raised if it does not pass in time."""
+        """Wait briefly after an error; raise it if it lasts too long."""
         if not is_away(error):
             raise error
         now = asyncio.get_running_loop().time()
@@ -165,7 +165,7 @@ class _Patience:
 
 
 def _say_what_waits(run_id: UUID, said: set[int]) -> None:
-    """Log the calls of a tree that wait for a decision, each once: no callback decides them."""
+    """Log each waiting call of a tree once, as no callback decides them."""
     for call in calls_waiting().filter(run__root_id=run_id).exclude(pk__in=said):
         said.add(call.pk)
         warn_of_waiting(shown_tool(call), call.run.agent)
@@ -208,13 +208,13 @@ async def execute(
 
 
 def _teller(updates: asyncio.Queue[Update | None]) -> Callable[[Update | None], None]:
-    """Return what puts an update into a queue of this loop, from the host's thread."""
+    """Return a function that puts an update into a queue of this loop from the host's thread."""
     loop = asyncio.get_running_loop()
 
     def tell(update: Update | None) -> None:
         try:
             loop.call_soon_threadsafe(updates.put_nowait, update)
         except RuntimeError:  # the program has closed its loop: no callback is left
-            logger.debug("the program has closed its loop: an update of its run is dropped")
+            logger.debug("the program has closed its loop: dropped an update of its run")
 
     return tell

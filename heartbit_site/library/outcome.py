@@ -19,7 +19,7 @@ from agents.reads.outcome import OUTCOME, Outcome, outcome_in
 from heartbit_site.base.query import fetch_one
 from heartbit_site.library.result import AnswerError, Event, Result, Status, Usage
 
-# All in one statement: a further one takes longer than what it reads.
+# All in one statement: a second round trip would take longer than the reading.
 _RESULT: Final = f"""
     SELECT (SELECT json_object_agg(b.key, b.value ORDER BY b.key)::text
             FROM agents_blackboardentry b WHERE b.root_id = %s), o.*
@@ -85,7 +85,7 @@ def _result(run_id: UUID, row: Sequence[Any], *, events: tuple[Event, ...] = ())
 
 
 def _events(journals: list[Any]) -> tuple[Event, ...]:
-    """Return all events of a tree, in the order of their times; each journal keeps its own."""
+    """Return all events of a tree by time; the order within each journal is kept."""
     found: list[tuple[datetime, Event]] = []
     latest: dict[UUID, datetime] = {}
     for run, agent, _, seq, kind, payload, moment in journals:
@@ -97,7 +97,7 @@ def _events(journals: list[Any]) -> tuple[Event, ...]:
 
 
 def typed(structured: Any, answer_type: type[BaseModel] | None) -> Any:
-    """Return a structured answer as an instance of the program's class, if it gave one.
+    """Return a structured answer as an instance of the program's class, if there is one.
 
     Raises:
         AnswerError: The answer does not validate as ``answer_type``.
@@ -109,7 +109,7 @@ def typed(structured: Any, answer_type: type[BaseModel] | None) -> Any:
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         raise AnswerError(
-            f"The answer fits the schema of {answer_type.__name__}, but not the class: "
+            f"The answer matches the schema of {answer_type.__name__}, but not the class: "
             f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}."
         ) from error
 

@@ -1,4 +1,4 @@
-"""The rows of a team's agents, found again without looking at each."""
+"""Cached rows of a team's agents, validated in one query."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _VERSIONS: Final = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadyTeam:
-    """A team's rows in a workspace, as they were last found.
+    """A team's rows in a workspace, as last found.
 
     Attributes:
         agent: The agent that gets the task, with its workspace.
         versions: Current version of each agent, by the agents' ids.
-        tools: What the registry had under the names of their tools.
+        tools: Registry entries for the names of their tools.
     """
 
     agent: Agent
@@ -33,11 +33,11 @@ class ReadyTeam:
     tools: Mapping[str, ToolSpec | None]
 
     def has_its_tools(self) -> bool:
-        """Return True if the tools are as they were."""
+        """Return True if the tools are unchanged."""
         return all(registry.get(name) is spec for name, spec in self.tools.items())
 
     def still_holds(self) -> bool:
-        """Return True if the rows and the tools are as they were."""
+        """Return True if the rows and the tools are unchanged."""
         if not self.has_its_tools():
             return False
         workspace = self.agent.workspace

@@ -15,7 +15,7 @@ Status = Literal["succeeded", "failed", "cancelled", "quarantined"]
 
 
 class RunFailedError(HeartbitError):
-    """A run ended without an answer; the sentence is the run's own."""
+    """A run ended without an answer; the message is the run's own sentence."""
 
 
 class AnswerError(HeartbitError):
@@ -37,9 +37,9 @@ class Event:
     Attributes:
         run_id: The run; sub-agents have runs of their own.
         agent: Its agent's name.
-        seq: Its place in that run's journal, from 1.
+        seq: Its position in that run's journal, from 1.
         type: Such as ``tool.finished``; ``agents.journal.events`` has all of them.
-        data: The fact itself, one of the classes there.
+        data: The event, an instance of one of the classes there.
         at: Time of the journal entry.
     """
 
@@ -56,14 +56,14 @@ class Result:
     """Result of a run.
 
     Attributes:
-        text: The answer; of a run that did not succeed, its text so far.
-        structured: The answer in the form of the response schema, or an instance of the pydantic
-            class that was given for it.
+        text: The answer; for a run that did not succeed, its text so far.
+        structured: The answer in the form of the response schema, or an instance of the given
+            pydantic class.
         status: Final status.
         error: Why the run did not succeed, in one sentence; empty if it did.
         run_id: Its id: ``heartbit status <run_id>`` and the admin show its journal.
         usage: Tokens, sub-agents included.
-        cost: US dollars, sub-agents included; None if a model's price is not known.
+        cost: US dollars, sub-agents included; None if a model's price is unknown.
         blackboard: The team's shared entries at the end.
         events: The journals of the run and its sub-agents, as they were read.
     """
@@ -87,7 +87,7 @@ class Result:
         """Return the result itself, if the run succeeded.
 
         Raises:
-            RunFailedError: It did not; the sentence says why.
+            RunFailedError: The run did not succeed; the message says why.
         """
         if not self.succeeded:
             raise RunFailedError(self.error)

@@ -1,7 +1,7 @@
 """The process's one local host, on a loop and thread of its own, shared by all library runs.
 
-A program's own loops come and go, and its callbacks may block; meanwhile the host has to beat, or
-other processes would take its runs for orphans.
+A program's own loops come and go, and its callbacks may block, but the host must keep its
+heartbeat, or other processes would treat its runs as orphaned.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SharedHost:
         self._thread.start()
 
         async def start() -> LocalHost:
-            host = LocalHost(slots=SLOTS)  # built on its loop
+            host = LocalHost(slots=SLOTS)  # created on its loop
             await host.start()
             return host
 
@@ -80,7 +80,7 @@ def acquire() -> SharedHost:
     """Return the process's host, starting it if necessary. Blocks; call ``release`` when done.
 
     Raises:
-        ConfigurationError: The environment is wrong, or the database cannot be reached.
+        ConfigurationError: The environment is not valid, or the database cannot be reached.
         EmbeddedError: The database's server cannot be started.
     """
     global _stage, _users
@@ -109,7 +109,7 @@ def acquire_running() -> SharedHost | None:
 
 
 def release() -> None:
-    """End one use of the host, which stays for the next one."""
+    """End one use of the host, which stays running for the next."""
     global _users
     with _lock:
         _users -= 1
@@ -152,6 +152,6 @@ def _at_exit() -> None:
 def _welcome(admin: Admin) -> None:
     if sys.stderr.isatty():
         way_in = f"with the password {admin.password} (shown only now: write it down)"
-    else:  # perhaps a service's journal
+    else:  # may be a service's log
         way_in = f"(`heartbit users password {admin.name}` sets its password)"
     sys.stderr.write(f"Heartbit's first start: its admin is {admin.name} {way_in}.\n")

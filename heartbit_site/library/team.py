@@ -1,6 +1,6 @@
 """The builder's agents, as the tables of a ``heartbit.toml``.
 
-So one set of rules defines an agent's settings, with one set of error sentences.
+So the same rules and error messages apply to an agent's settings.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Team:
-    """Everything that decides which agents' rows a run needs.
+    """Everything that determines which agents' rows a run needs.
 
     Attributes:
         provider: The provider's table; empty for the environment's provider.
@@ -118,7 +118,7 @@ def check_member(table: Table, *, leads: bool) -> None:
     name = table.get("name", consistency.ORCHESTRATOR)
     for key, instead in OWN_STEPS.items():
         if key in table:
-            raise ConfigurationError(f"Agent {name!r}: {key} is not taken here; {instead}.")
+            raise ConfigurationError(f"Agent {name!r}: {key} is not accepted here; {instead}.")
     _check_settings({"orchestrator": table} if leads else {"agents": [table]})
 
 

@@ -60,10 +60,10 @@ class TeamRequest:
         workspace: The workspace's slug.
         team: The agents.
         entries: The blackboard's first entries.
-        thread: The conversation that the task is a message of, if any.
-        model: ``provider:model`` of every agent; empty: each agent's own.
+        thread: The conversation that the task belongs to, if any.
+        model: ``provider:model`` of every agent; empty for each agent's own.
         by: The run's owner.
-        configuration: Content of a file whose agents are meant instead of ``team``; None: none.
+        configuration: Content of a file whose agents replace ``team``; None without one.
         files: Files of the run's folder, by path.
     """
 
@@ -89,7 +89,7 @@ def create_run(request: TeamRequest) -> UUID:
     is_alone = request.thread is None and not request.entries and request.configuration is None
     known = request.team.ready.get(_key(request)) if is_alone else None
     if known is not None and known.has_its_tools():
-        with suppress(AgentsChangedError):  # in the same statement: one round trip less
+        with suppress(AgentsChangedError):  # in the same statement, to save a round trip
             return _start(request, known.agent, versions=known.versions)
     agent = _agent(request)
     if request.thread is not None:
@@ -109,7 +109,7 @@ def find_unfinished(workspace: str, team: Team, run_id: UUID | str) -> UUID:
         ConfigurationError: There is no such workspace, or another process executes the run.
         RunNotFoundError: The workspace does not have the run.
         RunStateError: The run has ended.
-        ProgramToolsError: The program does not define a tool as it was when the run began.
+        ProgramToolsError: The program's definition of a tool has changed since the run began.
     """
     register(team.tools)
     resumption = resume_run(find_run(_workspace(workspace), run_id))
@@ -138,7 +138,7 @@ def _start(request: TeamRequest, agent: Agent, *, versions: Sequence[int] | None
 
 
 def _agent(request: TeamRequest) -> Agent:
-    """Return the agent that gets the task; its row and its team's are created if need be."""
+    """Return the agent that gets the task; its row and its team's rows are created if needed."""
     if request.configuration is not None:
         with transaction.atomic():
             return ephemeral_agent(_workspace(request.workspace), request.configuration)
@@ -149,7 +149,7 @@ def _agent(request: TeamRequest) -> Agent:
 
 
 def _key(request: TeamRequest) -> tuple[str, str, str]:
-    """Return what decides about a team's rows beside the team itself."""
+    """Return what determines a team's rows in addition to the team itself."""
     return request.workspace, variables.PROVIDER.read(), variables.MODEL.read()
 
 
@@ -165,7 +165,7 @@ def _ready(slug: str, team: Team) -> ReadyTeam:
     content = team.content(DEFAULT_TEAM)
     teams.check(content)
     configuration = build(content, {})
-    # A model that the program names wins over the environment's: it stands in the code.
+    # A model named in the program's code takes precedence over the environment's.
     configuration = configuration.with_model(configuration.default_model)
     agent = ephemeral_agent(workspace, configuration)
     everyone = _everyone(agent)
@@ -225,7 +225,7 @@ def _post(request: TeamRequest, conversation: Conversation, agent: Agent) -> UUI
 
 
 def _thread(conversation: Conversation, agent: Agent) -> Thread:
-    """Return the conversation's row; a continued one gets the program's agents as they are now."""
+    """Return the conversation's row; a continued one gets the program's current agents."""
     if conversation.id is None:
         return start_conversation(
             agent.workspace, agent=agent.name, title=conversation.title, origin=agent.origin

@@ -43,13 +43,13 @@ def bind(
 
     Args:
         tool: As in ``Heartbit.agent``.
-        approval: ``always``, ``never``, or ``when`` its arguments fit a rule; empty for the agent's
-            own setting.
+        approval: ``always``, ``never``, or ``when`` its arguments match a rule; empty for the
+            agent's own setting.
         approval_when: The rule: a JSON Schema of the arguments; it implies ``when``.
         defaults: Arguments used where the model gives none.
 
     Raises:
-        ConfigurationError: As ``resolve_tools``, or the function makes several tools.
+        ConfigurationError: As for ``resolve_tools``, or the function yields several tools.
     """
     settings: dict[str, Any] = {}
     if approval or approval_when is not None:
@@ -61,16 +61,16 @@ def bind(
     plain, *more = resolve_tools(tool)
     if more:
         names = ", ".join(one.name for one in (plain, *more))
-        raise ConfigurationError(f"Bind one tool at a time, by its spec; this makes {names}.")
+        raise ConfigurationError(f"Bind one tool at a time, by its spec; this yields {names}.")
     _check(plain.name, settings)
     return ResolvedTool(plain.name, plain.spec, settings)
 
 
 def resolve_tools(tool: Tool | ResolvedTool) -> tuple[ResolvedTool, ...]:
-    """Return the tools that a function, class, specification or name stands for.
+    """Return the tools of a function, class, specification or name.
 
     Raises:
-        ConfigurationError: The value is not a tool, and cannot become one.
+        ConfigurationError: The value is not a tool and cannot become one.
     """
     match tool:
         case ResolvedTool():
@@ -83,15 +83,15 @@ def resolve_tools(tool: Tool | ResolvedTool) -> tuple[ResolvedTool, ...]:
             specs = tuple(marked([tool])) or (_specification(tool),)
             return tuple(ResolvedTool(spec.name, spec) for spec in specs)
     raise ConfigurationError(
-        f"{tool!r} is no tool: give a function, a class marked with @tool, or an installed tool's "
-        "name."
+        f"{tool!r} is not a tool: give a function, a class marked with @tool, or an installed "
+        "tool's name."
     )
 
 
-@functools.cache  # a function is one tool, however often it is given
+@functools.cache  # a function is one tool, even if it is given several times
 def _specification(function: Callable[..., Any]) -> ToolSpec:
     if isinstance(function, type) or not hasattr(function, "__name__"):
-        raise ConfigurationError(f"{function!r} is no tool: mark its class with @tool.")
+        raise ConfigurationError(f"{function!r} is not a tool: mark its class with @tool.")
     return spec_of(function)
 
 

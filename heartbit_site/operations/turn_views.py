@@ -63,12 +63,7 @@ def describe_turn(run: Run, number: int, access: Access | None = None) -> contra
     """
     past = history_for(load_history(run), texts_of_run(access, run))
     turn = find_turn(past.journal, number)
-    version = run.version
-    definition = definition_of(version)
-    if run.kind == RunKind.EXTRACTION:
-        definition = definition_for(definition)
-    elif run.parent_id is not None:
-        definition = as_sub_agent(definition)
+    definition = _definition(run)
     offer = with_unread_then(
         definition.agent_id,
         offered_tools(definition, pinned_tools(definition), is_child=run.parent_id is not None),
@@ -80,7 +75,7 @@ def describe_turn(run: Run, number: int, access: Access | None = None) -> contra
         answer,
         run_id=str(run.pk),
         agent=run.agent,
-        version=version.number,
+        version=run.version.number,
         number=number,
         turn_count=len(turns(past.journal)),
         complete=turn.closed_seq is not None,
@@ -91,6 +86,14 @@ def describe_turn(run: Run, number: int, access: Access | None = None) -> contra
         calls=_calls(turn, past, offer),
         answered_at=_answered_at(turn, past),
     )
+
+
+def _definition(run: Run) -> AgentDefinition:
+    """Return the definition that the run's loop works with."""
+    definition = definition_of(run.version)
+    if run.kind == RunKind.EXTRACTION:
+        return definition_for(definition)
+    return definition if run.parent_id is None else as_sub_agent(definition)
 
 
 def _answered_at(turn: Turn, past: RunHistory) -> datetime:

@@ -1,4 +1,4 @@
-"""Pages of one's own account: password, standing permissions, and credentials."""
+"""Pages of the user's own account: password, standing permissions, and credentials."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from tools.models import Credential
 @require_http_methods(["GET", "POST"])
 @page("runs:read")
 def account(request: HttpRequest, access: Access) -> HttpResponse:
-    """Show one's role, the form of a new password, and one's standing permissions."""
+    """Show the user's role, the form for a new password, and the user's standing permissions."""
     user = User.objects.get(username=access.name)
     problems: list[str] = []
     if request.POST.get("do") == "revoke":
@@ -65,7 +65,7 @@ def account(request: HttpRequest, access: Access) -> HttpResponse:
 
 
 def _grants(access: Access) -> QuerySet[Grant]:
-    """Return the caller's grants that still hold."""
+    """Return the caller's grants that are still valid."""
     rows = Grant.objects.filter(workspace=access.workspace, user=access.user_id, revoked_at=None)
     lasting = Q(expires_at=None) | Q(expires_at__gt=Now())
     return rows.filter(lasting, Q(root=None) | Q(root__finished_at=None))
@@ -75,16 +75,16 @@ def _revoke(request: HttpRequest, access: Access) -> None:
     number = request.POST.get("id", "")
     rows = [row for row in _grants(access) if str(row.pk) == number]
     if revoke_grants(rows, by=actor_of(access)):
-        messages.success(request, f"Calls of {rows[0].tool} wait for a person again.")
+        messages.success(request, f"Calls of {rows[0].tool} need approval again.")
     else:
-        messages.info(request, "This permission had ended already.")
+        messages.info(request, "This permission has already ended.")
 
 
 def _change_password(request: HttpRequest, access: Access, user: User) -> list[str]:
-    """Change the password, or return what is wrong; the other sessions of the person end.
+    """Change the password and end the person's other sessions, or return the error.
 
-    A wrong current password counts as a failed login, so that an open session cannot guess it; none
-    is no guess.
+    A wrong current password counts as a failed login, so that an open session cannot guess it; a
+    missing one does not count.
     """
     given = request.POST.get("old_password", "")
     known = authenticate(request, username=user.username, password=given) if given else None
@@ -106,7 +106,7 @@ PREFIX: Final = "field_"  # before the names of a type's fields
 @require_http_methods(["GET", "POST"])
 @page("runs:write")
 def credentials(request: HttpRequest, access: Access) -> HttpResponse:
-    """Show one's own credentials and, once a type is chosen, the form of a new one."""
+    """Show the user's own credentials and, once a type is chosen, the form for a new one."""
     problem = ""
     if request.method == "POST":
         try:
@@ -122,7 +122,7 @@ def credentials(request: HttpRequest, access: Access) -> HttpResponse:
         "problem": problem,
         "rows": [(row, label_of(row.kind), _place(row)) for row in _own(access)],
         "types": [(each.kind, each.label) for each in entered_types().values()],
-        "chosen": "" if kind is None else kind.kind,  # templates call classes
+        "chosen": "" if kind is None else kind.kind,  # templates would call the class
         "label": kind.label if kind is not None else "",
         "fields": [] if kind is None else _fields(kind, request),
         "name": request.POST.get("name", ""),
@@ -141,14 +141,14 @@ def _place(row: Credential) -> str:
 
 
 def _done(request: HttpRequest, access: Access) -> str:
-    """Do what was asked for; return the result as a sentence."""
+    """Perform the requested action; return the result as a sentence."""
     if request.POST.get("do") == "add":
         made = create_credential(access, _asked(request))
         return f"{made.name} is added: your own runs use it."
     number = request.POST.get("id", "")
     row = next((one for one in _own(access) if str(one.pk) == number), None)
     if row is None:
-        raise CredentialNotFoundError("There is no such credential of yours here.")
+        raise CredentialNotFoundError("You have no such credential here.")
     if request.POST.get("do") == "check":
         found = check_credential(access, number)
         if not found.healthy:
@@ -175,7 +175,7 @@ def _asked(request: HttpRequest) -> CredentialIn:
 
 
 def _fields(kind: type[CredentialType], request: HttpRequest) -> list[dict[str, Any]]:
-    """Return the fields of a type for the form, with what was entered, but never a secret."""
+    """Return the fields of a type for the form, with the entered values, but never a secret."""
     schema = kind.model_json_schema()["properties"]
     hidden = kind.secret_fields()
     found = []

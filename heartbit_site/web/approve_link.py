@@ -1,4 +1,4 @@
-"""The page of an approval link: one call as it was shown, and a form. Viewing decides nothing."""
+"""The page of an approval link: one call as shown before, and a form. Viewing decides nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ASKED = [PieceOut(text="question", escaped=False)]  # the name of a question's 
 @never_cache
 @require_http_methods(["GET", "POST"])
 def approve_link(request: HttpRequest, token: str) -> HttpResponse:
-    """Show the call of a link, or decide it as its person."""
+    """Show the call of a link, or decide it as the link's person."""
     try:
         opened = open_link(token)
         if request.method == "POST":

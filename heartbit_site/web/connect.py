@@ -38,7 +38,7 @@ def connect(request: HttpRequest, access: Access, server: str) -> HttpResponse:
         .first()
     )
     if row is None or access.user_id is None:
-        raise Http404(f"Nobody signs in to an MCP server {server} here.")
+        raise Http404(f"No MCP server {server} with sign-in exists here.")
     is_shared = request.POST.get("for") == "workspace"
     if request.method != "POST" or (is_shared and not access.allows(_MANAGE)):
         return _page(request, access, row)
@@ -51,17 +51,17 @@ def connect(request: HttpRequest, access: Access, server: str) -> HttpResponse:
         link = _begun(request, row, access.user_id, is_shared=is_shared)
     except HeartbitError as error:
         return _page(request, access, row, problem=str(error), status=409)
-    # A link and no redirect: forms of these pages lead nowhere else (Content-Security-Policy).
+    # A link, not a redirect: forms of these pages may not lead elsewhere (Content-Security-Policy).
     return _page(request, access, row, link=link, host=httpx.URL(link).netloc.decode())
 
 
 @never_cache
 @require_GET
 def come_back(request: HttpRequest) -> HttpResponse:
-    """Take the answer of an authorization server, in the session that went there."""
+    """Accept the response of an authorization server, in the session that started the sign-in."""
     user = request.user
     if not isinstance(user, User) or request.session.session_key is None:
-        problem = "You are not logged in here any more: log in, and connect again."
+        problem = "You are no longer logged in here: log in, and connect again."
         return render(request, "web/closed.html", {"problem": problem}, status=403)
     answer = {name: str(value) for name, value in request.GET.items()}
     try:
@@ -74,7 +74,7 @@ def come_back(request: HttpRequest) -> HttpResponse:
     try:
         access = access_of_user(user, row.workspace.slug)
         if row.is_shared and not access.allows(_MANAGE):
-            raise Http404("This sign-in takes the right to manage the workspace.")
+            raise Http404("This sign-in needs the right to manage the workspace.")
         finish_sign_in(row, plan, answer, by=actor_of(access))
     except HeartbitError as error:
         messages.error(request, str(error))
@@ -85,19 +85,19 @@ def come_back(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def client_document(request: HttpRequest) -> HttpResponse:
-    """Say who Heartbit is, to authorization servers that read a client's document."""
+    """Serve Heartbit's client metadata document to authorization servers."""
     root = settings.HEARTBIT_PUBLIC_URL
     document = {"client_id": f"{root}{DOCUMENT}", **client_metadata(f"{root}{CALLBACK}")}
     return JsonResponse(document)
 
 
 def _begun(request: HttpRequest, row: McpServer, user_id: int, *, is_shared: bool) -> str:
-    """Begin a sign-in; the browser has to come back to this host, where its session is."""
+    """Begin a sign-in; the browser must return to this host, where its session is."""
     if request.get_host() != urlsplit(settings.HEARTBIT_PUBLIC_URL).netloc:
-        raise HeartbitError(f"Open this page at {row.connect_url}, where you will come back to.")
+        raise HeartbitError(f"Open this page at {row.connect_url}, where sign-ins return to.")
     session = request.session.session_key
     if session is None:
-        raise HeartbitError("Your browser keeps no session: log in again.")
+        raise HeartbitError("Your browser has no session: log in again.")
     return start_sign_in(row, user_id=user_id, session=session, is_shared=is_shared)
 
 

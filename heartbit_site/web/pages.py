@@ -1,4 +1,4 @@
-"""The pages that are shells, whose scripts ask the API for what they show; and a cited passage."""
+"""Pages whose scripts fetch their content from the API, and the page of a cited passage."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def conversation(
     """Show one conversation."""
     found = find_conversation(access.workspace, str(conversation))
     if found.agent != agent:
-        raise Http404(f"The conversation {conversation} is one with {found.agent}.")
+        raise Http404(f"The conversation {conversation} is with {found.agent}.")
     context = {"agent": agent, "conversation": found}
     return show(request, access, "web/chat.html", context, here="chat")
 
 
 @page("fleet:manage")
 def fleet(request: HttpRequest, access: Access) -> HttpResponse:
-    """Show workers, queues, and what stops them, to the operators of the installation."""
+    """Show workers, queues, and pauses, to the operators of the installation."""
     return show(request, access, "web/fleet.html", here="fleet")
 
 
@@ -73,7 +73,7 @@ def run(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
 
 @page("runs:read")
 def passage(request: HttpRequest, access: Access, passage: int) -> HttpResponse:
-    """Show a passage; or, with 404, that it is gone with the content that it was a part of."""
+    """Show a passage; answer 404 if it was deleted with its content."""
     try:
         found = show_passage(access, str(passage))
     except PassageNotFoundError:

@@ -105,7 +105,7 @@ def _bar(label: str, gauge: Gauge, ends: datetime | None) -> Bar:
 
 
 def _alerts(found: views.WorkspaceUsageOut) -> Iterator[dict[str, Any]]:
-    """Yield what is nearly or fully used, of the tier and of budgets, with its owner."""
+    """Yield limits of the tier and of budgets that are nearly or fully used, with their owners."""
     gauges = [(name, getattr(found, name), f"tier {found.tier}") for name in LABELS]
     for budget in found.budgets:
         whose = f"agent {budget.agent}" if budget.agent else "the workspace"
@@ -122,7 +122,7 @@ def _alert(name: str, gauge: Gauge, whose: str) -> dict[str, Any]:
     what = f"{_amount(gauge.used)} of {_amount(gauge.limit or 0)}{noun} ({whose})"
     if name == "runs_at_once":
         full = gauge.state == "exceeded"
-        follows = ": further runs wait until one of these ends or waits itself" if full else ""
+        follows = ": further runs wait until one of these ends or starts waiting" if full else ""
         return {"is_spent": False, "text": f"Active: {what}{follows}."}
     if gauge.state == "exceeded":
         follows = "model calls are refused until the next period begins"
@@ -164,7 +164,7 @@ def _chart(
     most, slot = Decimal(max(values)), Decimal(WIDTH) / len(days)
     columns = []
     for number, (day, amount) in enumerate(zip(days, values, strict=True)):
-        # A thin line at least, unless the value is zero.
+        # At least a thin line, unless the value is zero.
         height = max(Decimal(2), HEIGHT * amount / most) if amount else Decimal(0)
         columns.append(
             {

@@ -24,11 +24,11 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-#: For the admin's forms, which hold prompts and schemas: Django's own limit.
+#: Limit for the admin's forms, which hold prompts and schemas: Django's own limit.
 FORM_BYTES: Final = 2_621_440
-#: For the admin's form of documents, whose file has 10 MB at most.
+#: Limit for the admin's form of documents, whose file may have 10 MB.
 UPLOAD_BYTES: Final = 11_000_000
-#: For every other path: a login form needs no more, and a page or a file reads no body.
+#: Limit for every other path: a login form needs no more, and a page or a file reads no body.
 OTHER_BYTES: Final = 65_536
 LIMITS: Final = (
     *LARGER_BODIES,
@@ -36,7 +36,7 @@ LIMITS: Final = (
     ("/admin/memory/document/", UPLOAD_BYTES),
     ("/admin/", FORM_BYTES),
 )
-#: For the bodies of all requests together; one client may have a quarter of it.
+#: Limit for the bodies of all requests together; one client may use a quarter of it.
 HELD_BYTES: Final = 67_108_864
 
 

@@ -16,7 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from heartbit_site.web_server.clients import CLIENT_SHARE, client_at, is_proxy
 
-#: Read and dropped after an early answer (413), so that the client receives the answer.
+#: Bytes read and dropped after an early answer (413), so that the client receives the answer.
 LINGER_BYTES: Final = 16_777_216
 COMPLAINT_SECONDS: Final = 60.0
 

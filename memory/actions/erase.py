@@ -75,14 +75,7 @@ def erase_memories(workspace: Workspace, user: User, *, by: Actor, agent: str = 
         if agent:
             rows = rows.filter(agent=agent)
         _, deleted = rows.delete()
-        audit.record(
-            by,
-            "memory.erase",
-            workspace=workspace,
-            target=f"user:{user.pk}",
-            label=user.get_username(),
-            details={"agent": agent} if agent else {},
-        )
+        audit.record_person(by, "memory.erase", user, workspace, {"agent": agent} if agent else {})
     if provider_name():
         call_erase(workspace.pk, user.pk, agent)
         # What a run was given while the provider was still erasing.
@@ -112,12 +105,6 @@ def _expire(policy: MemoryPolicy) -> int:
     with transaction.atomic():
         _, deleted = MemoryItem.objects.filter(pk__in=ids).delete()
         count = deleted.get(MemoryItem._meta.label, 0)
-        audit.record(
-            audit.SYSTEM,
-            "memory.expire",
-            workspace=policy.workspace,
-            target=f"workspace:{policy.workspace_id}",
-            label=policy.workspace.slug,
-            details={"memories": count, "kept_days": policy.kept_days},
-        )
+        details = {"memories": count, "kept_days": policy.kept_days}
+        audit.record_workspace(audit.SYSTEM, "memory.expire", policy.workspace, details)
     return count

@@ -60,14 +60,7 @@ def save_policy(
         if is_retried:
             _forget_refusals(workspace, model)
         details = {"embedding_model": model, "kept_days": kept_days}
-        audit.record(
-            by,
-            "memory.settings",
-            workspace=workspace,
-            target=f"workspace:{workspace.pk}",
-            label=workspace.slug,
-            details=details,
-        )
+        audit.record_workspace(by, "memory.settings", workspace, details)
     return row
 
 

@@ -1,4 +1,4 @@
-"""Reading of a document's next part, in a sandboxed process with limits, and its storing."""
+"""Reading of a document's next part in a sandboxed process with limits, and its storage."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def read_part(name: str, kind: str, data: bytes, *, pages_read: int) -> Document
     return DocumentPart(passages, found["pages"], found["pages_read"], found["problem"])
 
 
-_SAMPLE: Final = 5_000  # characters by which the language is known
+_SAMPLE: Final = 5_000  # characters used to detect the language
 _MOST_SAID: Final = 500  # characters of the column
 _STORE: Final = """
 INSERT INTO memory_passage
@@ -91,6 +91,20 @@ CROSS JOIN LATERAL (SELECT ARRAY(SELECT jsonb_array_elements_text(g.headings)) A
 """
 
 
+def _store_passages(document: Document, passages: list[PassageText]) -> None:
+    values = {
+        "document": document.pk,
+        "base": document.base_id,
+        "position": document.passage_count,
+        "language": document.language,
+        "name": document.name,
+        "pages": [passage.page for passage in passages],
+        "headings": [json.dumps(passage.headings) for passage in passages],
+        "texts": [passage.text for passage in passages],
+    }
+    execute(_STORE, values)
+
+
 def store_part(document: Document, part: DocumentPart) -> bool:
     """Store a part's passages; return False if the claim on the document is no longer valid.
 
@@ -104,19 +118,9 @@ def store_part(document: Document, part: DocumentPart) -> bool:
             return False
         texts = [passage.text for passage in part.passages]
         language = row.language or (detect_language("\n".join(texts)[:_SAMPLE]) if texts else "")
-        if texts:
-            values = {
-                "document": row.pk,
-                "base": row.base_id,
-                "position": row.passage_count,
-                "language": language,
-                "name": row.name,
-                "pages": [passage.page for passage in part.passages],
-                "headings": [json.dumps(passage.headings) for passage in part.passages],
-                "texts": texts,
-            }
-            execute(_STORE, values)
         row.language, row.pages, row.pages_read = language, part.pages, part.pages_read
+        if texts:
+            _store_passages(row, part.passages)
         row.passage_count += len(texts)
         if part.problem:
             said = f"{row.problem} {part.problem}".strip()

@@ -28,7 +28,7 @@ def main(kind: str, first: int) -> None:
         first: Number of pages that were read before.
     """
     warnings.simplefilter("ignore")
-    # A reader may look at what its library logs; no one else does.
+    # A reader may inspect its library's log records; nothing else uses them.
     logging.getLogger().addHandler(logging.NullHandler())
     data = sys.stdin.buffer.read()
     try:
@@ -73,6 +73,6 @@ def _clean(text: str) -> str:
 
 
 if __name__ == "__main__":
-    # Isolated (-I): nothing but the standard library and site-packages is on the path by itself.
+    # Isolated (-I): only the standard library and site-packages are on the path by default.
     sys.path.insert(0, str(Path(__file__).parents[2]))
     main(sys.argv[1], int(sys.argv[2]))

@@ -17,13 +17,13 @@ from memory.scoring import marked_text, marked_words
 
 @dataclass(frozen=True, slots=True)
 class PassageHit:
-    """A passage that fits a query.
+    """A passage that matches a query.
 
     Attributes:
         passage: The passage, with its document and base.
         score: From 0 to 1, for the best by all rankings.
         nearness: Rank by meaning, from 1; None if it was not ranked by meaning.
-        words: Words of the passage that the query has too.
+        words: Words that the passage shares with the query.
     """
 
     passage: Passage
@@ -58,11 +58,11 @@ class FoundPassages:
 def search_passages(
     bases: QuerySet[KnowledgeBase], query: str, *, workspace_id: int, limit: int
 ) -> FoundPassages:
-    """Return the passages that fit a query best, the best first.
+    """Return the passages that match a query best, the best first.
 
     Args:
         bases: The knowledge bases that are searched, of one workspace.
-        query: Words to look for, or a question; empty: nothing is found.
+        query: Words to search for, or a question; empty finds nothing.
         workspace_id: The workspace, whose embedding model ranks by meaning.
         limit: Number of hits at most.
     """
@@ -71,10 +71,10 @@ def search_passages(
     rows = Passage.objects.order_by().filter(base__in=searched)
     waiting = partial(passages_not_embedded, bases)
     meaning = find_meaning(workspace_id, query, waiting=waiting)
-    if not searched:  # Django has no SQL for rows of which none can be
+    if not searched:  # Django has no SQL for a query set that is always empty
         return FoundPassages([], meaning.basis)
     lexemes = find_lexemes(rows, query)
-    # A sum is in no index: the order would lead the planner to read the whole table by it.
+    # A sum has no index: with this order, the planner would read the whole table.
     rankings = rankings_of(rows, lexemes, meaning, table.PASSAGES, F("id") + 0)
     if not rankings:
         return FoundPassages([], meaning.basis)

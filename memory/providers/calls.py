@@ -59,7 +59,7 @@ _places = threading.BoundedSemaphore(MOST_CALLS)
 
 
 async def call_before(run: MemoryContext, task: str) -> list[ProvidedText]:
-    """Return a provider's texts for a run, without empty ones and those beyond ``MOST_TEXTS``.
+    """Return a provider's texts for a run, without empty ones, at most ``MOST_TEXTS``.
 
     Raises:
         MemoryProviderError: It failed, returned something else, or did not answer in time.
@@ -71,16 +71,16 @@ async def call_after(run: MemoryContext, said: Sequence[Said]) -> None:
     """Hand what was said in a run to the provider.
 
     Raises:
-        MemoryProviderError: It failed, or did not answer in time; it may have stored it.
+        MemoryProviderError: It failed or did not answer in time; it may have stored the texts.
     """
     await _call(lambda: load_provider().after(run, said), AFTER_SECONDS)
 
 
 def call_erase(workspace_id: int, user_id: int, agent: str) -> None:
-    """Let the provider delete what it knows of a person; block until it has.
+    """Let the provider delete everything about a person; block until it has.
 
     Raises:
-        MemoryProviderError: It failed, or did not answer in time; it may have deleted it.
+        MemoryProviderError: It failed or did not answer in time; it may have deleted the texts.
     """
     started = _start(lambda: load_provider().erase(workspace_id, user_id, agent))
     try:
@@ -104,8 +104,8 @@ def _start(fn: Callable[[], T]) -> futures.Future[T]:
             f"not answer."
         )
     future: futures.Future[T] = futures.Future()
-    future.set_running_or_notify_cancel()  # so that a result that comes too late harms nothing
-    # Not of an executor: Python waits for an executor's threads before it exits.
+    future.set_running_or_notify_cancel()  # so that a late result does no harm
+    # Not from an executor: Python waits for an executor's threads before it exits.
     threading.Thread(target=_work, args=(fn, future), name="memory-provider", daemon=True).start()
     return future
 
@@ -123,7 +123,7 @@ def _work(fn: Callable[[], T], future: futures.Future[T]) -> None:
 
 
 def _failure(error: BaseException) -> MemoryProviderError:
-    """Return the type of the error, not its message, which may have personal text."""
+    """Return the type of the error, not its message, which may contain personal text."""
     return MemoryProviderError(
         f"The memory provider {provider_name()} failed with {type(error).__name__}."
     )

@@ -1,7 +1,7 @@
-"""A memory provider that keeps what persons say in its process: for programs, and for tests.
+"""A memory provider that keeps what people say in its process, for programs and tests.
 
-It serves runs of the library that need no table of memories: no model extracts memories, only words
-find them, and they end with the process. A text belongs to the person, else to the conversation,
+It serves library runs without a table of memories: no model extracts memories, they are found only
+by words, and they end with the process. A text belongs to the person, else to the conversation,
 else to the agent, as with Heartbit's own memories.
 """
 
@@ -19,12 +19,12 @@ from uuid import UUID
 
 from memory.providers.protocol import MemoryContext, ProvidedText, Said
 
-#: Texts of one owner, and owners; the longest unused leave first.
+#: Maximum texts of one owner, and maximum owners; the least recently used are dropped first.
 MOST_TEXTS: Final = 1_000
 MOST_OWNERS: Final = 10_000
 _MOST_CHARACTERS: Final = 500
 _WORD: Final = re.compile(r"\w{2,}")
-# English alone: a text in another language is found by its short words too.
+# English only: a text in another language is also found by its short words.
 _COMMON: Final = frozenset(
     [
         *("about", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can"),
@@ -75,7 +75,7 @@ class InProcessMemories:
         spread = Counter(word for one in known for word in one.words & asked)
         scored = [
             (sum(math.log(1 + len(known) / spread[word]) for word in shared), place, one)
-            for place, one in enumerate(known)  # at equal scores the last one counts more
+            for place, one in enumerate(known)  # at equal scores, the later one ranks higher
             if (shared := one.words & asked)
         ]
         return [
@@ -83,7 +83,7 @@ class InProcessMemories:
                 one.text,
                 f"said {one.day}",
                 f"has {', '.join(sorted(one.words & asked))}",
-                from_outsiders=False,  # only words of persons are kept
+                from_outsiders=False,  # only words of people are kept
             )
             for _, _, one in sorted(scored, key=lambda each: each[:2], reverse=True)
         ]
@@ -121,7 +121,7 @@ class InProcessMemories:
 
 
 def _reach(run: MemoryContext) -> Iterator[_Owner]:
-    """Return the owners whose texts a run is given."""
+    """Return the owners whose texts a run receives."""
     yield _Owner(run.workspace_id, run.agent, None, None)
     if run.conversation_id is not None:
         yield _Owner(run.workspace_id, run.agent, None, run.conversation_id)

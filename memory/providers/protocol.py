@@ -16,8 +16,8 @@ class MemoryContext:
         run_id: Idempotency key of ``after``, which may be called again for the same run.
         workspace_id: Texts of one workspace must never reach another.
         agent: The agent's name.
-        user_id: The person behind the run; None: no person.
-        conversation_id: The run's conversation; None: it has none.
+        user_id: The person behind the run; None without a person.
+        conversation_id: The run's conversation; None without one.
     """
 
     run_id: UUID
@@ -36,7 +36,7 @@ class ProvidedText:
         source: Its provenance in words, which the model reads too: ``profile, learned 2026-05-01``.
         why: Reason why the provider chose it, for people.
         from_outsiders: True if it may repeat what outsiders wrote. Together with private data, it
-            makes the run ask before it sends anything out.
+            makes the run ask for approval before it sends data outside.
     """
 
     text: str
@@ -63,13 +63,13 @@ class MemoryProvider(Protocol):
     """A memory provider; ``HEARTBIT_MEMORY_PROVIDER`` names its class.
 
     A process creates one object, without arguments, and calls it in threads, several at a time.
-    Any exception is a failure; its message is not logged, since it may have personal text.
+    Any exception is a failure; its message is not logged, since it may contain personal text.
     """
 
     def before(self, run: MemoryContext, task: str) -> Sequence[ProvidedText]:
         """Return texts that help a run with its task, the best first.
 
-        A run waits ``calls.BEFORE_SECONDS`` at most; it is given nothing after a failure.
+        A run waits ``calls.BEFORE_SECONDS`` at most; after a failure, it receives no texts.
 
         Args:
             run: The run, whose model has not been asked yet.
@@ -88,7 +88,7 @@ class MemoryProvider(Protocol):
         ...
 
     def erase(self, workspace_id: int, user_id: int, agent: str) -> None:
-        """Permanently delete everything about a person; it may be gone already.
+        """Permanently delete everything about a person; it may already be deleted.
 
         Args:
             workspace_id: Texts of other workspaces are kept.

@@ -78,13 +78,7 @@ def backfill_schedule(schedule: Schedule, begin: datetime, end: datetime, *, by:
             "The span is not in the past, or its end precedes its begin: give a "
             "past begin and a later end."
         )
-    row.begins_at = _earlier(row, begin)
-    slots = slots_between(row, begin, end, MOST + 1)
-    if len(slots) > MOST:
-        raise ScheduleConflictError(
-            f"The span has more than {MOST} occurrences: give a shorter span."
-        )
-    held = _hold(row, slots)
+    held = _hold(row, _slots(row, begin, end))
     if not held:
         raise ScheduleConflictError(
             "There is nothing to backfill: the span has no occurrences, or each of them has a run."
@@ -92,6 +86,16 @@ def backfill_schedule(schedule: Schedule, begin: datetime, end: datetime, *, by:
     details = {"from": begin.isoformat(), "to": end.isoformat(), "slots": held}
     record_on(by, "schedule.backfill", row, details=details)
     return held
+
+
+def _slots(schedule: Schedule, begin: datetime, end: datetime) -> list[datetime]:
+    schedule.begins_at = _earlier(schedule, begin)
+    slots = slots_between(schedule, begin, end, MOST + 1)
+    if len(slots) > MOST:
+        raise ScheduleConflictError(
+            f"The span has more than {MOST} occurrences: give a shorter span."
+        )
+    return slots
 
 
 def _earlier(schedule: Schedule, begin: datetime) -> datetime:

@@ -33,5 +33,5 @@ def test_an_unknown_workspace_is_made_by_a_superuser(workspace: Workspace) -> No
 def test_a_user_who_exists_is_added_as_a_member(workspace: Workspace) -> None:
     name = f"ann-{workspace.pk}"
     User.objects.create(username=name)
-    with pytest.raises(UserExistsError, match=f"{name} already: .* POST /members"):
+    with pytest.raises(UserExistsError, match=f"{name} already exists: .* POST /members"):
         create_user(name, "x", by=SYSTEM, workspace=workspace, role="viewer")

@@ -141,7 +141,7 @@ def test_the_page_says_it_and_saves_nothing(browser: Client, writer: Agent) -> N
     sent = bound(writer, defaults="[1]") | {"stop": '["END", 7]', "system_prompt": "Half?"}
     text = save(browser, writer, **sent).content.decode()
     assert "stop[1] must be text" in text
-    assert "It has to be a JSON object." in text
+    assert "The value must be a JSON object." in text
     writer.refresh_from_db()
     assert writer.system_prompt != "Half?"
     assert writer.versions.count() == 1
@@ -191,7 +191,7 @@ class TestTools:
                 {"approval": "when", "approval_when": '{"type": "objekt"}'},
                 *("approval_when", "JSON Schema"),
             ),
-            ({"defaults": "[1]"}, "defaults", "It has to be a JSON object."),
+            ({"defaults": "[1]"}, "defaults", "The value must be a JSON object."),
         ],
     )
     def test_what_cannot_be_used_is_said_at_its_field(

@@ -87,7 +87,7 @@ def test_what_the_runtime_writes_nobody_writes_here(
 
 
 def test_a_worker_s_page_says_why_no_sandbox_holds(browser: Client) -> None:
-    problem = "Code is not run here, because no sandbox holds: bwrap is not installed."
+    problem = "Code is not run here, because no sandbox works: bwrap is not installed."
     row = WorkerHeartbeat.objects.create(name="host:1", lease_seconds=1, sandbox_problem=problem)
     url = reverse("admin:agents_workerheartbeat_change", args=[row.pk])
     assert problem in browser.get(url).content.decode()

@@ -211,7 +211,7 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
         calls({"name": "calculate", "approval_timeout_seconds": 60, "escalate_after_minutes": 5}),
         "tools[0].escalate_after_minutes is too late: a call is refused after 60 seconds",
     ),
-    ({"team": ["nobody"]}, 'team[0] names "nobody", no agent of this workspace'),
+    ({"team": ["nobody"]}, 'team[0] names "nobody", not an agent of this workspace'),
     ({"team": ["writer", "writer"]}, 'team[1] names "writer" twice.'),
     ({"team": ["clerk"]}, 'team[0] names "clerk": an agent cannot be in its own team.'),
     ({"queue": "Q!"}, "The field queue is not right"),

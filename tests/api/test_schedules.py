@@ -217,7 +217,7 @@ WRONG: tuple[tuple[dict[str, Any], str, str], ...] = (
     (
         {"deliver": [{"kind": "email", "to": ["ann"]}]},
         "invalid_targets",
-        "Delivery 1 (email): entry 1 of 'to' is no e-mail address",
+        "Delivery 1 (email): entry 1 of 'to' is not an e-mail address",
     ),
     (
         {"deliver": [{"kind": "webhook", "endpoint": 1}]},

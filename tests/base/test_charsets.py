@@ -68,7 +68,7 @@ def test_a_named_charset_or_a_mark_is_no_guess(charset: str, encoding: str) -> N
 
 
 def test_a_stray_byte_does_not_cost_the_rest_of_a_text() -> None:
-    lost = "Bytes at 1 place are no text in the encoding: read as \ufffd."
+    lost = "Bytes at 1 place are not valid in the encoding: read as \ufffd."
     assert decode_text(RUSSIAN.encode() + b" \xff") == (f"{RUSSIAN} \ufffd", lost)
     assert decode_text(CHINESE.encode("gbk") + b"\xff", "gbk") == (f"{CHINESE}\ufffd", lost)
 

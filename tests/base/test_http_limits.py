@@ -77,14 +77,14 @@ async def test_a_gzip_bomb_goes_off_in_small_pieces(server: Server) -> None:
 async def test_an_encoding_that_cannot_be_bounded_is_refused(server: Server, encoding: str) -> None:
     server.answers["/"] = response(b"x", headers=(f"Content-Encoding: {encoding}",))
     async with client(server) as http:
-        with pytest.raises(httpx.DecodingError, match="not asked for"):
+        with pytest.raises(httpx.DecodingError, match="not requested"):
             await http.get(url(server), headers={"Accept-Encoding": encoding})
 
 
 async def test_broken_compression_is_an_error(server: Server) -> None:
     server.answers["/"] = response(b"not gzip", headers=("Content-Encoding: gzip",))
     async with client(server) as http:
-        with pytest.raises(httpx.DecodingError, match="compression is broken"):
+        with pytest.raises(httpx.DecodingError, match="response is compressed badly"):
             await http.get(url(server))
 
 

@@ -56,8 +56,8 @@ DELEGATE: dict[str, Any] = {
         (
             {"tasks": [{"agent": "writer"}], "note": "too long"},
             [
-                "note: 'too long' fits none of the alternatives (note: 'too long' is longer than "
-                "5 characters; note: 'too long' is not of type null)"
+                "note: 'too long' matches none of the alternatives (note: 'too long' is longer "
+                "than 5 characters; note: 'too long' is not of type null)"
             ],
         ),
     ],
@@ -158,10 +158,10 @@ def nested(levels: int) -> object:
 @pytest.mark.parametrize(
     ("schema", "value", "sentence"),
     [
-        (doubling(8), 5, "5 fits none of the alternatives"),
+        (doubling(8), 5, "5 matches none of the alternatives"),
         (doubling(14), 5, "too many alternatives"),
         (doubling(40), 5, "too deeply"),
-        (branching(), nested(3), "the object fits none of the alternatives"),
+        (branching(), nested(3), "the object matches none of the alternatives"),
         (branching(), nested(14), "too many alternatives"),
         (branching(), nested(60), "too deeply"),
     ],

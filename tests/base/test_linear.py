@@ -136,7 +136,11 @@ def test_given_a_name_of_a_megabyte_when_looked_for_then_it_is_like_none() -> No
         ({"items": {"enum": [f"x{n}" for n in range(15_000)]}}, ["y"] * 80_000, "too long to be"),
         ({"items": {"const": ["a"] * 40_000}}, [["a"] * 10] * 20_000, "too long to be checked"),
         ({"items": {"required": [f"r{n}" for n in range(9_000)]}}, [{}] * 3_000, "too long to be"),
-        ({"items": {"anyOf": [{"type": "string"}] * 50}}, [1] * 20_000, "fits none of the alter"),
+        (
+            {"items": {"anyOf": [{"type": "string"}] * 50}},
+            [1] * 20_000,
+            "matches none of the alter",
+        ),
         ({"allOf": [{"type": "integer"}] * 4_000}, "a" * 900_000, "too many alternatives"),
         ({"items": {"type": "string"}}, [1] * 300_000, "1 is not of type string"),
         ({"items": {"enum": ["x" * 99_000]}}, ["y"] * 9_000, "is not one of x"),

@@ -95,7 +95,7 @@ def test_a_function_that_cannot_be_a_tool_is_refused() -> None:
         (starred, "by name"),
         (named, "by name"),
         (silent, "description"),
-        (absent, "the type Missing of a parameter is not there"),
+        (absent, "the type Missing of a parameter is not defined"),
     ]
     for function, sentence in refused:
         with pytest.raises(ConfigurationError, match=sentence):
@@ -225,7 +225,7 @@ def test_options_are_taken_and_a_wrong_effect_is_refused() -> None:
     assert list(spec.parameters["properties"]) == ["city"], "the model does not see the key"
     assert (spec.labels, spec.tags) == (frozenset({Label.OUTBOUND}), ("web",))
     assert spec.source == __name__
-    with pytest.raises(ConfigurationError, match="has the effect 'harmless': one of pure, "):
+    with pytest.raises(ConfigurationError, match="has the effect 'harmless': use one of pure, "):
         tool(effect="harmless")(weather)
 
 
@@ -234,7 +234,7 @@ def test_a_credential_or_something_else_is_refused() -> None:
         """Tell the weather."""
         return city
 
-    with pytest.raises(ConfigurationError, match="'key' of tool 'weather' is a credential or some"):
+    with pytest.raises(ConfigurationError, match="'key' of tool 'weather' mixes a credential with"):
         tool(weather)
 
 
@@ -303,7 +303,7 @@ class TestClasses:
                 return ""
 
         refused: list[tuple[type, str]] = [
-            (Greedy, "the constructor of Greedy has to work without arguments"),
+            (Greedy, "the constructor of Greedy must work without arguments"),
             (Idle, "give Idle a method run"),
             (Silent, "description"),
         ]

@@ -96,7 +96,7 @@ def test_files_of_a_folder_that_cannot_be_added_are_all_named_and_cost_no_other(
         "large.txt is too large: a document has at most 10,000,000 bytes.",
         "gone.md cannot be read: No such file or directory.",
         "none.md cannot be read: No such file or directory.",
-        "pipe is no plain file.",
+        "pipe is not a plain file.",
         "heartbit: 6 files left out, 3 kept.",
         "Hidden files and folders are not added unless they are named: ",
         f"{folder / '.notes.md'}.",
@@ -150,7 +150,7 @@ def test_a_base_follows_a_folder_of_the_drive(place: Place, workspace: Workspace
     place("create", "handbook", "--drive-folder", "rules")
     [base] = json.loads(place("list", "--json").out)["knowledge_bases"]
     assert base["description"] == "Rules"
-    assert "is no name of a file" in place("create", "handbook", "--drive-folder", "../x").err
+    assert "is not a valid file name" in place("create", "handbook", "--drive-folder", "../x").err
     place("create", "handbook", "--drive-folder", "")
     assert "handbook follows no folder" in place("refresh", "handbook").err
     place("delete", "handbook", "--yes")

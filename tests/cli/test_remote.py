@@ -267,7 +267,7 @@ def test_no_remote_command_imports_django(afar: Afar, worker: Worker) -> None:
         ({"HEARTBIT_API_KEY": "hb_x_y"}, 3, "does not take the key in HEARTBIT_API_KEY"),
         ({"HEARTBIT_API_KEY": "två ord"}, 3, "HEARTBIT_API_KEY cannot be used"),
         ({"HEARTBIT_URL": "http://127.0.0.1:1"}, 3, "cannot be reached"),
-        ({"HEARTBIT_URL": "ftp://x"}, 3, "HEARTBIT_URL cannot be used: it is no address"),
+        ({"HEARTBIT_URL": "ftp://x"}, 3, "HEARTBIT_URL cannot be used: it is not a server address"),
         ({"HEARTBIT_URL": "https://u:p@x"}, 3, "HEARTBIT_URL cannot be used: it holds more"),
     ],
 )

@@ -69,13 +69,13 @@ def test_given_a_dead_worker_when_nobody_is_asked_inline_then_the_command_is_nam
     left = heartbit("resume", str(call.run_id))
     assert (left.code, left.out) == (4, "")
     told = next(line for line in left.err.splitlines() if "heartbit resolve" in line)
-    assert told.startswith("researcher waits for a word on http_request: heartbit resolve ")
+    assert told.startswith("researcher waits for the outcome of http_request: heartbit resolve ")
     found = listed(LocalBackend(), capsys)["calls"]
     mine = next(each for each in found if each["run_id"] == str(call.run_id))
     assert (mine["call_id"], mine["agent"], mine["tool"]) == ("1.0", "researcher", "http_request")
     assert (mine["arguments"], mine["question"]) == (ARGUMENTS, "outcome:1.0:1")
     assert "http_request" in heartbit("resolve").out
-    assert "waits for a word on http_" in heartbit("status", str(call.run_id)).out
+    assert "waits for the outcome of" in heartbit("status", str(call.run_id)).out
     assert refused(call) == (
         2,
         "Say --retry, --confirm or --skip: there is no terminal to ask at.",
@@ -174,11 +174,11 @@ def test_given_a_doubt_when_the_run_is_shown_then_it_says_what_it_waits_for() ->
     build.event(ROOT, started())
     build.event(ROOT, answered(1, ("send", '{"to": "all"}')))
     build.event(ROOT, events.OutcomeRequested("1.0", "send", 1))
-    said = 'writer        waits for a word on send {"to": "all"}: nobody knows what became of it'
+    said = 'writer        waits for the outcome of send {"to": "all"}, which is uncertain'
     assert event_lines(build.tree, build.updates[-1]) == [said]
     shown = [line.plain for line in render(build.tree, Canvas(100, START))]
-    assert "waits for a word on send" in shown[0]
-    assert "of unknown outcome: waits for a person's word" in shown[1]
+    assert "waits for the outcome of send" in shown[0]
+    assert "of unknown outcome: waits for a person to resolve it" in shown[1]
     resolved = {"status": "retried", "by": "anna"}
     build.event(ROOT, events.WaitResolved("outcome:1.0:1", resolved, "outcome", "1.0"))
     said = 'writer        sent again by anna: send {"to": "all"}'

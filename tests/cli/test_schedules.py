@@ -207,7 +207,7 @@ def test_what_is_wrong_is_one_sentence_alike_here_and_there(
         ),
         (
             (*asked, "--every", "1d", "--deliver-email", "ann"),
-            "entry 1 of 'to' is no e-mail address",
+            "entry 1 of 'to' is not an e-mail address",
         ),
         (("schedules", "add", "x", "-a", "nobody", "-t", "x", "--in", "1d"), "named 'nobody'"),
     ):

@@ -174,7 +174,7 @@ def test_given_a_leader_that_cannot_be_published_then_the_import_holds_and_says_
     boss.team.set([row(workspace, "reader")])
     ToolBinding.objects.create(agent=boss, tool="gone")
     [note] = import_config(workspace, configuration).notes
-    assert note.startswith("boss was not published again: ")
+    assert note.startswith("boss was not republished: ")
 
 
 def test_given_an_agent_that_cannot_be_published_then_nothing_has_changed(
@@ -209,9 +209,9 @@ def test_given_a_file_that_leaves_things_out_then_the_import_says_what_it_remove
     )
     changes = import_config(workspace, file, dry_run=True)
     assert changes.losses == (
-        "orchestrator: system_prompt back to its default, delegation_timeout_seconds back to its "
+        "orchestrator: system_prompt reset to its default, delegation_timeout_seconds reset to its "
         "default, team without researcher and writer",
-        "analyst: tools without current_time, calculate.approval back to its default",
+        "analyst: tools without current_time, calculate.approval reset to its default",
     )
     assert changes.fields["orchestrator"] == (
         *("system_prompt", "delegation_timeout_seconds", "team"),
@@ -233,7 +233,7 @@ def test_given_a_schedule_with_fewer_recipients_then_the_import_names_those_that
     import_config(workspace, whole)
     assert import_config(workspace, whole).losses == ()
     [sentence] = import_config(workspace, parse(f"{TEAM}{schedule}")).losses
-    assert sentence.startswith("schedule s: jitter_seconds back to its default, deliver without {")
+    assert sentence.startswith("schedule s: jitter_seconds reset to its default, deliver without {")
     assert "a@example.org" in sentence
 
 
@@ -258,7 +258,7 @@ def test_given_a_base_url_then_the_import_says_that_it_is_not_stored(
     text = '[provider]\nname = "ollama"\nbase_url = "http://127.0.0.1:1/v1"'
     assert parse(text).base_urls == {"ollama": "http://127.0.0.1:1/v1"}
     [note] = import_config(empty(), parse(text)).notes
-    assert note.startswith("provider.base_url counts for `heartbit run --config` only")
+    assert note.startswith("provider.base_url applies only to `heartbit run --config`")
 
 
 # --------------------------------------------------------------------------------------- ephemeral

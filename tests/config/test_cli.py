@@ -150,7 +150,7 @@ def test_at_a_terminal_an_import_asks_before_it_removes_something(
     env = {"HEARTBIT_WORKSPACE": workspace.slug}
     code, out, err = config(here, "import", "team.toml", "--dry-run", env=env)
     assert (code, err) == (0, "Nothing was changed.\n")
-    lost = "delegation_timeout_seconds back to its default, team without researcher and writer"
+    lost = "delegation_timeout_seconds reset to its default, team without researcher and writer"
     assert f"removes       orchestrator: {lost}\n" in out
     lead = Agent.objects.get(workspace=workspace, name="orchestrator")
 

@@ -67,7 +67,7 @@ def test_a_server_is_read_and_its_tools_are_given_to_an_agent_in_one_import(
     assert changed.mcp_servers == McpServerChanges(updated=("parts",))
     assert changed.losses == ()
     usual = import_config(workspace, parse(SERVER.replace("timeout_seconds = 30", "")))
-    assert usual.losses == ("MCP server parts: timeout_seconds back to its default",)
+    assert usual.losses == ("MCP server parts: timeout_seconds reset to its default",)
     assert "private_data" not in export(workspace)
     import_config(workspace, parse(f"{SERVER}private_data = false\n{AGENT}"))
     server.refresh_from_db()

@@ -132,10 +132,10 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
     ("text", "line"),
     [
         ("[agents", "1:8: This is not TOML: expected ']' at the end of a table declaration."),
-        ('x = "\n', '1:5: This text is not closed in its line: end it with "'),
-        ("x = 'y\nz = 1", "1:5: This text is not closed in its line: end it with '"),
+        ('x = "\n', '1:5: This text is not closed on its line: end it with "'),
+        ("x = 'y\nz = 1", "1:5: This text is not closed on its line: end it with '"),
         ('z = "it\'s" # "\nx = """y\nz', '2:5: This text is never closed: end it with """'),
-        ("x = it's", "1:5: This is not TOML: invalid value: text stands in quotes"),
+        ("x = it's", "1:5: This is not TOML: invalid value: write text in quotes"),
         ("a = 1\nb = 3\na = 2\n", "3:1: The key a is written twice, here and in line 1"),
         ("[p]\na = 1\n'a' = 2", "3:1: The key p.a is written twice, here and in line 2"),
         ("x = {\"a b\" = 1, 'a b' = 2}", '1:17: The key x."a b" is written twice, here and in l'),
@@ -148,11 +148,11 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
         ),
         (
             '[[agents]]\ntools = []\n[[agents]]\ntools = ["x"]\n[[agents.tools]]\nname = "y"',
-            "5:10: agents.tools has its whole value in line 4 already: move what is written here "
-            "into that line, or take that line out.",
+            "5:10: agents.tools already has its whole value in line 4: move what is written here "
+            "into that line, or remove that line.",
         ),
-        ("[a]\nb = { x = 1 }\nb.c = 2", "3:8: a.b has its whole value in a line above already"),
-        ("a.b = 1\na.b.c = 2", "2:10: This is not TOML: a part of the key has a value already."),
+        ("[a]\nb = { x = 1 }\nb.c = 2", "3:8: a.b already has its whole value in a line above"),
+        ("a.b = 1\na.b.c = 2", "2:10: This is not TOML: a part of the key already has a value."),
         ("x = " + "[" * 5000, " Values are nested too deeply."),
         ("a." * 101 + "b = 1", " Values are nested too deeply."),
         ("[" + "a." * 900 + "b]", " Values are nested too deeply."),
@@ -195,7 +195,7 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
         ),
         (
             2 * "[[mcp_servers]]\nname = 'a'\nurl = 'https://x.example'\n",
-            '5:1: mcp_servers[2].name is "a", which another MCP server is called already',
+            '5:1: mcp_servers[2].name is "a", which is already the name of another MCP server',
         ),
         (
             "[[mcp_servers]]\nname = 'a'\nurl = 'https://x.example'\ntimeout_seconds = 0",
@@ -280,19 +280,19 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
         ),
         (A + "response_schema.default = inf", "a value that JSON cannot represent: nan"),
         (A + 'stop = ["\\u0000"]', "5:9: agents.a.stop[1] holds a NUL character, which cannot be"),
-        (A + A, '6:1: agents[2].name is "a", which another agent is called already.'),
+        (A + A, '6:1: agents[2].name is "a", which is already the name of another agent.'),
         (A.replace('"a"', '"A b"'), '2:1: agents[1].name is "A b"; use lower-case letters'),
         ('[[agents]]\nname = "x"', "1:3: agents.x.description is missing."),
         ('[[agents]]\nname = "x"', "1:3: agents.x.system_prompt is missing (or system_prompt_f"),
         ("[orchestrator]", "1:2: orchestrator.system_prompt is missing (or system_prompt_file)."),
-        (A + B + 'team = ["c"]', '9:9: agents.b.team[1] names "c", no agent of this file; there a'),
+        (A + B + 'team = ["c"]', '9:9: agents.b.team[1] names "c", not an agent of this file'),
         (A + B + 'team = ["b"]', '9:9: agents.b.team[1] names "b": an agent cannot be in its own '),
         (A + B + 'team = ["a", "a"]', '9:14: agents.b.team[2] names "a" twice.'),
         (
             A.replace('"a"', '"orchestrator"') + B,
             '2:1: agents[1].name is "orchestrator": write that agent as [orchestrator].',
         ),
-        (A + 'system_prompt_file = "x"', "5:1: agents.a.system_prompt_file is given beside syst"),
+        (A + 'system_prompt_file = "x"', "5:1: agents.a.system_prompt_file is given with system"),
     ],
 )
 def test_given_a_mistake_then_one_line_says_where_and_what(text: str, line: str) -> None:
@@ -336,7 +336,7 @@ def test_given_hundreds_of_mistakes_then_the_first_ones_are_told_and_that_there_
     assert len(caught.value.problems) == 200
     assert len(lines) == 201
     assert lines[199].startswith("heartbit.toml:200:1: key_199 ")
-    assert lines[200] == ("heartbit.toml: There are more than these 200 problems: mend them first.")
+    assert lines[200] == ("heartbit.toml: There are more than these 200 problems: fix them first.")
     assert "(and at least 200 more: " in str(caught.value)
     just = "".join(f"key_{number} = 1\n" for number in range(200))
     assert len(problems(just)) == 200
@@ -387,15 +387,15 @@ def test_given_a_prompt_file_then_its_text_is_the_prompt(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("../secret", "which leads out of the folder of this file"),
-        ("/etc/passwd", "which leads out of the folder of this file"),
-        ("link", "which leads out of the folder of this file"),
+        ("../secret", "which is outside the folder of this file"),
+        ("/etc/passwd", "which is outside the folder of this file"),
+        ("link", "which is outside the folder of this file"),
         ("missing", "names a file that cannot be used"),
-        (".", 'names ".", which is no file'),
-        ("pipe", 'names "pipe", which is no file'),
+        (".", 'names ".", which is not a file'),
+        ("pipe", 'names "pipe", which is not a file'),
         ("empty", "which is empty"),
         ("latin1", "is not UTF-8"),
-        ("x\\u0000", "holds a NUL character"),
+        ("x\\u0000", "contains a NUL character"),
     ],
 )
 def test_given_a_prompt_file_that_cannot_be_used_then_it_is_refused(
@@ -416,7 +416,7 @@ def test_given_a_prompt_file_that_cannot_be_used_then_it_is_refused(
 
 def test_given_text_without_a_folder_then_a_prompt_file_is_refused() -> None:
     [line] = problems(A.replace("system_prompt =", "system_prompt_file ="))
-    assert "needs a configuration that is a file itself" in line
+    assert "needs a configuration that is itself a file" in line
 
 
 # ------------------------------------------------------------------------------- where the file is
@@ -441,7 +441,7 @@ def test_the_file_named_wins_over_the_variable_and_the_directory(
 def test_given_a_file_that_is_not_there_then_who_named_it_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"^The file .*nope does not exist: name your"):
         find(tmp_path / "nope", {})
-    with pytest.raises(ConfigurationError, match=r"^HEARTBIT_CONFIG names .*, which is no file"):
+    with pytest.raises(ConfigurationError, match=r"^HEARTBIT_CONFIG names .*, which is not a file"):
         find(None, {"HEARTBIT_CONFIG": str(tmp_path)})
 
 
@@ -472,7 +472,7 @@ def test_the_server_is_known_without_looking_at_the_rest(tmp_path: Path) -> None
     (tmp_path / "f").write_text("server = 1")
     assert server_url(tmp_path / "f") == ""
     (tmp_path / "f").write_text("server")
-    with pytest.raises(ConfigurationError, match=r"is no TOML .*config check"):
+    with pytest.raises(ConfigurationError, match=r"is not TOML .*config check"):
         server_url(tmp_path / "f")
 
 

@@ -116,8 +116,8 @@ def test_given_a_complete_table_then_every_value_arrives() -> None:
         ("[[schedule]]", "1:3: schedule is not a section; did you mean schedules?"),
         (FILE + "timezone = 1", '11:1: schedules."s s".timezone is not a setting; did you mean ti'),
         (FILE + "kind = 1", '11:1: schedules."s s".kind is not a setting; there are: name, agent'),
-        (A + S, '6:3: schedules."s s" needs one of cron, every_seconds and at, which says when.'),
-        (FILE + "every_seconds = 60", '11:1: schedules."s s".every_seconds is given beside cron: '),
+        (A + S, '6:3: schedules."s s" needs one of cron, every_seconds and at.'),
+        (FILE + "every_seconds = 60", '11:1: schedules."s s".every_seconds is given with cron: '),
         (
             A + S + "every_seconds = 9",
             '10:1: schedules."s s".every_seconds must be at least 10, no',
@@ -146,7 +146,7 @@ def test_given_a_complete_table_then_every_value_arrives() -> None:
             '12:1: schedules."s s".ends_at is not after begins_at.',
         ),
         (FILE.replace('task = "t"', ""), '6:3: schedules."s s".task is missing: say what the age'),
-        (FILE + 'tool = "calculate"', '11:1: schedules."s s".tool goes with task_type = "tool_cal'),
+        (FILE + 'tool = "calculate"', '11:1: schedules."s s".tool is only accepted with task_t'),
         (FILE + 'task_type = "tool_call"', '6:3: schedules."s s".tool is missing, which task_type'),
         (
             FILE + 'task_type = "tool_call"\ntool = "http_get"',
@@ -157,11 +157,11 @@ def test_given_a_complete_table_then_every_value_arrives() -> None:
             '12:1: schedules."s s".tool names the unknown tool "calculte"; did you mean calculate?',
         ),
         (FILE + "arguments = { token = 1 }", '11:15: schedules."s s".arguments.token looks like a'),
-        (FILE.replace('agent = "a"', 'agent = "b"'), '8:1: schedules."s s".agent names "b", no ag'),
+        (FILE.replace('agent = "a"', 'agent = "b"'), '8:1: schedules."s s".agent names "b", not a'),
         (FILE.replace('agent = "a"\n', ""), '6:3: schedules."s s".agent is missing.'),
         (FILE.replace('"s s"', '"17"'), "7:1: schedules[1].name must not be only a number."),
         (FILE.replace('"s s"', '" "'), "7:1: schedules[1].name must not be empty."),
-        (FILE + S + CRON, '12:1: schedules[2].name is "s s", which another schedule is called al'),
+        (FILE + S + CRON, '12:1: schedules[2].name is "s s", which is already the name of anoth'),
         (
             FILE + 'catch_up = "skip"',
             '11:1: schedules."s s".catch_up must be "none", "latest" or "all", ',
@@ -176,7 +176,7 @@ def test_given_a_complete_table_then_every_value_arrives() -> None:
         ),
         (
             FILE + 'deliver = [{ kind = "email", to = ["a@b.example", "ann"] }]',
-            '11:51: schedules."s s".deliver[1].to[2] is no e-mail address: write it like',
+            '11:51: schedules."s s".deliver[1].to[2] is not an e-mail address: write it like',
         ),
         (
             FILE + 'deliver = [{ kind = "email", to = ["a@b.example"], sbject = "x" }]',

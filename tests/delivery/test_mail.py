@@ -201,9 +201,9 @@ def test_given_more_than_a_mail_may_carry_then_it_is_left_out_and_said(
     [mail] = mailbox.mails
     assert attached(mail) == {"code-1.sh": b"echo\n"}
     plain = said(mail, "text/plain").replace("\r\n", "\n")
-    assert "Not attached, for all files together may have 100 bytes: report.md (" in plain
+    assert "Not attached, because all files together may have 100 bytes: report.md (" in plain
     assert "code-2.py (100 bytes). The run's page has them." in plain
-    assert "characters are left out here: the run's page has all of it." in plain
+    assert "characters are left out here: the run's page has the whole answer." in plain
     assert "x" * 99 not in plain
     assert "Not attached" in said(mail, "text/html")
 
@@ -410,7 +410,7 @@ def test_given_a_server_that_is_away_then_the_same_mail_arrives_when_it_is_back(
     assert deliver_results() == 0
     row = row_of(run)
     assert (row.status, row.attempts) == ("pending", 1)
-    assert row.error.startswith("The mail server cannot be used now: ")
+    assert row.error.startswith("The mail server is unavailable: ")
     assert "refused" in row.error
     assert timedelta(seconds=50) < row.next_at - timezone.now() <= RETRY_AFTER[0]
     assert row_of(other).attempts == 0, "others would fare alike, so they were not tried"

@@ -66,24 +66,27 @@ def test_given_a_webhook_twice_then_it_is_delivered_to_once(
 
 
 WRONG: list[tuple[Any, str]] = [
-    ({"kind": "email"}, "Deliveries are a list of objects, each of a kind: email, webhook"),
-    ("x", "Deliveries are a list"),
+    ({"kind": "email"}, "Deliveries must be a list of objects, each with a kind: email, webhook"),
+    ("x", "Deliveries must be a list"),
     ([MAIL] * 21, "There are too many deliveries: at most 20."),
-    (["x"], "Delivery 1 has to be an object whose kind is one of email, webhook, artifact."),
-    ([{"to": ["a@b.org"]}], "Delivery 1 has to be an object whose kind is one of"),
-    ([MAIL, {"kind": "drive"}], "Delivery 2 has to be an object whose kind is one of"),
+    (["x"], "Delivery 1 must be an object whose kind is one of email, webhook, artifact."),
+    ([{"to": ["a@b.org"]}], "Delivery 1 must be an object whose kind is one of"),
+    ([MAIL, {"kind": "drive"}], "Delivery 2 must be an object whose kind is one of"),
     ([{"kind": "email"}], "Delivery 1 (email) needs the field 'to'."),
-    ([MAIL | {"cc": []}], "Delivery 1 (email) has no field 'cc': it takes kind, to, subject,"),
+    ([MAIL | {"cc": []}], "Delivery 1 (email) has no field 'cc': use kind, to, subject,"),
     ([MAIL | {"to": []}], "Delivery 1 (email): 'to' is not right: list should have at least 1"),
     ([MAIL | {"to": ["a@b.org"] * 21}], "Delivery 1 (email): 'to' is not right: list should have"),
     (
         [MAIL | {"to": ["Ada <a@b.org>"]}],
-        "Delivery 1 (email): entry 1 of 'to' is no e-mail address: write",
+        "Delivery 1 (email): entry 1 of 'to' is not an e-mail address: write",
     ),
-    ([MAIL | {"to": ["a@b.org", "x"]}], "Delivery 1 (email): entry 2 of 'to' is no e-mail address"),
-    ([MAIL | {"to": ["a@b.org\n"]}], "entry 1 of 'to' is no e-mail address"),
-    ([MAIL | {"to": ["a@b.org\r\nBcc: e@evil.org"]}], "entry 1 of 'to' is no e-mail address"),
-    ([MAIL | {"to": ['"a\x01b"@b.org']}], "entry 1 of 'to' is no e-mail address"),
+    (
+        [MAIL | {"to": ["a@b.org", "x"]}],
+        "Delivery 1 (email): entry 2 of 'to' is not an e-mail address",
+    ),
+    ([MAIL | {"to": ["a@b.org\n"]}], "entry 1 of 'to' is not an e-mail address"),
+    ([MAIL | {"to": ["a@b.org\r\nBcc: e@evil.org"]}], "entry 1 of 'to' is not an e-mail address"),
+    ([MAIL | {"to": ['"a\x01b"@b.org']}], "entry 1 of 'to' is not an e-mail address"),
     ([MAIL | {"subject": "a\r\nBcc: e@evil.org"}], "'subject' must be one line without control"),
     ([MAIL | {"subject": "a\u2028b"}], "'subject' must be one line"),
     ([MAIL | {"subject": 7}], "Delivery 1 (email): 'subject' is not right"),
@@ -95,8 +98,11 @@ WRONG: list[tuple[Any, str]] = [
     ([{"kind": "webhook", "endpoint": 2**62}], f"The workspace has no webhook {2**62} to deliver"),
     ([{"kind": "artifact", "name": "../x"}], "Delivery 1 (artifact): 'name' takes up to 64 lower-"),
     ([{"kind": "artifact", "name": "Weekly"}], "letters, digits, - and _; begin with a letter or"),
-    ([{"kind": "artifact", "name": "code-1"}], "'name' is what a run calls its own artifacts"),
-    ([{"kind": "artifact", "name": "a"}] * 2, "Two deliveries keep the answer as the artifact 'a'"),
+    ([{"kind": "artifact", "name": "code-1"}], "'name' is reserved for a run's own artifacts"),
+    (
+        [{"kind": "artifact", "name": "a"}] * 2,
+        "Two deliveries store the answer as the artifact 'a'",
+    ),
 ]
 
 

@@ -60,7 +60,7 @@ def test_data_of_another_major_version(state: StateDirectory) -> None:
     client.stop(state)
     version = state.data("postgres") / "PG_VERSION"
     version.write_text("17\n")
-    with pytest.raises(EmbeddedError, match=r"of PostgreSQL 17 and the installed server is 18: "):
+    with pytest.raises(EmbeddedError, match=r"from PostgreSQL 17 and the installed server is 18: "):
         client.ensure({"postgres"}, state)
     version.write_text("18\n")
 

@@ -62,7 +62,7 @@ def installation(directory: Path, *, mode: int) -> Path:
     (directory / "heartbit_site/base").mkdir()
     for needed in (
         *("database_faults", "errors", "installation", "keyring", "log_output"),
-        *("terminal_text", "variable_formats", "variables", "web_url"),
+        *("environment_variable", "terminal_text", "variable_formats", "variables", "web_url"),
     ):
         shutil.copy(package.parent / f"base/{needed}.py", directory / "heartbit_site/base")
     (directory / "heartbit_site/__init__.py").write_text("")

@@ -100,7 +100,7 @@ def test_one_is_made_and_its_secrets_are_shown_once_or_never(
 def test_what_cannot_be_is_said_on_the_page(browser: Client, workspace: Workspace) -> None:
     channel_of(workspace, name="tickets")
     channel = made(browser, workspace)
-    assert "a channel named tickets already" in changed(browser, channel, name="tickets")
+    assert "already has a channel named tickets" in changed(browser, channel, name="tickets")
     assert "enter its password as well" in changed(browser, channel, imap_host="evil.example.net")
     assert "no agent" in changed(browser, channel, agent="nobody")
     assert "valid sender" in changed(browser, channel, from_whom="somebody")

@@ -153,7 +153,7 @@ def test_given_mails_then_the_agent_answers_each_in_its_thread(
         False,
     )
     task = Run.objects.get(pk=run_of(first)).task
-    assert task.startswith("An e-mail has come in.\n\nFrom: Ada Lovelace <ada@example.org>\n")
+    assert task.startswith("An e-mail was received.\n\nFrom: Ada Lovelace <ada@example.org>\n")
     assert "Subject: It does not print\n" in task
 
     imap.deliver(
@@ -257,7 +257,7 @@ class TestNobodyWorks:
             for _ in range(6):
                 Channel.objects.filter(pk=channel.pk).update(failures=0)
                 looks.append(look(channel))
-        assert "refuses to show" in channel.last_error
+        assert "did not return its mails" in channel.last_error
         assert (looks, channel.last_uid) == ([0, 0, 0, 0, 1, 0], 8)
         assert [row.reason for row in log(channel)] == ["It cannot be fetched."]
 

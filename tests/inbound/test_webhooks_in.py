@@ -338,8 +338,8 @@ def test_channels_are_made_changed_and_removed_over_the_api(
     assert caller.post("/channels", form).json()["code"] == "channel_conflict"
     wrong: dict[str, dict[str, Any]] = {
         "there is no agent": {**form, "name": "x", "agent": "nobody"},
-        "takes task, title": {**form, "name": "x", "mapping": {"tasks": ""}},
-        "Say who may write": {**form, "name": "x", "kind": "email", "mapping": {}},
+        "use task, title": {**form, "name": "x", "mapping": {"tasks": ""}},
+        "Name the allowed senders": {**form, "name": "x", "kind": "email", "mapping": {}},
         "is not a valid sender": {
             **form,
             "name": "x",
@@ -347,7 +347,7 @@ def test_channels_are_made_changed_and_removed_over_the_api(
             "mapping": {},
             "senders": ["ada"],
         },
-        "belongs to a webhook": {**form, "name": "x", "kind": "email", "senders": ["*"]},
+        "kind webhook has a mapping": {**form, "name": "x", "kind": "email", "senders": ["*"]},
     }
     for part, fields in wrong.items():
         refused = caller.post("/channels", fields)

@@ -80,11 +80,12 @@ def test_every_option_of_an_agent_is_taken() -> None:
         (lambda: H.agent("writer", ""), "Agent 'writer': system_prompt must not be empty."),
         (
             lambda: H.agent("a", "A.").agent("a", "B."),
-            "Agent 'a' is there already: give each its own name.",
+            "Agent 'a' already exists: give each its own name.",
         ),
         (
             lambda: H.orchestrator("Lead.", team=["a"]),
-            "Agent 'orchestrator': team is not taken here; the orchestrator's team is every agent.",
+            "Agent 'orchestrator': team is not accepted here; the orchestrator's team is every "
+            "agent.",
         ),
         (
             lambda: H.provider("anthropc:claude"),
@@ -102,7 +103,7 @@ def test_every_option_of_an_agent_is_taken() -> None:
         (lambda: H.response_schema(5), "not a int"),  # type: ignore[arg-type]
         (
             lambda: H.response_schema(int),  # type: ignore[arg-type]
-            "int is no response schema: give a JSON Schema or a pydantic model.",
+            "int is not a response schema: give a JSON Schema or a pydantic model.",
         ),
         (
             lambda: H.agent("a", "A.", tools=lookup),  # type: ignore[arg-type]
@@ -110,11 +111,11 @@ def test_every_option_of_an_agent_is_taken() -> None:
         ),
         (
             lambda: H.agent("a", "A.", tools=[3]),  # type: ignore[list-item]
-            "3 is no tool: give a function",
+            "3 is not a tool: give a function",
         ),
         (
             lambda: H.agent("a", "A.", tools=[dict]),
-            "is no tool: mark its class with @tool.",
+            "is not a tool: mark its class with @tool.",
         ),
         (
             lambda: H.agent("a", "A.", tools=[silent]),
@@ -134,7 +135,7 @@ def test_every_option_of_an_agent_is_taken() -> None:
         ),
         (
             lambda: H.on_approval(print, calls="some"),  # type: ignore[arg-type]
-            'calls is \'some\': it is "effects", "always" or "never".',
+            'calls is \'some\': use "effects", "always" or "never".',
         ),
         (
             lambda: H.on_text("x"),  # type: ignore[arg-type]
@@ -150,7 +151,7 @@ def test_every_option_of_an_agent_is_taken() -> None:
         ),
         (
             lambda: H.conversation(id="thread"),
-            "'thread' is no conversation's id.",
+            "'thread' is not the id of a conversation.",
         ),
     ],
 )

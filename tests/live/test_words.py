@@ -27,7 +27,7 @@ def titled(event: events.Event) -> str:
         (events.ToolFinished("1.0", "ok", "sent"), "ran send (1.0)"),
         (events.ToolFinished("1.1", "timeout", "late"), "timeout: call 1.1"),
         (events.ApprovalEscalated("1.0", "approval:1.0"),
-         "nobody decided about send (1.0) in time: escalated to everybody who may decide"),
+         "no one decided about send (1.0) in time: escalated to everyone who may decide"),
         (events.WaitResolved("approval:1.0", {"status": "expired"}, "approval", "1.0"),
          "expired: send (1.0)"),
         (events.WaitResolved("timer:1", {"status": "fired"}, "timer"), "the pause is over"),

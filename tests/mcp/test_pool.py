@@ -192,7 +192,7 @@ async def test_a_tool_that_a_new_process_does_not_offer_either_is_refused(
     new = await tool_of(shop, "add")
     gone = replace(new, name="x_gone", remote_name="gone")
     for tool, why in (
-        (gone, "gone cannot be used: the server does not have it any more"),
+        (gone, "gone cannot be used: the server no longer has it"),
         (old, "changed the tool x_add, so it is not called"),
     ):
         with pytest.raises(McpError, match=why):

@@ -41,7 +41,7 @@ def test_an_address_several_questions_or_an_empty_form_are_not_asked() -> None:
 
 
 def test_more_than_a_journal_keeps_is_refused() -> None:
-    with pytest.raises(McpError, match="too large to be stored"):
+    with pytest.raises(McpError, match="too large to store"):
         questions.question(result(form(), state="x" * 200_000), "shop")
     long = questions.question(result(form("x" * 10_000)), "shop")
     assert long is not None
@@ -69,8 +69,8 @@ def test_questions_in_the_middle_of_a_call_leave_one_sentence() -> None:
     declined.add("Which size?")
     text = questions.with_declined("result", declined)
     assert text.startswith("result\n[Heartbit: ")
-    assert text.endswith("it was declined: Which size?]")
+    assert text.endswith("the request was declined: Which size?]")
     for _ in range(41):
         declined.add("x" * 1_000_000)
     text = questions.with_declined("result", declined)
-    assert text.endswith("it was declined: Which size? (42 questions in all)]")
+    assert text.endswith("the request was declined: Which size? (42 questions in all)]")

@@ -73,7 +73,7 @@ def test_a_server_that_keeps_failing_is_left_alone_for_a_while() -> None:
         breaker.admit(1, "shop")
         breaker.failed(1)
     breaker.admit(2, "other")
-    with pytest.raises(McpError, match="failed 5 times in a row: its next call is allowed in 30 s"):
+    with pytest.raises(McpError, match="failed 5 times in a row: the next call is allowed in 30 s"):
         breaker.admit(1, "shop")
     now = 131.0
     breaker.admit(1, "shop")

@@ -115,15 +115,21 @@ LIES: dict[str, tuple[dict[str, Any], str]] = {
     "PKCE by plain text": ({"code_challenge_methods_supported": ["plain"]}, "does not offer PKCE"),
     "another issuer": ({"issuer": "https://good.example"}, "describes the authorization server"),
     "an issuer below": ({"issuer": "{root}/tenant"}, "describes the authorization server"),
-    "no code": ({"response_types_supported": ["token"]}, "gives no authorization codes"),
+    "no code": ({"response_types_supported": ["token"]}, "does not issue authorization codes"),
     "a host before its host": (
         {"authorization_endpoint": "http://bank.example@127.0.0.1/authorize"},
-        "127.0.0.1 is where it leads",
+        "but leads to 127.0.0.1",
     ),
     "a host as a password": ({"token_endpoint": "http://:bank.example@127.0.0.1/t"}, "leads"),
-    "a script": ({"authorization_endpoint": "javascript:alert(1)"}, "publishes no metadata"),
-    "a file": ({"token_endpoint": "file:///etc/passwd"}, "publishes no metadata"),
-    "no client": ({"registration_endpoint": None}, "accepts only clients that it knows"),
+    "a script": (
+        {"authorization_endpoint": "javascript:alert(1)"},
+        "publishes no authorization server metadata",
+    ),
+    "a file": (
+        {"token_endpoint": "file:///etc/passwd"},
+        "publishes no authorization server metadata",
+    ),
+    "no client": ({"registration_endpoint": None}, "accepts only registered clients"),
 }
 
 
@@ -196,7 +202,7 @@ async def test_no_redirect_is_followed(hostile: Hostile, path: str) -> None:
     [
         ({"state": "other"}, "belongs to another sign-in"),
         ({"state": ""}, "belongs to another sign-in"),
-        ({"iss": "https://evil.example"}, "comes from another authorization server"),
+        ({"iss": "https://evil.example"}, "comes from a different authorization server"),
         ({"error": "access_denied"}, "refused: access_denied"),
         ({"error": "x", "error_description": "<b>\u202eno"}, "refused"),
         ({"code": ""}, "without a code"),
@@ -215,7 +221,7 @@ async def test_a_wrong_answer_never_reaches_the_token_endpoint(
 async def test_a_server_that_names_itself_has_to(hostile: Hostile) -> None:
     hostile.metadata["authorization_response_iss_parameter_supported"] = True
     plan = await hostile.begin()
-    with pytest.raises(SignInError, match="another authorization server"):
+    with pytest.raises(SignInError, match="a different authorization server"):
         await hostile.finish(plan)
     assert (await hostile.finish(plan, iss=hostile.root)).access_token == "t"
 
@@ -270,7 +276,7 @@ async def test_unreadable_metadata_is_none(hostile: Hostile, document: bytes) ->
     hostile.server.answers |= {PROTECTED: answered(document), METADATA: answered(document)}
     hostile.server.answers[PROTECTED.removesuffix("/mcp")] = answered(document)
     async with guarded(hostile.server.port) as http:
-        with pytest.raises(SignInError, match="publishes no metadata"):
+        with pytest.raises(SignInError, match="publishes no authorization server metadata"):
             await discover(hostile.url, http)
 
 

@@ -169,11 +169,11 @@ async def test_without_walls_it_is_not_started_unless_its_line_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def problem(_: Bubblewrap) -> str:
-        return "bubblewrap does not hold here."
+        return "bubblewrap does not work here."
 
     monkeypatch.setattr(Bubblewrap, "problem", problem)
     monkeypatch.setattr(stdio, "_probed", Probed())
-    with pytest.raises(McpConnectionError, match=r"no sandbox holds.*writes \+open before it"):
+    with pytest.raises(McpConnectionError, match=r"no sandbox works.*can write \+open before it"):
         async with connected(McpEndpoint(1, "shop", words=STDIO)):
             pass
     async with connected(McpEndpoint(1, "shop", words=("+open", *STDIO))) as connection:

@@ -33,8 +33,7 @@ from tests.fleet import wait_until
 from tests.messaging.conftest import ALL, Writes, inbox
 from tests.runs.holding import pool
 from tests.runtime.deciding import ANNA, waiting
-from tools.calls.pipeline import _as_text
-from tools.calls.result import answer
+from tools.calls.result import answer, to_text
 from tools.definitions.registry import registry
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ def test_the_longest_message_is_read_whole_with_all_that_is_said_of_it(
         read = read_inbox(reader, limit=50)
         assert (texts(read.messages), read.unread) == ([text], unread), "one at a time"
         value = {"messages": list(read.messages), "unread": read.unread}
-        shown = answer(_as_text(value), "ok", 32_768)
+        shown = answer(to_text(value), "ok", 32_768)
         assert "[cut: " not in shown.content
         assert json.loads(shown.content) == value
 

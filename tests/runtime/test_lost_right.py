@@ -135,7 +135,7 @@ async def reasons(run_id: UUID) -> list[str]:
 
 def sentence(user: User) -> str:
     lost = "let the call run, but lost the right to decide"
-    return f"{user.username} {lost}: it is asked about again."
+    return f"{user.username} {lost}: it needs a new approval."
 
 
 async def test_given_an_approval_when_its_maker_may_still_decide_then_it_runs(till: Till) -> None:

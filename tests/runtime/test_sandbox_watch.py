@@ -54,7 +54,7 @@ async def test_the_row_follows_a_sandbox_that_comes_and_goes(
         return False
 
     try:
-        assert await is_written("", "no sandbox holds: bwrap is not installed.")
+        assert await is_written("", "no sandbox works: bwrap is not installed.")
         monkeypatch.setattr(Repaired, "broken", "")
         assert await is_written("repaired", "")
         monkeypatch.setattr(Repaired, "broken", "its walls are open.")

@@ -205,7 +205,7 @@ async def test_what_cannot_be_planned_is_answered(studio: Studio, planner: Agent
     assert "is not a time" in said[3]
     assert "every_seconds" in said[4]
     assert "has 2 fields" in said[5]
-    assert "the clocks leap over it" in said[6]
+    assert "the clocks skip it" in said[6]
     assert run.status == RunStatus.SUCCEEDED
     assert await orm.run_in_thread(lambda: plans(studio)) == []
 

@@ -141,7 +141,7 @@ ATTACKS: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "an entry without a name": (nameless, "cannot be read as zip or tar"),
     "encrypted": (encrypted, "an encrypted entry"),
-    "lzma": (lambda: zipped(("a", b"x"), method=zipfile.ZIP_LZMA), "in an unusual way"),
+    "lzma": (lambda: zipped(("a", b"x"), method=zipfile.ZIP_LZMA), "by an unknown method"),
     "too large": (lambda: bytes(MAX_ARCHIVE_BYTES + 1), "has more than"),
 }
 

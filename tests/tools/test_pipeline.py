@@ -126,7 +126,7 @@ async def test_an_async_tool_that_hangs_times_out() -> None:
 async def test_an_async_tool_that_ignores_cancellation_is_left_behind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tools.calls.pipeline.CANCEL_GRACE_SECONDS", 0.05)
+    monkeypatch.setattr("tools.calls.waiting.CANCEL_GRACE_SECONDS", 0.05)
     release = asyncio.Event()
 
     async def stubborn() -> None:

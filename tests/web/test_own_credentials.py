@@ -61,7 +61,7 @@ def test_an_operator_adds_and_deletes_their_own_and_sees_no_others(
     for other in Credential.objects.filter(workspace=workspace).exclude(pk=made.pk):
         for do in ("check", "remove"):
             answer = mine.post(path, {"do": do, "id": other.pk})
-            assert b"no such credential of yours" in answer.content
+            assert b"You have no such credential here" in answer.content
     mine.post(path, {"do": "remove", "id": made.pk})
     left = Credential.objects.filter(workspace=workspace).values_list("name", flat=True)
     assert sorted(left) == ["key of bob", "shared key"]

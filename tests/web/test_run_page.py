@@ -416,7 +416,7 @@ class TestTheStore:
             None,
             "waiting",
             ["approval:1.0:2"],
-            ["Did not run call 1.0: it is asked about again: No."],
+            ["Did not run call 1.0: it needs a new approval: No."],
             [["person", 3], ["queue", 1], ["person", None]],
         ]
 

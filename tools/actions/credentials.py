@@ -25,6 +25,9 @@ from tools.sign_in.requests import revoke_tokens
 
 #: Fields that decide where the secrets are sent.
 _ADDRESS = ("url", "token_url", "issuer", "host", "port", "security")
+_IN_THE_BROWSER = (
+    "Sign-ins are created in the browser: open the page of the MCP server and connect."
+)
 _RECORDED = ("name", "kind", "settings", "user_id", "enabled")
 
 
@@ -45,12 +48,7 @@ def save_credential(credential: Credential, fields: Mapping[str, object], *, by:
     require(by, "workspace:manage", "runs:write", workspace_id=credential.workspace_id)
     credential.name = credential.name.strip()
     with about("name"):
-        if not credential.name:
-            raise ConfigurationError("A credential needs a name, such as support mailbox.")
-        if _others(credential).exists():
-            raise ConflictError(
-                f"Another credential has the name {credential.name!r}: choose another name."
-            )
+        _check_name(credential)
     with about("kind"):
         kind = type_of(credential.kind)
     with transaction.atomic():
@@ -58,28 +56,38 @@ def save_credential(credential: Credential, fields: Mapping[str, object], *, by:
         if before is not None and before.kind != credential.kind:
             raise ConfigurationError("A credential's type cannot change; add a new one.")
         if not kind.is_entered and (before is None or before.name != credential.name or fields):
-            raise ConfigurationError(
-                "Sign-ins are created in the browser: open the page of the MCP server and connect."
-            )
-        given = {
-            name: value
-            for name, value in fields.items()
-            if not (name in kind.secret_fields() and value in ("", None))
-        }
+            raise ConfigurationError(_IN_THE_BROWSER)
+        given = _without_empty_secrets(kind, fields)
         settings, kept = _merged(before, kind, given)
         credential.settings = settings
         renewed = sorted(given.keys() & set(kind.secret_fields()))
         if before is None or renewed or before.settings != settings:
-            credential.healthy, credential.health_message = None, ""
-            credential.checked_at = None
+            credential.healthy, credential.health_message, credential.checked_at = None, "", None
         credential.save()
-        credential.secret = secrets.seal(credential, "secret", json.dumps(kept)) if kept else ""
-        credential.save(update_fields=["secret"])
+        secrets.store(credential, "secret", json.dumps(kept) if kept else "")
         old = before if before is not None else Credential()
         changes = audit.changes(old, credential, _RECORDED) | dict.fromkeys(renewed, "not shown")
         if changes or before is None:
             action = f"credential.{'add' if before is None else 'change'}"
             audit.record_on(by, action, credential, details=changes)
+
+
+def _check_name(credential: Credential) -> None:
+    if not credential.name:
+        raise ConfigurationError("A credential needs a name, such as support mailbox.")
+    if _others(credential).exists():
+        raise ConflictError(
+            f"Another credential has the name {credential.name!r}: choose another name."
+        )
+
+
+def _without_empty_secrets(
+    kind: type[CredentialType], fields: Mapping[str, object]
+) -> dict[str, object]:
+    hidden = kind.secret_fields()
+    return {
+        name: one for name, one in fields.items() if name not in hidden or one not in ("", None)
+    }
 
 
 def _merged(

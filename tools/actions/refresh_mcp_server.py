@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -104,21 +104,7 @@ def _beat(server: McpServer, progress: str | None) -> None:
 
 def _written(server: McpServer, offer: Offer) -> Refresh:
     rows = {row.remote_name: row for row in CatalogueTool.objects.filter(server=server)}
-    others = CatalogueTool.objects.filter(Q(workspace=None) | Q(workspace=server.workspace_id))
-    names = local_names(
-        server.name,
-        tuple(offer.tools),
-        known={remote: row.name for remote, row in rows.items()},
-        taken={*registry, *others.exclude(server=server).values_list("name", flat=True)},
-    )
-    specs = {
-        remote: definition(
-            offer.tools[remote],
-            name=name,
-            effect=effect_of(offer.tools[remote], trusted=server.trusted),
-        )
-        for remote, name in names.items()
-    }
+    specs = _specs(server, offer, known={remote: row.name for remote, row in rows.items()})
     definitions.store(specs.values())
     added, changed = [], []
     for remote, spec in specs.items():
@@ -151,6 +137,21 @@ def _written(server: McpServer, offer: Offer) -> Refresh:
         changed=tuple(changed),
         removed=removed,
     )
+
+
+def _specs(server: McpServer, offer: Offer, *, known: Mapping[str, str]) -> dict[str, ToolSpec]:
+    """Return the definitions of a server's tools, by the server's names."""
+    others = CatalogueTool.objects.filter(Q(workspace=None) | Q(workspace=server.workspace_id))
+    taken = {*registry, *others.exclude(server=server).values_list("name", flat=True)}
+    names = local_names(server.name, tuple(offer.tools), known=known, taken=taken)
+    return {
+        remote: definition(
+            offer.tools[remote],
+            name=name,
+            effect=effect_of(offer.tools[remote], trusted=server.trusted),
+        )
+        for remote, name in names.items()
+    }
 
 
 def _add(server: McpServer, remote: str, spec: ToolSpec, digest: str) -> None:

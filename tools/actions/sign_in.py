@@ -50,7 +50,7 @@ def start_sign_in(server: McpServer, *, user_id: int, session: str, is_shared: b
         SignInError: Signing in is not possible, for the given reason.
     """
     if not server.sign_in or not server.enabled:
-        raise ConfigurationError(f"Nobody signs in to the MCP server {server.name}.")
+        raise ConfigurationError(f"The MCP server {server.name} is disabled or has no sign-in.")
     owner = None if is_shared else user_id
     known = find_sign_in(server, owner)
     from tools.sign_in.flow import authorization_link  # noqa: PLC0415  the SDK takes a second
@@ -69,8 +69,7 @@ def start_sign_in(server: McpServer, *, user_id: int, session: str, is_shared: b
             session_hash=hashed(session),
             expires_at=now + PATIENCE,
         )
-        row.plan = secrets.seal(row, "plan", plan.model_dump_json())
-        row.save(update_fields=["plan"])
+        secrets.store(row, "plan", plan.model_dump_json())
     return authorization_link(plan)
 
 

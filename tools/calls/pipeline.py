@@ -19,11 +19,10 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from concurrent.futures import Future as ThreadFuture
 from contextlib import AbstractContextManager, nullcontext
@@ -33,7 +32,6 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 import httpx
-from pydantic_core import to_jsonable_python
 
 from heartbit_site.base.credentials import CredentialType
 from heartbit_site.base.errors import HeartbitError
@@ -41,7 +39,8 @@ from heartbit_site.base.suspensions import Suspension, WaitOutcome
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec
 from tools.calls import questions
 from tools.calls.call_parsing import ParsedCall, read
-from tools.calls.result import MAX_OUTPUT_BYTES, Status, ToolResult, answer
+from tools.calls.result import MAX_OUTPUT_BYTES, Status, ToolResult, answer, to_text
+from tools.calls.waiting import cancel, is_cancelled, wait_for_end
 from tools.definitions.isolation import Isolation
 
 logger = logging.getLogger(__name__)
@@ -49,7 +48,6 @@ logger = logging.getLogger(__name__)
 #: Errors of a tool that are not defects: its refusals, and failures of its environment.
 _EXPECTED = (HeartbitError, ValueError, ArithmeticError, OSError, httpx.HTTPError)
 
-CANCEL_GRACE_SECONDS = 1.0
 LEAST_SECONDS = 0.05  # for a call that took nearly all of its time to connect
 _SELF_CANCELLED = ToolResult("CancelledError: the tool cancelled itself.", "error")
 
@@ -62,8 +60,6 @@ class RequireApproval:
 
 
 Policy = Callable[[ToolSpec, Mapping[str, Any]], str | RequireApproval | None]
-
-_abandoned: set[asyncio.Future[Any]] = set()  # references, so that tasks are not collected
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,14 +188,14 @@ async def connect(
         return prepared
     began = time.monotonic()
     opening = asyncio.ensure_future(_connected(prepared))
-    await _ended(opening, stop, prepared.timeout_seconds)
+    await wait_for_end(opening, stop, prepared.timeout_seconds)
     if not opening.done():
-        await _stop(opening)
+        await cancel(opening)
         if stop is not None and stop.done():
             return answer(stop.result(), "refused", prepared.max_output_bytes)
         late = f"{prepared.spec.name} was not connected within {prepared.timeout_seconds:g} s"
         return answer(f"{late}: it was not run.", "timeout", prepared.max_output_bytes)
-    failure = _SELF_CANCELLED if _is_cancelled(opening) else opening.result()
+    failure = _SELF_CANCELLED if is_cancelled(opening) else opening.result()
     if failure is not None:
         return failure
     left = prepared.timeout_seconds - (time.monotonic() - began)
@@ -335,7 +331,7 @@ def resume(
     with Isolation() as isolation:
         if spec.resume is None:
             raise TypeError(f"the tool {spec.name} cannot resume")
-        done = answer(_as_text(spec.resume(outcomes)), "ok", max_output_bytes)
+        done = answer(to_text(spec.resume(outcomes)), "ok", max_output_bytes)
     return done or _failed(spec, max_output_bytes, isolation)
 
 
@@ -354,48 +350,21 @@ async def _limited(
     stop: asyncio.Future[str] | None = None,
 ) -> ToolResult | SuspendedCall:
     """Await a running call within its time limit, or until its tool is disabled."""
-    await _ended(running, stop, prepared.timeout_seconds)
+    await wait_for_end(running, stop, prepared.timeout_seconds)
     if not running.done() and stop is not None and stop.done():
-        await _stop(running)
+        await cancel(running)
         return _cut_short(prepared, f"{stop.result()} The call was ended half-way.", "error")
     if not running.done():
         never_ran = thread is not None and thread.future.cancel()
         if thread is None or thread.settle():
             if thread is not None:
                 never_ran = await thread.withdraw() or never_ran
-            await _stop(running)
+            await cancel(running)
             return _late(prepared, never_ran=never_ran)
         await asyncio.wait({running})  # it has acted in time, and writes its result
-    if _is_cancelled(running):
+    if is_cancelled(running):
         return _SELF_CANCELLED
     return running.result()
-
-
-async def _ended(
-    running: asyncio.Future[Any], stop: asyncio.Future[str] | None, seconds: float
-) -> None:
-    """Wait for a call, its time limit or its tool's stop; if cancelled, cancel the call."""
-    ends: set[asyncio.Future[Any]] = {running} if stop is None else {running, stop}
-    try:
-        await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-    except asyncio.CancelledError:
-        await _stop(running)
-        raise
-
-
-def _is_cancelled(ended: asyncio.Future[Any]) -> bool:
-    """Return True if a tool cancelled itself, which must not cancel the run."""
-    return ended.cancelled() or isinstance(ended.exception(), asyncio.CancelledError)
-
-
-async def _stop(running: asyncio.Future[Any]) -> None:
-    """Cancel a call, and abandon it if it does not end."""
-    running.cancel()
-    if isinstance(running, asyncio.Task):
-        await asyncio.wait({running}, timeout=CANCEL_GRACE_SECONDS)
-        if not running.done():
-            _abandoned.add(running)
-            running.add_done_callback(_abandoned.discard)
 
 
 def _rendered(prepared: PreparedCall, value: object) -> ToolResult | SuspendedCall:
@@ -403,16 +372,7 @@ def _rendered(prepared: PreparedCall, value: object) -> ToolResult | SuspendedCa
         if prepared.spec.resume is None and value.question is None:
             raise TypeError(f"the tool {prepared.spec.name} suspends but cannot resume")
         return SuspendedCall(value)
-    return answer(_as_text(value), "ok", prepared.max_output_bytes)
-
-
-def _as_text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Coroutine):
-        value.close()
-        raise TypeError("the tool returned a coroutine: declare its function async")
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=to_jsonable_python)
+    return answer(to_text(value), "ok", prepared.max_output_bytes)
 
 
 def _failed(spec: ToolSpec, max_bytes: int, isolation: Isolation) -> ToolResult:

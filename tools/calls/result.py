@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Literal
+
+from pydantic_core import to_jsonable_python
 
 from heartbit_site.base.untrusted import clean_text
 
@@ -36,6 +40,20 @@ def answer(text: str, status: Status, max_bytes: int) -> ToolResult:
     text = clean_text(text)
     content = truncate(text, max_bytes)
     return ToolResult(content, status, whole="" if content is text else text)
+
+
+def to_text(value: object) -> str:
+    """Return a tool's value as text: a text as it is, anything else as JSON.
+
+    Raises:
+        TypeError: The value is a coroutine, so the function should have been async.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Coroutine):
+        value.close()
+        raise TypeError("the tool returned a coroutine: declare its function async")
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=to_jsonable_python)
 
 
 def truncate(text: str, max_bytes: int, marker: str = _CUT) -> str:

@@ -1,1 +1,1 @@
-"""Tools for services outside: mail, files, calendars, search, web pages and webhooks."""
+"""Tools for external services: mail, files, calendars, search, web pages and webhooks."""

@@ -34,7 +34,7 @@ CHECK_SECONDS = 10.0
 
 
 class CheckError(HeartbitError):
-    """A credential does not work, or there is no check of its type."""
+    """A credential does not work, or its type has no check."""
 
 
 async def check_credential(value: credentials.CredentialType, http: httpx.AsyncClient) -> None:
@@ -46,7 +46,7 @@ async def check_credential(value: credentials.CredentialType, http: httpx.AsyncC
 
     Raises:
         HeartbitError: The service refuses it, is unreachable, or takes longer than
-        ``CHECK_SECONDS``; one sentence without a secret.
+            ``CHECK_SECONDS``; the message contains no secret.
     """
     check = _CHECKS.get(type(value))
     if check is None:
@@ -98,7 +98,7 @@ async def _check_resend(value: ResendCredential, http: httpx.AsyncClient) -> Non
     response = await http.get(
         f"{value.url.rstrip('/')}/domains", headers=bearer(value.key), follow_redirects=False
     )
-    # A key that may send and nothing else is refused here, by a name of its own.
+    # A key that is restricted to sending is refused here with a distinct error name.
     if b'"restricted_api_key"' not in response.content:
         read_json(response, "Resend", value)
 

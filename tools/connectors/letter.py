@@ -16,7 +16,7 @@ from tools.mail.addresses import people
 
 MOST_RECIPIENTS = 50
 MOST_ATTACHED_BYTES = 10_000_000  # of all files of a mail together
-# Seven bits: servers without 8BITMIME take it too.
+# Seven bits: servers without 8BITMIME accept it too.
 _POLICY = SMTP.clone(cte_type="7bit")
 
 
@@ -26,7 +26,7 @@ class UnusableMailError(HeartbitError):
 
 @dataclass(frozen=True, slots=True)
 class AttachedFile:
-    """A file that a mail takes along."""
+    """A file attached to a mail."""
 
     name: str
     content: bytes
@@ -65,12 +65,12 @@ class Letter:
 
     @property
     def message_id(self) -> str:
-        """Message-ID that stays the same over every attempt of the call."""
+        """Message-ID, the same for every attempt of the call."""
         digest = hashlib.sha256(self.key.encode()).hexdigest()[:32]
         return f"<{digest}@{self.sender.domain}>"
 
     def as_bytes(self) -> bytes:
-        """Return the mail as SMTP carries it; its blind copies are in the envelope alone."""
+        """Return the mail as sent over SMTP; Bcc recipients are only in the envelope."""
         message = EmailMessage(policy=_POLICY)
         message["From"] = self.sender
         message["To"] = self.to
@@ -89,6 +89,14 @@ class Letter:
             main, _, sub = file.kind.partition("/")
             message.add_attachment(file.content, maintype=main, subtype=sub, filename=file.name)
         return message.as_bytes()
+
+
+def _check_size(files: Sequence[AttachedFile]) -> None:
+    size = sum(len(file.content) for file in files)
+    if size > MOST_ATTACHED_BYTES:
+        raise UnusableMailError(
+            f"The files have {size:,} bytes in total; the limit is {MOST_ATTACHED_BYTES:,}."
+        )
 
 
 def write_letter(
@@ -116,12 +124,8 @@ def write_letter(
             f"has {len(to)} in to and {len(cc + bcc)} in cc and bcc."
         )
     if not subject.isprintable():
-        raise UnusableMailError("The subject has to be one line without control characters.")
-    size = sum(len(file.content) for file in files)
-    if size > MOST_ATTACHED_BYTES:
-        raise UnusableMailError(
-            f"The files have {size:,} bytes together, and a mail may take {MOST_ATTACHED_BYTES:,}."
-        )
+        raise UnusableMailError("The subject must be one line without control characters.")
+    _check_size(files)
     return Letter(
         sender=read_sender(sender),
         to=tuple(map(_address, to)),
@@ -137,7 +141,7 @@ def write_letter(
 
 
 def read_sender(sender: str) -> Address:
-    """Return the address of a credential that mail comes from.
+    """Return the sender address of a credential.
 
     Raises:
         UnusableMailError: It is not valid.
@@ -146,7 +150,7 @@ def read_sender(sender: str) -> Address:
         return _address(sender)
     except UnusableMailError:
         raise UnusableMailError(
-            f"The credential's sender {sender[:80]!r} is not an e-mail address: correct it there."
+            f"The credential's sender {sender[:80]!r} is not an e-mail address: correct it."
         ) from None
 
 

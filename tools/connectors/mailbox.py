@@ -19,7 +19,7 @@ from tools.mail.imap import MOST_BYTES, Head, MailAccount, Mailbox, open_mailbox
 from tools.mail.mime import Mail, read_mail
 from tools.mail.parts import MOST_ATTACHMENTS, Attachment, UnreadableMailError
 
-_TIMEOUT_SECONDS = 65.0  # the visit to the server has 60
+_TIMEOUT_SECONDS = 65.0  # the whole visit to the server may take 60
 _LABELS = (Label.UNTRUSTED, Label.PRIVATE)
 _HEAD_BYTES = 16_384
 _PREVIEW_CHARACTERS = 200
@@ -108,12 +108,12 @@ def fetch_attachment(
     Its content is a stranger's: programs and documents may be harmful.
     """
     if context.store_artifact is None:
-        raise MailNotFoundError("Nothing stores artifacts here: attachments cannot be fetched.")
+        raise MailNotFoundError("No artifact store here: attachments cannot be fetched.")
     with open_mailbox(account_of(mailbox, folder)) as opened:
         mail = _fetched(opened, _uid(opened, id, folder), id, folder)
     if number > len(mail.attachments):
         raise MailNotFoundError(
-            f"The mail has {counted(len(mail.attachments), 'attachment')}: none has the number "
+            f"The mail has {counted(len(mail.attachments), 'attachment')}: there is no number "
             f"{number}."
         )
     found = mail.attachments[number - 1]
@@ -123,14 +123,14 @@ def fetch_attachment(
 
 
 def file_name(attachment: Attachment) -> str:
-    """Return a stranger's name of a file without folders and characters that are not seen."""
+    """Return an untrusted file name without folders and invisible characters."""
     last = attachment.name.replace("\\", "/").rpartition("/")[2]
     plain = "".join(one for one in last if unicodedata.category(one)[0] != "C").strip()
     return plain or f"attachment{mimetypes.guess_extension(attachment.kind) or ''}"
 
 
 def account_of(mailbox: ImapCredential, folder: str = "INBOX") -> MailAccount:
-    """Return the folder of a credential's mailbox, and the login there."""
+    """Return the mailbox account of a credential, with its folder and login."""
     return MailAccount(
         host=mailbox.host,
         port=mailbox.port,
@@ -142,10 +142,10 @@ def account_of(mailbox: ImapCredential, folder: str = "INBOX") -> MailAccount:
 
 
 def _uid(opened: Mailbox, text: str, folder: str) -> int:
-    """Return the UID of an id, which also names the numbering that it belongs to."""
+    """Return the UID of a mail id, which also contains the mailbox's UIDVALIDITY."""
     found = _ID.fullmatch(text)
     if found is None:
-        raise MailNotFoundError(f"{text!r} is not the id of a mail: use one of search_email.")
+        raise MailNotFoundError(f"{text!r} is not a mail id: take one from search_email.")
     if int(found[1]) != opened.uid_validity:
         raise MailNotFoundError(
             f"The mail {text} is not in the folder {folder}, or the server has renumbered its "
@@ -158,8 +158,8 @@ def _fetched(opened: Mailbox, uid: int, id: str, folder: str) -> Mail:
     """Return a mail.
 
     Raises:
-        MailNotFoundError: It is gone.
-        UnreadableMailError: It is too large, or no mail.
+        MailNotFoundError: The mail no longer exists.
+        UnreadableMailError: It is too large, or not a mail.
     """
     size = opened.size(uid)
     if size is not None and size > MOST_BYTES:

@@ -1,8 +1,8 @@
-"""Program that turns a web page into Markdown, behind walls (``heartbit_site.base.reader_walls``).
+"""Program that turns a web page into Markdown, in a sandbox (``heartbit_site.base.reader_walls``).
 
-It is run as a file by ``web_fetch``, in a process of its own: HTML of a stranger can keep lxml and
-trafilatura busy for minutes, and a thread cannot be stopped. It reads the page from its standard
-input, and writes JSON with ``title`` and ``text``.
+``web_fetch`` runs it as a file in a separate process: hostile HTML can keep lxml and trafilatura
+busy for minutes, and a thread cannot be stopped. It reads the page from its standard input, and
+writes JSON with ``title`` and ``text``.
 """
 
 from __future__ import annotations

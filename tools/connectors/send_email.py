@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class ResendCredential(UrlCredential):
-    """An account at Resend, and the address that mail is sent from."""
+    """An account at Resend, and its sender address."""
 
     kind = "resend"
     label = "Outgoing mail (Resend)"
@@ -44,10 +44,10 @@ class ResendCredential(UrlCredential):
 async def send_with_resend(
     account: ResendCredential, letter: Letter, http: httpx.AsyncClient
 ) -> str:
-    """Send a mail; return Resend's id of it.
+    """Send a mail; return its id at Resend.
 
     Raises:
-        ServiceError: Resend refuses, or answers something else.
+        ServiceError: Resend refuses the mail, or its response is not the documented one.
         httpx.HTTPError: Resend cannot be reached.
     """
     body = {
@@ -73,12 +73,12 @@ async def send_with_resend(
     answer = read_json(response, "Resend", account)
     sent = answer.get("id") if isinstance(answer, dict) else None
     if not isinstance(sent, str):
-        raise ServiceError("Resend answers without the id of a mail: it may have been sent.")
+        raise ServiceError("Resend's response has no mail id: the mail may have been sent.")
     return sent[:100]
 
 
 TIMEOUT_SECONDS = 60.0
-_MARGIN_SECONDS = 2.0  # so that a slow server ends in a sentence, not in a timeout
+_MARGIN_SECONDS = 2.0  # so that a slow server yields a clear error instead of a timeout
 
 Addresses = Annotated[
     list[str],
@@ -86,6 +86,16 @@ Addresses = Annotated[
         max_length=MOST_RECIPIENTS,
         description="E-mail addresses, such as ada@example.org or Ada <ada@example.org>.",
     ),
+]
+Text = Annotated[
+    str, Field(min_length=1, max_length=200_000, description="The mail as plain text.")
+]
+Html = Annotated[
+    str, Field(max_length=400_000, description="The mail as HTML too, if it needs a layout.")
+]
+Artifacts = Annotated[
+    list[Annotated[str, Field(max_length=200)]],
+    Field(max_length=20, description="Names of artifacts of this run to attach."),
 ]
 
 
@@ -100,22 +110,14 @@ async def send_email(
     mail: SmtpCredential | ResendCredential,
     to: Addresses,
     subject: Annotated[str, Field(min_length=1, max_length=500)],
-    text: Annotated[
-        str, Field(min_length=1, max_length=200_000, description="The mail as plain text.")
-    ],
-    html: Annotated[
-        str,
-        Field(max_length=400_000, description="The mail as HTML too, if it needs a layout."),
-    ] = "",
+    text: Text,
+    html: Html = "",
     cc: Addresses = [],  # noqa: B006  never changed
     bcc: Addresses = [],  # noqa: B006  never changed
     reply_to: Annotated[
         str, Field(max_length=320, description="Address for answers, if not the sender's.")
     ] = "",
-    artifacts: Annotated[
-        list[Annotated[str, Field(max_length=200)]],
-        Field(max_length=20, description="Names of artifacts of this run to attach."),
-    ] = [],  # noqa: B006  never changed
+    artifacts: Artifacts = [],  # noqa: B006  never changed
 ) -> str:
     """Send an e-mail. The sender's address belongs to the mail account and cannot be chosen.
 
@@ -142,7 +144,7 @@ async def send_email(
 
 
 def server_of(mail: SmtpCredential) -> MailServer:
-    """Return the server of a credential, and the login there."""
+    """Return the server of a credential, with its login."""
     return MailServer(
         host=mail.host,
         port=mail.port,
@@ -154,7 +156,7 @@ def server_of(mail: SmtpCredential) -> MailServer:
 
 def _attached(context: ToolContext, artifacts: list[str]) -> tuple[AttachedFile, ...]:
     if context.read_artifact is None:
-        raise UnusableMailError("Nothing stores artifacts here: send the mail without.")
+        raise UnusableMailError("No artifact store here: send the mail without attachments.")
     return tuple(
         AttachedFile(stored_file(name) or name, context.read_artifact(name))
         for name in dict.fromkeys(artifacts)

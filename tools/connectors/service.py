@@ -1,4 +1,4 @@
-"""Answers of web services as JSON or XML, or as one sentence."""
+"""Responses of web services as JSON or XML; failures as one sentence."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _WORDS = ("message", "detail", "error_description", "error")
 
 
 class ServiceError(HeartbitError):
-    """A web service refuses a request, or its answer is not the documented one."""
+    """A web service refuses a request, or its response is not the documented one."""
 
 
 def read_json(response: httpx.Response, service: str, credential: CredentialType) -> JSONValue:
-    """Return the JSON of an answer.
+    """Return the JSON of a response.
 
     Args:
         response: The answer, read.
@@ -39,12 +39,12 @@ def read_json(response: httpx.Response, service: str, credential: CredentialType
     """
     status = f"{response.status_code} {response.reason_phrase}".strip()
     if has_too_many(response.content):
-        raise ServiceError(f"{service} answers with more than {MAX_VALUES} values: ask for less.")
+        raise ServiceError(f"{service} returned more than {MAX_VALUES} values: narrow the request.")
     try:
         value = parse_untrusted_json(response.content, max_bytes=_MOST_JSON)
     except UntrustedJSONError as error:
         if response.is_success:
-            raise ServiceError(f"{service} answers no JSON that can be read: {error}") from None
+            raise ServiceError(f"{service} returned JSON that cannot be read: {error}") from None
         raise ServiceError(f"{service} refuses the request: {status}.") from None
     if response.is_success:
         return value
@@ -53,7 +53,7 @@ def read_json(response: httpx.Response, service: str, credential: CredentialType
 
 
 def _said(value: JSONValue) -> str:
-    """Return a service's own words on an error, in one of the usual places."""
+    """Return a service's error message from one of the usual fields."""
     if not isinstance(value, dict):
         return ""
     for name in _WORDS:
@@ -71,7 +71,7 @@ _MARKS = (b"<", b'="', b"='")
 
 
 class XmlError(HeartbitError):
-    """A server's answer is no XML that is read here."""
+    """A server's response is not XML that is accepted here."""
 
 
 def parse_xml(data: bytes) -> Element:
@@ -86,13 +86,13 @@ def parse_xml(data: bytes) -> Element:
     from defusedxml.ElementTree import fromstring  # noqa: PLC0415
 
     if len(data) > MAX_BYTES:
-        raise XmlError(f"The server's answer has more than {MAX_BYTES} bytes: ask for less.")
+        raise XmlError(f"The server's response has more than {MAX_BYTES} bytes: request less.")
     if sum(map(data.count, _MARKS)) > MAX_MARKS:
-        raise XmlError(f"The server's answer has more than {MAX_MARKS} tags: ask for less.")
+        raise XmlError(f"The server's response has more than {MAX_MARKS} tags: request less.")
     try:
         root: Element = fromstring(data, forbid_dtd=True)
     except DefusedXmlException:
-        raise XmlError("The server's answer has a document type, which is refused.") from None
+        raise XmlError("The server's response has a document type, which is refused.") from None
     except (ParseError, ValueError, LookupError):
-        raise XmlError("The server's answer is not well-formed XML.") from None
+        raise XmlError("The server's response is not well-formed XML.") from None
     return root

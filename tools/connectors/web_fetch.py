@@ -31,7 +31,7 @@ _HEAD_BYTES = 4_096
 
 
 class UnreadablePageError(HeartbitError):
-    """The URL leads to no page that can be read as text."""
+    """The URL does not lead to a page that can be read as text."""
 
 
 @tool(
@@ -54,11 +54,11 @@ async def web_fetch(
     response = await context.http.get(url, headers={"accept": "text/html, text/*;q=0.9, */*;q=0.5"})
     if not response.is_success:
         status = f"{response.status_code} {response.reason_phrase}".strip()
-        raise UnreadablePageError(f"The page cannot be read: the server answers {status}.")
+        raise UnreadablePageError(f"The page cannot be read: the server answered {status}.")
     content_type = response.headers.get("content-type", "unknown")[:200]
     if not is_text(content_type, response.content):
         raise UnreadablePageError(
-            f"The URL leads to no page but to a file of {len(response.content)} bytes, "
+            f"The URL leads not to a page but to a file of {len(response.content)} bytes, "
             f"{content_type}."
         )
     named = response.charset_encoding or html_charset(response.content)
@@ -74,7 +74,7 @@ async def web_fetch(
     lines += ["", text[start : start + PAGE_CHARACTERS]]
     end = start + PAGE_CHARACTERS
     if start and start >= len(text):
-        lines[-1] = f"[The page has {len(text)} characters: there are none from {start} on.]"
+        lines[-1] = f"[The page has only {len(text)} characters: start={start} is beyond its end.]"
     elif end < len(text):
         lines.append(f"\n[The page has {len(text)} characters; read on with start={end}.]")
     return "\n".join(lines)
@@ -86,7 +86,7 @@ async def _read(source: str, url: str, content_type: str) -> tuple[str, str]:
     if "html" not in kind and not (kind == "unknown" and "<html" in source[:_HEAD_BYTES].lower()):
         return "", source[: page_reader.MOST_CHARACTERS]
     title, text = await _main_text(source, url)
-    if not text:  # pages of few words have no main text, and some are too much for the reader
+    if not text:  # short pages have no main text, and some pages exceed the reader's limits
         text = await asyncio.to_thread(text_of_html, source)
     return one_line(title, _MOST_OF_TITLE), text[: page_reader.MOST_CHARACTERS] or "(no text)"
 

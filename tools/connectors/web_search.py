@@ -79,7 +79,7 @@ async def search_web(
     """Return the results of a search: title, url and snippet of each.
 
     Raises:
-        ServiceError: The engine refuses, or answers something else.
+        ServiceError: The engine refuses the request, or its response is not the documented one.
         httpx.HTTPError: The engine cannot be reached.
     """
     base = engine.url.rstrip("/")
@@ -102,9 +102,7 @@ async def search_web(
         parameters["time_range"] = period
     response = await http.get(f"{base}/search", params=parameters, follow_redirects=False)
     if response.status_code == 403:
-        raise ServiceError(
-            "SearXNG refuses the request: its settings have to allow the format json."
-        )
+        raise ServiceError("SearXNG refused the request: allow the format json in its settings.")
     answer = read_json(response, "SearXNG", engine)
     found = answer.get("results") if isinstance(answer, dict) else None
     return _results(found, "SearXNG", "content", engine)[:count]
@@ -112,7 +110,7 @@ async def search_web(
 
 def _results(found: JSONValue, name: str, snippet: str, engine: Engine) -> list[dict[str, str]]:
     if not isinstance(found, list):
-        raise ServiceError(f"{name} answers without a list of results: check the URL {engine.url}.")
+        raise ServiceError(f"{name} returned no list of results: check the URL {engine.url}.")
     results = []
     for one in found:
         url = one.get("url") if isinstance(one, dict) else None

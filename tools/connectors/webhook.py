@@ -24,7 +24,7 @@ from tools.texts import http_messages as messages
     effect=Effect.AT_MOST_ONCE,
     timeout_seconds=60,
     tags=("connector", "network"),
-    # What an account may read is private, and a label is the tool's, with or without an account.
+    # An account may read private data, and the label belongs to the tool, with or without account.
     labels=tuple(Label),
 )
 async def webhook(

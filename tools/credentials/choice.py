@@ -1,8 +1,8 @@
-"""Choice of the stored credentials that a call uses.
+"""Choice of the stored credentials for a call.
 
-Among credentials of a fitting type, the one that the agent's binding names; a person's own precedes
-the workspace's of the same name. If the binding names none: the only one of the person, else the
-only one of the workspace.
+Among credentials of a matching type, the one named by the agent's binding is used; a person's own
+precedes the workspace's of the same name. Without a name in the binding, it is the person's only
+one, else the workspace's only one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class NoCredentialError(HeartbitError):
-    """A call lacks a credential, or several would fit."""
+    """A call lacks a credential, or several match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,13 @@ def choose(
     Args:
         spec: The tool.
         workspace_id: The run's workspace.
-        user_id: The person behind the run, whose own credentials may be used; None: no person.
+        user_id: The person behind the run, whose own credentials may be used; None if there is
+            none.
         names: Names that the agent's binding gives, by parameter.
 
     Raises:
-        NoCredentialError: No credential fits, or several do.
-        ConfigurationError: The chosen one cannot be used as it is stored.
+        NoCredentialError: No credential matches, or several do.
+        ConfigurationError: The chosen credential's stored value is not usable.
         SecretError: Its secrets cannot be decrypted.
     """
     if not spec.credentials:
@@ -75,7 +76,7 @@ def choose(
 
 
 def unmet_need(spec: ToolSpec, *, workspace_id: int, names: Mapping[str, str]) -> str:
-    """Return a sentence about a credential that the workspace lacks; empty if it has all.
+    """Return a sentence about a credential that the workspace lacks; empty if none is missing.
 
     Args:
         spec: The tool.

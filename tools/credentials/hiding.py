@@ -1,4 +1,4 @@
-"""Removal of secrets from texts of servers."""
+"""Removal of secrets from texts sent by servers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from heartbit_site.base.credentials import CredentialType
 
 HIDDEN = "[secret]"
-_SHORTEST = 4  # a shorter text would be found everywhere
+_SHORTEST = 4  # a shorter text would match everywhere
 
 
 def hide_secrets(text: str, *credentials: CredentialType | None, also: tuple[str, ...] = ()) -> str:
-    """Replace the secrets of credentials in a text: a server may repeat them.
+    """Replace the secrets of credentials in a text, as a server may repeat them.
 
     Args:
         text: Any text.

@@ -71,8 +71,8 @@ def header_value(secret: SecretStr) -> str:
     """Return a secret that a header can carry.
 
     Raises:
-        UnusableCredentialError: It has other characters, which an HTTP library would repeat in its
-        own error.
+        UnusableCredentialError: It has other characters, which an HTTP library would include in its
+            own error.
     """
     value = secret.get_secret_value()
     if not value.isascii() or not value.isprintable():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.credentials import OAuthClientCredential
 
 _MOST_CHARACTERS: Final = 16_000
-_DEFAULT_SECONDS: Final = 300.0  # of a server that does not say
+_DEFAULT_SECONDS: Final = 300.0  # if the server does not say
 _LONGEST_SECONDS: Final = 24 * 3600.0
 _REFUSALS: Final = (400, 401, 403)
 
@@ -36,8 +36,8 @@ class TokenAnswer:
 
     Attributes:
         seconds: Lifetime of the access token.
-        refresh_token: Empty: the server gave none.
-        scope: Granted scopes; empty: the server did not say.
+        refresh_token: Empty if the server sent none.
+        scope: Granted scopes; empty if the server did not say.
     """
 
     access_token: str
@@ -52,14 +52,14 @@ def read_token_response(response: httpx.Response, url: str, *, check: str) -> To
     Args:
         response: The response.
         url: Address of the token endpoint, for messages.
-        check: End of the sentence about a refusal: what a person can do.
+        check: End of the sentence about a refusal: the remedy.
 
     Raises:
         TokenRefusedError: The server refuses.
-        OAuthError: The answer has no usable token. No text has a secret.
+        OAuthError: The response has no usable token. No message contains a secret.
     """
     if not response.is_success:
-        # Its words are left out: they may repeat the secret.
+        # The response body is left out: it may repeat the secret.
         kind = TokenRefusedError if response.status_code in _REFUSALS else OAuthError
         raise kind(f"{url} returned no access token (HTTP {response.status_code}): {check}.")
     try:
@@ -110,7 +110,7 @@ async def access_token(credential: OAuthClientCredential, http: httpx.AsyncClien
         http: The guarded client.
 
     Raises:
-        OAuthError: The server refuses, or its answer has no token. No text has a secret.
+        OAuthError: The server refuses, or its response has no token. No message contains a secret.
         httpx.HTTPError: The server cannot be reached.
     """
     known = _tokens.get(credential)
@@ -146,7 +146,7 @@ async def _requested(
     response = await http.post(
         credential.token_url, data=form, headers=headers, follow_redirects=False
     )
-    if response.status_code in (400, 401):  # some servers take both in the form only
+    if response.status_code in (400, 401):  # some servers accept both only in the form
         del headers["authorization"]
         form |= {"client_id": client, "client_secret": secret}
         response = await http.post(

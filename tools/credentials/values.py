@@ -1,4 +1,4 @@
-"""The value of a stored credential: its settings and its secrets, as one object."""
+"""Values of stored credentials: settings and secrets as one object."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def type_of(kind: str) -> type[CredentialType]:
     """Return the type of a kind of credential.
 
     Raises:
-        ConfigurationError: No installed package has it.
+        ConfigurationError: No installed package defines it.
     """
     known = credential_types()
     if kind not in known:
@@ -34,7 +34,7 @@ def reveal(row: Credential) -> CredentialType:
     """Return the value of a stored credential.
 
     Raises:
-        ConfigurationError: Its type is not installed, or the stored fields no longer fit it.
+        ConfigurationError: Its type is not installed, or no longer matches the stored fields.
         SecretError: The secrets cannot be decrypted.
     """
     kept = secrets.reveal(row, "secret")
@@ -62,6 +62,6 @@ def split(value: CredentialType) -> tuple[dict[str, object], dict[str, str]]:
 
 
 def label_of(kind: str) -> str:
-    """Return the label of a kind; an unknown kind is its own."""
+    """Return the label of a kind; for an unknown kind, the kind itself."""
     known = credential_types().get(kind)
     return kind if known is None else known.label

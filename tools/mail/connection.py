@@ -1,7 +1,7 @@
 """IMAP connection with limits on time and memory.
 
-``imaplib`` has none. They are those of ``MailStream``, put in place in the methods that it
-documents for overriding; it still parses the answers.
+``imaplib`` has no such limits. ``MailStream`` provides them, in the methods that ``imaplib``
+documents for overriding; ``imaplib`` still parses the responses.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Connection(IMAP4):
         super().__init__(route.host, route.port)
 
     def open(self, host: str = "", port: int = 0, timeout: float | None = None) -> None:
-        """Connect on the checked route, whatever the arguments are."""
+        """Connect on the checked route; the arguments are ignored."""
         self.host, self.port = self._route.host, self._route.port
         self.is_readonly = True
         self._stream = MailStream(self._route, tls=self._tls, visit_seconds=self._visit_seconds)
@@ -49,11 +49,11 @@ class Connection(IMAP4):
                 "usually at port 993."
             )
         if self.state != "NONAUTH" or self.command("STARTTLS") != "OK":
-            raise MailboxError(f"The mail server {self.host} does not begin with STARTTLS.")
+            raise MailboxError(f"The mail server {self.host} refuses STARTTLS.")
         self._stream.secure()
         self.sock = self._stream.sock
         self.untagged_responses.clear()
-        # Anyone may have sent what was offered without TLS.
+        # Capabilities announced without TLS may be forged.
         self.command("CAPABILITY")
         offered = b" ".join(one for one in self.response("CAPABILITY")[1] if isinstance(one, bytes))
         self.capabilities = tuple(offered.decode("ascii", "replace").upper().split())
@@ -81,7 +81,7 @@ class Connection(IMAP4):
             self.authenticate("PLAIN", lambda _: secret)
         except self.abort:
             raise
-        except self.error as error:  # so it reports a refusal, too
+        except self.error as error:  # so it reports a refusal too
             return self._ended("NO", [str(error).encode("utf-8", "replace")])
         return "OK"
 
@@ -94,7 +94,7 @@ class Connection(IMAP4):
         if size > MOST_LITERAL:
             raise MailboxError(
                 f"The mail server {self.host} wants to send {size} bytes at once: at most "
-                f"{MOST_LITERAL} are taken."
+                f"{MOST_LITERAL} are accepted."
             )
         return self._stream.read(size)
 
@@ -103,11 +103,11 @@ class Connection(IMAP4):
         return self._stream.readline()
 
     def send(self, data: bytes) -> None:  # type: ignore[override]  # only bytes come
-        """Send all data within the time that is left; imaplib would take a timeout for a break."""
+        """Send all data in the remaining time; imaplib would report a timeout as a disconnect."""
         self._stream.send(data)
 
     def log_out(self) -> None:
-        """Log out, without waiting long for an answer that tells nothing."""
+        """Log out, without waiting long for the uninformative answer."""
         self._stream.hurry(_LEAVE_SECONDS)
         self.logout()
 

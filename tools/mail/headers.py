@@ -1,6 +1,6 @@
 """Headers of a mail or of one of its parts, parsed as untrusted input. Pure.
 
-The standard library's parser is not used for whole headers: a hostile header costs it minutes,
+The standard library's parser is not used for whole headers: a hostile header takes it minutes,
 gigabytes or a thousand stack frames (measured on Python 3.11: 1 MB of From or of nested
 multiparts). It only parses parameters, from values of limited length.
 """

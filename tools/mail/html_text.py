@@ -1,6 +1,6 @@
 """HTML as plain text: the visible text in lines, with the addresses of links. Pure.
 
-``html.parser`` is not used: 40 kB of ``<a`` without an end keep it busy for 20 seconds (measured
+``html.parser`` is not used: 40 kB of unclosed ``<a`` keep it busy for 20 seconds (measured
 on Python 3.11). This scanner looks at each character a fixed number of times.
 """
 
@@ -21,7 +21,7 @@ _LINES = _APART | {
     *("address", "article", "aside", "br", "center", "dd", "div", "dl", "dt", "footer", "form"),
     *("header", "hr", "li", "main", "nav", "pre", "section", "tr"),
 }
-_BLOCK = "\r"  # marks a block's begin or end: the following text is on a new line
+_BLOCK = "\r"  # start or end of a block: the text that follows is on a new line
 _SPACE = re.compile(r"\s+")
 _MANY_LINES = re.compile(r"\n{3,}")
 
@@ -54,7 +54,7 @@ class _Page:
     def _say(self, text: str) -> None:
         try:
             shown = html.unescape(text)
-        except ValueError:  # a character's number of more than 4300 digits
+        except ValueError:  # a character reference of more than 4300 digits
             shown = text
         self._pieces.append(shown if self._lines_count else _SPACE.sub(" ", shown))
 
@@ -115,7 +115,7 @@ class _Page:
 
 
 def _broken(space: re.Match[str]) -> str:
-    """Return white space as line breaks; it may hold any number of block boundaries."""
+    """Return white space as line breaks, with any number of block boundaries in it."""
     if _BLOCK not in space[0]:
         return space[0]
     return "\n\n" if "\n" in space[0] else "\n"

@@ -1,4 +1,4 @@
-"""Access to mails in a mailbox over IMAP, read-only unless asked otherwise.
+"""Access to mails in a mailbox over IMAP, read-only by default.
 
 Usage::
 
@@ -46,7 +46,7 @@ _NONSENSE = (IMAP4.error, ValueError, TypeError, LookupError, AttributeError, EO
 
 @dataclass(frozen=True, slots=True)
 class MailAccount(servers.MailServer):
-    """A mailbox, and the login there.
+    """A mailbox, with its login.
 
     Attributes:
         folder: The folder's display name.
@@ -72,8 +72,8 @@ class Mailbox:
     """An open folder.
 
     Attributes:
-        uid_validity: If it differs from an earlier value, UIDs of that time are void.
-        uid_next: UID that the next new mail was to get when the folder was opened.
+        uid_validity: If it differs from an earlier value, earlier UIDs are void.
+        uid_next: UID that was next to be assigned when the folder was opened.
     """
 
     def __init__(
@@ -93,8 +93,8 @@ class Mailbox:
             self.uid_next = self._number("UIDNEXT")
         if not self.uid_validity or not self.uid_next:
             raise MailboxError(
-                f"The mail server {account.host} gives the mails of {account.folder!r} no UIDs, "
-                "so new ones cannot be told from old ones."
+                f"The mail server {account.host} assigns no UIDs in {account.folder!r}, so new "
+                "mails cannot be recognized."
             )
 
     def after(self, uid: int, *, most: int) -> list[int]:
@@ -123,7 +123,7 @@ class Mailbox:
         """
         found: set[int] | None = None
         with _sentences(self._account):
-            # Only a literal may hold every character, and imaplib sends one a command.
+            # Only a literal may hold every character, and imaplib sends one per command.
             for key, text in texts.items() or [("ALL", "")]:
                 words = ["CHARSET", "UTF-8", *keys, key] if text else [*keys, key]
                 self._uid("SEARCH", *words, literal=text.encode() if text else None)
@@ -205,13 +205,13 @@ class Mailbox:
                 found.add(int(word[0]))
                 if len(found) > _MOST_FOUND:
                     raise MailboxError(
-                        f"The mail server {self._account.host} finds more than {_MOST_FOUND} mails:"
-                        " search for fewer."
+                        f"The mail server {self._account.host} found more than {_MOST_FOUND} "
+                        "mails: narrow the search."
                     )
         return found
 
     def _mails(self) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the contents of the fetched mails, each with the words around it."""
+        """Yield the contents of the fetched mails, each with its surrounding response text."""
         items = [*self._connection.response("FETCH")[1], None]
         for item, behind in pairwise(items):
             if isinstance(item, tuple):
@@ -226,7 +226,7 @@ class Mailbox:
         answer = self._connection.command("UID", *words, literal=literal)
         if answer != "OK" and "EXPUNGEISSUED" not in self._connection.said:
             raise MailboxError(
-                f"The mail server {self._account.host} refuses to show its mails"
+                f"The mail server {self._account.host} did not return its mails"
                 f"{_said(self._connection, self._account)}"
             )
 
@@ -246,7 +246,7 @@ def open_mailbox(
 
     Args:
         account: The mailbox, and the login.
-        writable: True to change what is noted of its mails.
+        writable: True to allow changes to the flags of its mails.
         seconds: Limit of the whole visit.
 
     Raises:
@@ -263,7 +263,7 @@ def open_mailbox(
                 connection.start_tls()
             _log_in(connection, account)
         yield Mailbox(connection, account, writable=writable)
-        with suppress(MailboxError, OSError, *_NONSENSE):  # everything is read by now
+        with suppress(MailboxError, OSError, *_NONSENSE):  # everything has been read by now
             connection.log_out()
     finally:
         connection.shutdown()
@@ -272,27 +272,27 @@ def open_mailbox(
 def _log_in(connection: Connection, account: MailAccount) -> None:
     if connection.state != "NONAUTH":
         raise MailboxError(
-            f"The mail server {account.host} lets everybody in without a password; so whose "
-            "mailbox it would show is unknown."
+            f"The mail server {account.host} accepts logins without a password, so the mailbox's "
+            "owner is unknown."
         )
     capabilities = connection.capabilities
     if "AUTH=PLAIN" in capabilities:
         answer = connection.authenticate_plain(account.user, account.password)
     elif "LOGINDISABLED" in capabilities:
         raise MailboxError(
-            f"The mail server {account.host} takes no password over this connection: use tls or "
+            f"The mail server {account.host} accepts no password over this connection: use tls or "
             "starttls."
         )
     else:
         answer = connection.command("LOGIN", _quoted(account.user), _quoted(account.password))
     if answer != "OK":
         raise MailboxError(
-            f"The mail server {account.host} does not let {account.user} in with this "
-            f"password{_said(connection, account)}"
+            f"The mail server {account.host} rejected the password of "
+            f"{account.user}{_said(connection, account)}"
         )
     connection.state = "AUTH"
     if "ID" in capabilities:
-        # Some servers (163.com, 126.com) open no folder before the client has named itself.
+        # Some servers (163.com, 126.com) open no folder until the client has sent ID.
         connection.command("ID", '("name" "Heartbit")')
 
 
@@ -303,14 +303,14 @@ def _sentences(account: MailAccount) -> Iterator[None]:
     with servers.sentences(account, MailboxError):
         try:
             yield
-        except OSError:  # some are errors of values, too
+        except OSError:  # some are ValueErrors too
             raise
         except IMAP4.abort as error:
             words = servers.server_words(str(error), account)
-            raise MailboxError(f"{where} broke off: {words}") from None
+            raise MailboxError(f"{where} closed the connection: {words}") from None
         except _NONSENSE as error:
             words = servers.server_words(str(error) or type(error).__name__, account)
-            raise MailboxError(f"{where} answers what no mail server says: {words}") from None
+            raise MailboxError(f"{where} returned an invalid response: {words}") from None
 
 
 def _said(connection: Connection, account: MailAccount) -> str:

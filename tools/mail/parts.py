@@ -16,7 +16,7 @@ MOST_ATTACHMENTS = 20
 MOST_DEPTH = 10
 MOST_PARTS = 1_000
 _MOST_OF_TEXT = 1_000_000  # bytes of one part
-_MOST_OF_TEXTS = 2_000_000  # of all: a text, and its other form
+_MOST_OF_TEXTS = 2_000_000  # of all: a text and its alternative
 
 
 class UnreadableMailError(HeartbitError):
@@ -56,7 +56,7 @@ class Body:
     Attributes:
         text: Text of all text parts, joined.
         cut: True if the texts were too long to be read to their end.
-        problem: Sentences on what was guessed or could not be read of the texts; may be empty.
+        problem: Sentences about guesses and unreadable parts of the texts; may be empty.
         attachments: Its first 20 files.
     """
 
@@ -148,7 +148,7 @@ class _Reader:
 
 
 def _best(found: list[list[_Text]]) -> list[_Text]:
-    """Return the plain alternative of a text; else the first one that is not blank."""
+    """Return the plain-text alternative, else the first alternative that is not blank."""
     telling = [texts for texts in found if any(text.words.strip() for text in texts)]
     plain = (texts for texts in telling if all(text.plain for text in texts))
     return next(plain, telling[0] if telling else [])

@@ -1,4 +1,4 @@
-"""Mail servers: their address and login, and every failure of theirs as one sentence.
+"""Mail servers: address, login, and every failure as one sentence.
 
 As in ``heartbit_site.base.http.backend`` for HTTP, a server's name is resolved once, every address
 must be allowed, and the socket is opened to one of those addresses.
@@ -76,7 +76,7 @@ class MailRoute:
                 continue
             if effective(str(opened.getpeername()[0])) != effective(address):
                 opened.close()
-                raise BlockedAddressError(f"The connection to {self.host} ended elsewhere.")
+                raise BlockedAddressError(f"The connection to {self.host} was redirected.")
             return opened
         raise failure
 
@@ -87,7 +87,7 @@ def find_route(host: str, port: int, ports: frozenset[int]) -> MailRoute:
     Args:
         host: Name of the host.
         port: Port of the connection.
-        ports: Ports that are open on public addresses.
+        ports: Ports that are allowed on public addresses.
 
     Raises:
         BlockedAddressError: The host is not on the public internet, or the port is not open.
@@ -116,7 +116,7 @@ Security = Literal["tls", "starttls", "none"]
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
-    """A mail server, and the login there.
+    """A mail server, with its login.
 
     Attributes:
         host: The server's name.
@@ -134,12 +134,12 @@ class MailServer:
 
 
 def check_lines(server: MailServer, error: type[MailServerError], name: str) -> None:
-    """Refuse a text that could bring a command of its own.
+    """Refuse a text that could inject a protocol command.
 
     Args:
         server: The server.
         error: Class of the error.
-        name: Name of the server for people.
+        name: Display name of the server.
 
     Raises:
         MailServerError: A text has more than one line.
@@ -158,15 +158,15 @@ def find_server(server: MailServer, ports: frozenset[int]) -> MailRoute:
         ports: Ports for this kind of server.
 
     Raises:
-        MailServerError: The login would be readable on the way.
+        MailServerError: The login would be sent unencrypted.
         BlockedAddressError: The host is not on the public internet, or the port is not open.
         OSError: The name cannot be resolved.
     """
     route = find_route(server.host, server.port, ports)
     if server.security == "none" and not route.trusted:
         raise MailServerError(
-            f"Without TLS everybody on the way to {server.host} can read the password: use tls "
-            "or starttls, or let an operator add the host to HEARTBIT_HTTP_ALLOWLIST."
+            f"Without TLS, the password for {server.host} can be read on the network: use tls or "
+            "starttls, or let an operator add the host to HEARTBIT_HTTP_ALLOWLIST."
         )
     return route
 
@@ -175,7 +175,7 @@ def find_server(server: MailServer, ports: frozenset[int]) -> MailRoute:
 def sentences(server: MailServer, error: type[MailServerError]) -> Iterator[None]:
     """Convert every failure to one sentence without the password, and without a cause.
 
-    A cause would keep the server's words, which may repeat the password.
+    A cause would keep the server's message, which may repeat the password.
 
     Raises:
         MailServerError: Of the class ``error``.
@@ -186,10 +186,10 @@ def sentences(server: MailServer, error: type[MailServerError]) -> Iterator[None
     except (BlockedAddressError, MailServerError) as refusal:
         raise error(str(refusal)) from None
     except TimeoutError:
-        raise error(f"{where} takes too long to answer.") from None
+        raise error(f"{where} took too long to answer.") from None
     except ssl.SSLError as trouble:
         raise error(
-            f"{where} cannot be talked to over TLS: {server_words(_tls_trouble(trouble), server)}"
+            f"{where} failed the TLS handshake: {server_words(_tls_trouble(trouble), server)}"
         ) from None
     except OSError as trouble:
         why = trouble.strerror or str(trouble) or type(trouble).__name__
@@ -197,22 +197,22 @@ def sentences(server: MailServer, error: type[MailServerError]) -> Iterator[None
 
 
 def server_words(text: str, server: MailServer) -> str:
-    """Return the server's words as one sentence, unless they repeat the password."""
+    """Return the server's message as one sentence, unless it repeats the password."""
     password = server.password.encode()
     plain = f"\0{server.user}\0{server.password}".encode()
     forms = {server.password, password.decode("ascii", "replace"), repr(password)[2:-1]}
     forms |= {base64.b64encode(secret).decode() for secret in (password, plain)}
     if server.password and any(_bare(form) in _bare(text) for form in forms):
-        return "its words are not shown, because the password is in them."
+        return "its message is not shown, because it contains the password."
     line = visible(one_line(text, _MOST_SAID))
     return line if line.endswith((".", "!", "?")) else f"{line}."
 
 
 def _tls_trouble(error: ssl.SSLError) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not good: {error.verify_message}"
+        return f"its certificate is not valid: {error.verify_message}"
     if error.reason in {"WRONG_VERSION_NUMBER", "HTTP_REQUEST"}:
-        return "it speaks without TLS at this port: use starttls, or another port"
+        return "it does not use TLS at this port: use starttls, or another port"
     return (error.reason or str(error)).replace("_", " ").lower()
 
 

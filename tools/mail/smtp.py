@@ -1,12 +1,12 @@
-"""Hand-over of mails to a server over SMTP.
+"""Delivery of mails to a server over SMTP.
 
 Usage::
 
     with open_outbox(server, seconds=30) as outbox:
         outbox.hand_over(sender, ["ada@example.org"], message)
 
-``smtplib`` is not used: it reads replies without an end, takes ASCII passwords alone, and tells of
-a refused recipient only after it has sent the mail to the others.
+``smtplib`` is not used: it does not limit replies, supports only ASCII passwords, and reports a
+refused recipient only after it has sent the mail to the others.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class _Reply:
 
 
 class Outbox:
-    """A session with a server that takes mails."""
+    """A session with an outgoing mail server."""
 
     def __init__(self, stream: MailStream, server: servers.MailServer) -> None:
         self._stream = stream
         self._server = server
-        self._expect(self._reply(), "does not take mails now")
+        self._expect(self._reply(), "accepts no mails now")
         self._features = self._greet()
 
     def start_tls(self) -> None:
@@ -55,12 +55,12 @@ class Outbox:
                 f"The mail server {self._server.host} offers no STARTTLS at port "
                 f"{self._server.port}: use tls, usually at port 465."
             )
-        self._expect(self._command("STARTTLS"), "does not begin with STARTTLS")
+        self._expect(self._command("STARTTLS"), "refuses STARTTLS")
         self._stream.secure()
-        self._features = self._greet()  # anyone may have sent what was offered without TLS
+        self._features = self._greet()  # features announced without TLS may be forged
 
     def log_in(self) -> None:
-        """Log in with SASL PLAIN, or else LOGIN; both can carry every character."""
+        """Log in with SASL PLAIN, else LOGIN; both can carry every character."""
         offered = self._features.get("AUTH", "").upper().split()
         user, password = self._server.user, self._server.password
         if "PLAIN" in offered:
@@ -77,11 +77,13 @@ class Outbox:
                 f"{self._server.port}: use tls or starttls, or leave the user name out."
             )
         if reply.code == 334:
-            raise MailServerError(f"The mail server {self._server.host} asks for more than that.")
-        self._expect(reply, f"does not let {user} in with this password")
+            raise MailServerError(
+                f"The mail server {self._server.host} requires a further login step."
+            )
+        self._expect(reply, f"rejected the password of {user}")
 
     def hand_over(self, sender: str, recipients: Sequence[str], message: bytes) -> None:
-        """Hand a mail over for all recipients, or for none.
+        """Send a mail to all recipients, or to none.
 
         Args:
             sender: The bare address of the envelope.
@@ -109,11 +111,11 @@ class Outbox:
                 self._stream.send(b"\r\n.\r\n")
                 reply = self._reply()
         except MailServerError as error:
-            raise MailServerError(f"The mail may have been sent or not: {error}") from None
+            raise MailServerError(f"The mail may or may not have been sent: {error}") from None
         self._expect(reply, "refuses the mail")
 
     def quit(self) -> None:
-        """Say goodbye, without waiting long for an answer."""
+        """End the session with QUIT, without waiting long for an answer."""
         self._stream.hurry(_LEAVE_SECONDS)
         self._command("QUIT")
 
@@ -134,7 +136,7 @@ class Outbox:
         while len(lines) < _MOST_LINES:
             line = self._stream.readline()
             if not line.endswith(b"\n"):
-                raise MailServerError(f"The mail server {self._server.host} broke off.")
+                raise MailServerError(f"The mail server {self._server.host} closed the connection.")
             found = _REPLY.fullmatch(line)
             if found is None:
                 raise self._nonsense()
@@ -150,17 +152,15 @@ class Outbox:
             raise MailServerError(f"The mail server {self._server.host} {refusal}: {words}")
 
     def _nonsense(self) -> MailServerError:
-        return MailServerError(
-            f"The mail server {self._server.host} answers what no mail server says."
-        )
+        return MailServerError(f"The mail server {self._server.host} returned an invalid response.")
 
 
 @contextmanager
 def open_outbox(server: servers.MailServer, *, seconds: float = VISIT_SECONDS) -> Iterator[Outbox]:
-    """Log in to a server that takes mails, for the duration of the block.
+    """Log in to an outgoing mail server for the duration of the block.
 
     Args:
-        server: The server; without a user there is no login.
+        server: The server; without a user, no login takes place.
         seconds: Limit of the whole visit.
 
     Raises:

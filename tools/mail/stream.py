@@ -13,7 +13,7 @@ from tools.mail.server import MailRoute, MailServerError
 
 READ_SECONDS = 20.0
 VISIT_SECONDS = 60.0
-_MOST_OF_LINE = 4 * 1024 * 1024  # one line numbers all mails that a search finds
+_MOST_OF_LINE = 4 * 1024 * 1024  # one line lists the numbers of all mails found by a search
 _MOST_OF_ANSWER = 16 * 1024 * 1024
 _PIECE = 65_536
 
@@ -51,8 +51,8 @@ class MailStream:
             MailServerError: The server sent data before TLS began.
             OSError: The certificate is not valid, or the server speaks no TLS.
         """
-        if self._buffer:  # a third party on the way has sent this
-            raise MailServerError(f"The mail server {self.host} spoke on before TLS had begun.")
+        if self._buffer:  # data that a third party on the network may have sent
+            raise MailServerError(f"The mail server {self.host} sent data before TLS had begun.")
         self.sock.settimeout(self._seconds())
         try:
             context = ssl.create_default_context()
@@ -66,7 +66,7 @@ class MailStream:
         self._left = _MOST_OF_ANSWER
 
     def read(self, size: int) -> bytes:
-        """Read that many bytes, fewer at the end of the stream.
+        """Read ``size`` bytes, fewer at the end of the stream.
 
         Raises:
             MailServerError: The answer is too large, or the visit takes too long.
@@ -91,7 +91,7 @@ class MailStream:
         return self._taken(end + 1)
 
     def send(self, data: bytes) -> None:
-        """Send all data within the time that is left.
+        """Send all data within the remaining time.
 
         Raises:
             MailServerError: The visit takes too long.
@@ -103,7 +103,7 @@ class MailStream:
             raise self._too_late() from None
 
     def hurry(self, seconds: float) -> None:
-        """End the visit within that time."""
+        """Shorten the visit to end within this time."""
         self._ends = min(self._ends, time.monotonic() + seconds)
 
     def close(self) -> None:
@@ -116,7 +116,7 @@ class MailStream:
         try:
             piece = self.sock.recv(_PIECE)
         except TimeoutError:
-            self._seconds()  # says so if it was the whole visit's
+            self._seconds()  # raises if the whole visit's limit has passed
             raise
         self._buffer += piece
         self._left -= len(piece)
@@ -142,4 +142,4 @@ class MailStream:
         )
 
     def _too_much(self) -> MailServerError:
-        return MailServerError(f"The mail server {self.host} sends more than any answer has.")
+        return MailServerError(f"The mail server {self.host} sent an oversized response.")

@@ -1,4 +1,4 @@
-"""One connection to an MCP server, owned by a task, which must open and close the SDK's client."""
+"""One connection to an MCP server, owned by the task that opens and closes the SDK's client."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from tools.mcp.tool_screen import ToolScreen
 
 CONNECT_SECONDS: Final = 20.0
 _INFO = mcp_types.Implementation(name="heartbit", version="1")
-_ROUNDS = 3  # of input that a server may ask for in one call
+_ROUNDS = 3  # requests for input in one call
 _Result = mcp_types.CallToolResult | mcp_types.InputRequiredResult
 _RESULT: TypeAdapter[_Result] = TypeAdapter(_Result)
-#: The SDK's error for 404 to a session that the server does not know any more.
+#: The SDK's error for a 404 when the server no longer knows the session.
 _TERMINATED = "Session terminated"
 _SCOPE = re.compile(r'(?:^|[\s,])scope="([^"]{1,1000})"')
 _CLOSE_SECONDS = 5.0
@@ -127,7 +127,7 @@ class McpConnection:
         await asyncio.wait({self._owner}, timeout=_CLOSE_SECONDS)
 
     async def check(self, tool: PinnedTool, *, seconds: float) -> None:
-        """Check before a call that the server offers a tool as it was pinned.
+        """Check before a call that the server offers a tool as pinned.
 
         Raises:
             DifferentOfferError: It does not; a new connection may know of a later offer.
@@ -147,7 +147,7 @@ class McpConnection:
         seconds: float,
         reply: QuestionReply | None = None,
     ) -> str | Question:
-        """Call a tool, if the server still offers it as it was pinned; return its result as text.
+        """Call a tool if the server still offers it as pinned; return its result as text.
 
         Instead of a result, the server may return a question to a person. That ends the call, which
         is repeated with the reply.
@@ -221,7 +221,7 @@ class McpConnection:
                     async for _ in changes:
                         self._note_change()
         except (ListenNotSupportedError, SubscriptionLost, MCPError):
-            return  # an older server, which tells everybody; or one that does not keep its word
+            return  # an older server, which notifies every client; or one that breaks the protocol
         finally:
             heard.set()
 
@@ -242,7 +242,7 @@ class McpConnection:
     async def _decline(
         self, context: ClientRequestContext, params: mcp_types.ElicitRequestParams
     ) -> mcp_types.ElicitResult:
-        """Decline a question in the middle of a call, which would be held open for a person."""
+        """Decline a question in the middle of a call, which cannot stay open for a person."""
         for declined in self._declined.values():
             declined.add(params.message)
             if declined.count > questions.MOST_DECLINED:
@@ -255,7 +255,7 @@ class McpConnection:
 
     @contextlib.contextmanager
     def _noting_declined(self) -> Iterator[questions.Declined]:
-        """Note the server's unanswered questions to people while a call runs."""
+        """Record the server's declined questions while a call runs."""
         mark, declined = object(), questions.Declined()
         self._declined[mark] = declined
         try:
@@ -282,7 +282,7 @@ class McpConnection:
         """Refuse a tool that the server has changed since a person agreed to it."""
         offered = self.offer.tools.get(tool.remote_name)
         if offered is None:
-            why = self.offer.left_out.get(tool.remote_name, "the server does not have it any more")
+            why = self.offer.left_out.get(tool.remote_name, "the server no longer has it")
             raise errors.DifferentOfferError(
                 self._sentence(f"{tool.remote_name} cannot be used: {why}")
             )
@@ -296,9 +296,9 @@ class McpConnection:
     async def _request(
         self, name: str, arguments: dict[str, Any], key: str, reply: QuestionReply | None
     ) -> mcp_types.CallToolResult | Question:
-        """Send the request; return the result, or the question of the server that ended it.
+        """Send the request; return the result, or the server's question that ended the call.
 
-        A question that cannot be put to a person is declined.
+        A question that cannot be shown to a person is declined.
 
         The SDK's own ``call_tool`` would check the result with a validator that a hostile schema
         can keep busy for minutes.
@@ -324,7 +324,7 @@ class McpConnection:
                 return asked
             state = result.request_state
             answers = dict.fromkeys(result.input_requests or {}, questions.DECLINED)
-        raise self._refused(f"{name} keeps asking for input that Heartbit does not ask people for")
+        raise self._refused(f"{name} keeps requesting input that Heartbit does not collect")
 
     def _check_result(self, name: str, result: mcp_types.CallToolResult) -> None:
         schema = self.offer.tools[name].output_schema

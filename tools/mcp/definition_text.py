@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def as_lines(definition: ToolDefinition) -> list[str]:
-    """Return effect, description and schema, with hidden characters made visible."""
+    """Return effect, description and schema as lines, with hidden characters made visible."""
     return [
         f"effect: {definition.effect.replace('_', ' ')}",
         *visible(definition.description).splitlines(),

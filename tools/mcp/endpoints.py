@@ -1,4 +1,4 @@
-"""Servers, their tools, and the credential of their requests, as a connection needs them."""
+"""Servers, their tools and the credential of their requests, as a connection needs them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class McpEndpoint:
 
     Attributes:
         id: Id of its row.
-        url: For HTTP; empty for a program.
+        url: Address for HTTP; empty for a program.
         words: The program and its arguments.
         headers: Headers that each request carries, credentials among them.
     """
@@ -64,7 +64,7 @@ def labels_of(*, private_data: bool) -> frozenset[Label]:
     return frozenset(Label if private_data else {Label.UNTRUSTED, Label.OUTBOUND})
 
 
-#: The parameter of every tool of a server that has a credential; no JSON property is called so.
+#: The credential parameter of a server's tools; no JSON property can have this name.
 CREDENTIAL: Final = "heartbit:credential"
 KINDS: Final = tuple(kind.kind for kind in get_args(HttpCredential))
 
@@ -108,7 +108,7 @@ async def endpoint_of(
         McpError: The program is not on the administrator's list, or no access token was given.
         UnusableCredentialError: The credential is for another address.
     """
-    number = server.pk or 0  # one that is read before it is stored
+    number = server.pk or 0  # a server that is read before it is stored
     if server.transport == McpServer.Transport.STDIO:
         words = settings.HEARTBIT_MCP_COMMANDS.get(server.command)
         if words is None:
@@ -150,13 +150,13 @@ async def signed_in(
     http: httpx.AsyncClient,
     ask: Callable[[McpEndpoint], Awaitable[T]],
 ) -> T:
-    """Send a request with the token of a sign-in, and repeat it if the server refuses the token.
+    """Send a request with the token of a sign-in; repeat it once if the server refuses the token.
 
     Args:
         server: The server.
         value: The sign-in.
         http: The guarded client.
-        ask: Makes the request; the server has not acted if it raises ``TokenNotAcceptedError``.
+        ask: Makes the request; if it raises ``TokenNotAcceptedError``, the server has not acted.
             The token is removed from a text that it returns.
 
     Raises:
@@ -191,7 +191,7 @@ def _hidden(answer: T, endpoint: McpEndpoint) -> T:
 
 
 def _want(row_id: int, scope: str) -> None:
-    """Store scopes that a call lacked, for the next sign-in."""
+    """Store the scopes that a call lacked for the next sign-in."""
     row = Credential.objects.filter(pk=row_id).first()
     if row is not None:
         settings = {**row.settings, "wanted_scope": scope}

@@ -18,7 +18,7 @@ class McpListingError(McpError):
 
 
 class DifferentOfferError(McpError):
-    """The server does not offer the tool as it was pinned, as far as the connection knows."""
+    """As far as the connection knows, the server does not offer the tool as pinned."""
 
 
 class McpToolError(McpError):
@@ -38,13 +38,13 @@ class TokenNotAcceptedError(McpError):
 
 
 class SessionEndedError(McpConnectionError):
-    """The server did not get the call, or has forgotten the connection: a new one may help."""
+    """The server did not get the call, or lost the session: a new connection may help."""
 
 
 def changed_error(server: str, tool: str) -> DifferentOfferError:
     """Return the error for a tool that its server has changed."""
     return DifferentOfferError(
-        f"The MCP server {server} changed the tool {tool}, so it is not called: a person has to "
-        "look at the change and accept it under MCP servers in the admin, and publish the agent "
+        f"The MCP server {server} changed the tool {tool}, so it is not called: a person must "
+        "review the change and accept it under MCP servers in the admin, and publish the agent "
         "again."
     )

@@ -8,7 +8,7 @@ from typing import Final
 from heartbit_site.base.http.allow import AllowRule
 from heartbit_site.base.http.client import GuardedClient
 
-#: A server may be silent this long in a stream of events; calls have deadlines of their own.
+#: Maximum silence of a server in a stream of events; calls have their own deadlines.
 SILENCE_SECONDS: Final = 600.0
 STREAM_SECONDS: Final = 24 * 3600.0
 

@@ -1,4 +1,4 @@
-"""The SDK's HTTP requests over the guarded client, whose checks hold for them unchanged.
+"""The SDK's HTTP requests over the guarded client, with all of its checks.
 
 The SDK speaks httpx2; this transport passes each request on to the guarded client (httpx), which
 checks addresses where it connects and bounds size and time. The SDK follows redirects by itself,
@@ -21,12 +21,12 @@ from heartbit_site.base.json_values import MAX_VALUES, ValueCount
 from tools.mcp.guarded_client import SILENCE_SECONDS
 from tools.mcp.message_limits import MessagePace
 
-#: Code of the error that a request gets if its token is refused; its data is the challenge.
+#: Error code of a request whose token is refused; the error's data is the challenge.
 REFUSED: Final = -32_091
 _REFUSALS: Final = (401, 403)
 _MOST_CHARACTERS: Final = 4_000
 _EVENTS: Final = "text/event-stream"
-#: The end of an event of a stream, where its values are counted anew.
+#: End of an event in a stream, where the count of its values restarts.
 _EVENT_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _LINE_ENDS: Final = 6  # of an event with a name and data, in its longest form
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, BlockedAddressError)
@@ -87,7 +87,7 @@ class GuardedMcpTransport(httpx2.AsyncBaseTransport):
 
 
 def _refusal(status: int, challenge: str, request: httpx2.Request) -> httpx2.Response:
-    """Return a refusal as an error of the protocol: the SDK hands it to the refused request."""
+    """Return a refusal as a protocol error, which the SDK raises in the refused request."""
     error = {"code": REFUSED, "message": str(status), "data": challenge[:_MOST_CHARACTERS]}
     return httpx2.Response(
         status, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request

@@ -1,8 +1,8 @@
 """Lists of MCP servers' tools, read within bounds and turned into definitions.
 
 A server's claims are not trusted: its list may be endless, a schema may not be valid, and a tool
-that deletes may be declared "read-only". A server that floods is refused; a single unusable tool is
-left out, with the reason.
+that deletes may be declared "read-only". A server whose list exceeds the limits is refused; a
+single unusable tool is left out, with the reason.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ async def read_offer(
     Args:
         client: The server's client.
         own: Heartbit's own tools for the server's resources and prompts, by name.
-        screen: Screen of the client's messages, which takes malformed tools out.
+        screen: Screen of the client's messages, which removes malformed tools.
         say: Receives sentences about the progress, for people.
 
     Raises:
         McpListingError: It offers more than a workspace takes.
-        MCPError: The server answered with an error.
+        MCPError: The server returned an error.
     """
     offer, size, cursor = Offer(own, {}), 0, None
     if client.server_capabilities.tools is None:
@@ -76,13 +76,7 @@ async def read_offer(
         page = await client.list_tools(cursor=cursor)
         offer.left_out.update(screen.take_malformed())
         for tool in page.tools:
-            if tool.name in offer.tools:
-                offer.left_out[tool.name] = "it is listed twice"
-            elif fault := _fault(tool):
-                offer.left_out[tool.name[:MAX_NAME_CHARACTERS]] = fault
-            else:
-                offer.tools[tool.name] = tool
-                size += len(tool.description or "") + _size(tool.input_schema)
+            size += _take(offer, tool)
             if size > MAX_LISTING_CHARACTERS:
                 raise McpListingError(
                     f"its list of tools has more than {MAX_LISTING_CHARACTERS:,} characters"
@@ -95,6 +89,18 @@ async def read_offer(
         listed = amounts.counted(len(offer.tools) + len(offer.left_out), "tool")
         say(f"{listed} on {amounts.counted(number, 'page')} so far.")
     raise McpListingError(f"its list of tools has more than {MAX_PAGES} pages")
+
+
+def _take(offer: Offer, tool: mcp_types.Tool) -> int:
+    """Add a tool to an offer; return its characters, 0 if it is left out."""
+    if tool.name in offer.tools:
+        offer.left_out[tool.name] = "it is listed twice"
+        return 0
+    if fault := _fault(tool):
+        offer.left_out[tool.name[:MAX_NAME_CHARACTERS]] = fault
+        return 0
+    offer.tools[tool.name] = tool
+    return len(tool.description or "") + _size(tool.input_schema)
 
 
 def definition(tool: mcp_types.Tool, *, name: str, effect: Effect) -> ToolSpec:
@@ -142,7 +148,7 @@ def local_names(
     Args:
         server: Name of the server.
         remote_names: Names that the server gives.
-        known: Names that some of them have already, and keep.
+        known: Existing names of some of them, which are kept.
         taken: Names of other tools.
     """
     names = {remote: known[remote] for remote in remote_names if remote in known}

@@ -1,7 +1,7 @@
-"""Limits on a server's messages: on their rate, and on its unanswered requests.
+"""Limits on a server's messages: their rate, and its unanswered requests.
 
 Each message of a server takes time of the loop that all runs share. A server may send what its
-calls require, and a number beyond that; the rest is read slowly, and no other run waits.
+calls require, plus a fixed allowance; further messages are read slowly, so that no other run waits.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import anyio
 import mcp_types
 from mcp_types import JSONRPCMessage
 
-#: Messages that a server may send unasked at once, and in each second after that.
+#: Burst of unsolicited messages that a server may send, and their rate per second after that.
 BURST: Final = 1_000
 PER_SECOND: Final = 10
-#: Messages that it may send for each request: progress, log lines, and the answer.
+#: Messages that it may send per request: progress, log lines, and the response.
 PER_REQUEST: Final = 100
 #: A longer message counts as several.
 BYTES: Final = 100_000
@@ -34,11 +34,11 @@ class MessagePace:
         self._left = min(BURST, self._left + PER_REQUEST)
 
     async def take(self, messages: float, size: int) -> None:
-        """Wait until the server may send this.
+        """Wait until the server may send these messages.
 
         Args:
-            messages: Number of messages, or a part of one.
-            size: Their bytes.
+            messages: Number of messages, or a fraction of one.
+            size: Their size in bytes.
         """
         now = time.monotonic()
         self._left = min(BURST, self._left + PER_SECOND * (now - self._at))
@@ -48,14 +48,14 @@ class MessagePace:
             await anyio.sleep(-self._left / PER_SECOND)
 
 
-#: More are not read before some of these are answered.
+#: Further requests are not read until some of these are answered.
 MAX_OPEN: Final = 32
 _CANCELLED: Final = "notifications/cancelled"
 _ANSWERS: Final = (mcp_types.JSONRPCResponse, mcp_types.JSONRPCError)
 
 
 class OpenRequests:
-    """Requests that a process has sent and that are not answered on its input.
+    """Requests from a process that have not been answered on its input.
 
     A process that sends requests and does not read would fill the memory with responses.
     """
@@ -65,7 +65,7 @@ class OpenRequests:
         self._changed = anyio.Event()
 
     async def add(self, message: JSONRPCMessage) -> None:
-        """Note a message of the server; wait first, if it is a request beyond the bound."""
+        """Record a message of the server; wait first if it is a request beyond the limit."""
         if isinstance(message, mcp_types.JSONRPCRequest):
             while len(self._open) >= MAX_OPEN:
                 await self._changed.wait()
@@ -74,7 +74,7 @@ class OpenRequests:
             self._remove((message.params or {}).get("requestId"))
 
     def answered(self, message: JSONRPCMessage) -> None:
-        """Note a message that was written to the server."""
+        """Record a message that was written to the server."""
         if isinstance(message, _ANSWERS):
             self._remove(message.id)
 

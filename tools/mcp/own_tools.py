@@ -1,8 +1,8 @@
-"""Tools of ours for what an MCP server has beside tools: its resources, and its prompts.
+"""Heartbit's own tools for the resources and prompts of an MCP server.
 
-Of each, one tool lists them and one reads one. A person finds them with the tools (`heartbit tools
-try`), an agent that is given them reads the text of a prompt as any other text by outsiders: a
-prompt is advice, never an instruction of ours.
+For each kind, one tool lists the items and another reads one. People can try them (`heartbit tools
+try`). An agent reads a prompt like any other text by outsiders: as advice, never as an instruction
+from Heartbit.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ARGUMENTS: Final = {
 
 
 def own_tools(client: Client) -> dict[str, mcp_types.Tool]:
-    """Return the tools for a server's resources and prompts, by name; none for what it lacks."""
+    """Return the tools for a server's resources and prompts by name, only for those it supports."""
     tools = []
     if client.server_capabilities.resources is not None:
         listed = "List the resources of this server: documents and other data, by URI."
@@ -61,7 +61,7 @@ async def use_own_tool(client: Client, name: str, arguments: dict[str, Any]) -> 
     """Return the result of one of ``own_tools``.
 
     Raises:
-        MCPError: The server answered with an error.
+        MCPError: The server returned an error.
     """
     if name == READ_RESOURCE:
         return resource_as_text((await client.read_resource(arguments["uri"])).contents)

@@ -1,7 +1,7 @@
 """Connections to MCP servers, kept by a process and shared by its runs.
 
-The SDK is imported with the first connection (a second, and 26 MB, measured): a process that calls
-no server does without.
+The SDK is imported with the first connection (measured: one second and 26 MB), so a process that
+calls no server does not load it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PAUSE_SECONDS: Final = 30.0
 
 
 class ServerBreaker:
-    """Refuses calls of a failing server; after the pause a single call probes it."""
+    """Circuit breaker of a failing server; after the pause, a single call probes it."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -48,7 +48,7 @@ class ServerBreaker:
         left = self._until.get(server_id, 0.0) - self._clock()
         if left > 0:
             raise errors.McpError(
-                f"The MCP server {name} failed {FAILURES} times in a row: its next call is "
+                f"The MCP server {name} failed {FAILURES} times in a row: the next call is "
                 f"allowed in {left:.0f} s."
             )
 
@@ -59,7 +59,7 @@ class ServerBreaker:
             self._until[server_id] = self._clock() + PAUSE_SECONDS
 
     def succeeded(self, server_id: int) -> None:
-        """Forget the failures of a server that answered."""
+        """Reset the failures of a server that answered."""
         self._failures.pop(server_id, None)
         self._until.pop(server_id, None)
 
@@ -68,7 +68,7 @@ T = TypeVar("T")
 
 MAX_CONNECTIONS: Final = 64
 IDLE_SECONDS: Final = 300.0
-#: Limit of reading all that a server offers, which no call waits for.
+#: Time limit for reading everything that a server offers; no call waits for this.
 READ_SECONDS: Final = 120.0
 
 
@@ -86,10 +86,10 @@ class McpPool:
     def __init__(
         self, *, allow: Iterable[AllowRule] = (), idle_seconds: float = IDLE_SECONDS
     ) -> None:
-        """Make a pool without connections.
+        """Create a pool without connections.
 
         Args:
-            allow: Exceptions beside the public internet, as for ``GuardedClient``.
+            allow: Exceptions beyond the public internet, as for ``GuardedClient``.
             idle_seconds: Time after which an unused connection is closed.
         """
         self._idle_seconds = idle_seconds
@@ -110,8 +110,8 @@ class McpPool:
     ) -> str | Question:
         """Call a tool of a server and return its result as text, or its question to a person.
 
-        The call goes over a kept connection, and again over a new one if the server certainly has
-        not got it, or the kept one does not know the tool as it was pinned.
+        The call uses a kept connection. It is repeated over a new one if the server has certainly
+        not received it, or if the kept one does not know the tool as pinned.
 
         Raises:
             McpError: The server cannot be used, or the tool failed; the sentence is for the model.
@@ -129,13 +129,13 @@ class McpPool:
             self._breaker.failed(endpoint.id)
             raise
         except errors.McpError:
-            self._breaker.succeeded(endpoint.id)  # it answers, if only with an error
+            self._breaker.succeeded(endpoint.id)  # the server answers, if only with an error
             raise
         self._breaker.succeeded(endpoint.id)
         return text
 
     async def connect(self, endpoint: McpEndpoint, tool: PinnedTool, *, seconds: float) -> None:
-        """Open the connection for a call that follows, and check that the server offers its tool.
+        """Open the connection for the call that follows, and check that the server offers its tool.
 
         Raises:
             McpError: The server cannot be used for the call.
@@ -178,9 +178,10 @@ class McpPool:
         await self._http.aclose()
 
     async def _use(self, endpoint: McpEndpoint, use: Callable[[McpConnection], Awaitable[T]]) -> T:
-        """Use a kept connection, and a new one if the kept one has ended or its offer is old.
+        """Use a kept connection, or a new one if the kept one has ended or its offer is outdated.
 
-        A server's process offers what it began with, whatever people have accepted since.
+        A server's process keeps the offer it started with, even if people have accepted changes
+        since.
         """
         kept = self._kept.get(endpoint)
         try:
@@ -202,7 +203,7 @@ class McpPool:
 
     @asynccontextmanager
     async def _lent(self, endpoint: McpEndpoint) -> AsyncIterator[McpConnection]:
-        """Open a server's connection, or take the kept one, and keep it open meanwhile."""
+        """Open a server's connection or use the kept one, and keep it open during the block."""
         kept = self._connection(endpoint)
         kept.calls += 1
         try:
@@ -239,7 +240,7 @@ class McpPool:
         def changed() -> None:
             nonlocal marking
             if marking is not None and not marking.done():
-                return  # a server may say it hundreds of times
+                return  # a server may repeat it hundreds of times
             marking = loop.create_task(orm.run_in_thread(partial(_mark, endpoint.id)))
             self._closing.add(marking)
             marking.add_done_callback(self._closing.discard)
@@ -272,7 +273,7 @@ class McpPool:
             self._drop(endpoint, kept)
 
     def _retire(self, endpoint: McpEndpoint, kept: _Kept) -> None:
-        """Keep a connection no longer; calls in flight end on it."""
+        """Remove a connection from the pool; calls in flight finish on it."""
         if self._kept.get(endpoint) is kept:
             del self._kept[endpoint]
             self._close_unused(kept)

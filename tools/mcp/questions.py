@@ -1,7 +1,7 @@
 """Questions of MCP servers to a person (elicitation).
 
-Newer servers end the call with their question and are called again with the reply, so the question
-is the run's to keep. Older ones ask in the middle of a call, which would have to be held open.
+Newer servers end the call with their question and are called again with the reply, so the run
+stores the question. Older servers ask in the middle of a call, which would have to stay open.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from heartbit_site.base.untrusted import clean_json, clean_text
 from tools.mcp.errors import McpError
 
 DECLINED: Final = mcp_types.ElicitResult(action="decline")
-#: Limits of what a journal keeps of a question.
+#: Limits of a question in the journal.
 MOST_CHARACTERS: Final = 2_000
 MOST_FORM_CHARACTERS: Final = 20_000
 MOST_STATE_CHARACTERS: Final = 100_000
-#: Questions in the middle of one call; and characters of one that are noted.
+#: Maximum questions in the middle of one call; characters recorded of one.
 MOST_DECLINED: Final = 100
 MOST_NOTED: Final = 500
 
 
 def question(result: mcp_types.InputRequiredResult, server: str) -> Question | None:
-    """Return the question to a person; None if it does not fit one form.
+    """Return the question to a person; None if it cannot be a single form.
 
     Raises:
         McpError: The server's state or form is too large to be stored.
@@ -46,13 +46,13 @@ def question(result: mcp_types.InputRequiredResult, server: str) -> Question | N
         return None
     state = json.dumps({"name": name, "state": result.request_state})
     if len(state) > MOST_STATE_CHARACTERS or len(json.dumps(form)) > MOST_FORM_CHARACTERS:
-        raise McpError(f"The MCP server {server} sent a question that is too large to be stored.")
+        raise McpError(f"The MCP server {server} sent a question that is too large to store.")
     text = clean_text(params.message)[:MOST_CHARACTERS]
     return Question(f"The MCP server {server} asks: {text}", form, clean_text(state))
 
 
 def responses(reply: QuestionReply | None) -> tuple[dict[str, Any] | None, str | None]:
-    """Return the responses and the state with which a call is made again."""
+    """Return the responses and the state for repeating a call."""
     if reply is None:
         return None, None
     kept = json.loads(reply.state)
@@ -71,7 +71,7 @@ class Declined:
     count: int = 0
 
     def add(self, message: str) -> None:
-        """Note a question."""
+        """Record a question."""
         if not self.count:
             self.message = message[:MOST_NOTED]
         self.count += 1
@@ -83,8 +83,8 @@ def with_declined(text: str, declined: Declined) -> str:
         return text
     more = f" ({declined.count} questions in all)" if declined.count > 1 else ""
     return (
-        f"{text}\n[Heartbit: the server asked a person for input in the middle of the call, which "
-        "its version of the protocol cannot leave open; it was declined: "
+        f"{text}\n[Heartbit: the server requested input from a person in the middle of the call, "
+        "which its protocol version cannot suspend; the request was declined: "
         f"{declined.message}{more}]"
     )
 

@@ -10,7 +10,7 @@ import mcp_types
 
 from heartbit_site.base.json_values import MAX_VALUES, has_too_many
 
-#: More is cut by the pipeline anyhow; a description of the rest would be lost with it.
+#: The pipeline would cut more, and with it the description of what was left out.
 MAX_CHARACTERS: Final = 1_000_000
 _BASE64_BYTES = 3 / 4
 
@@ -18,7 +18,7 @@ _BASE64_BYTES = 3 / 4
 def as_text(result: mcp_types.CallToolResult) -> str:
     """Return a result as text: its content, and its structured content as JSON.
 
-    Most servers repeat structured content as text; then it is left out.
+    Structured content is left out if the text repeats it, as most servers do.
     """
     parts = [_block(block) for block in result.content]
     try:
@@ -32,8 +32,8 @@ def as_text(result: mcp_types.CallToolResult) -> str:
 def _is_repeated(result: mcp_types.CallToolResult) -> bool:
     """Return True if the text blocks repeat the structured content, as the SDKs write it.
 
-    They write it as JSON in one block. A value that is no object they wrap as ``{"result": ...}``,
-    and write as its own text, or each element of an array as a block.
+    The SDKs write it as JSON in one block. A value that is not an object is wrapped as ``{"result":
+    ...}`` and written as its own text, or as a block for each element of an array.
     """
     structured: Any = result.structured_content
     texts = [block.text for block in result.content if isinstance(block, mcp_types.TextContent)]
@@ -47,7 +47,7 @@ def _is_repeated(result: mcp_types.CallToolResult) -> bool:
 
 
 def _parsed(text: str) -> Any:
-    """Return the value of a JSON text; a text that is not JSON, or too large, is unchanged."""
+    """Return the value of a JSON text; return a text that is too large or not JSON unchanged."""
     if len(text) > MAX_VALUES and has_too_many(text.encode("utf-8", "replace")):
         return text
     try:

@@ -1,4 +1,4 @@
-"""Tools of a workspace's MCP servers, ready to be called by this process."""
+"""Tools of a workspace's MCP servers, callable by this process."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _CONTEXT: Final = "heartbit:context"
-#: Time that people have to reply to a server's question; then it is called without an answer.
+#: Time limit for a reply to a server's question; the server is then called without an answer.
 REPLY_SECONDS: Final = 24 * 3600.0
 MOST_QUESTIONS: Final = 5
-_MARGIN_SECONDS = 0.2  # the pool ends a call a little before the pipeline would cut it off
+_MARGIN_SECONDS = 0.2  # the pool ends a call shortly before the pipeline would
 
 
 def server_tools(workspace_id: int, names: Iterable[str], pool: McpPool) -> dict[str, ToolSpec]:
@@ -40,7 +40,7 @@ def server_tools(workspace_id: int, names: Iterable[str], pool: McpPool) -> dict
 
     Args:
         workspace_id: The run's workspace.
-        names: Names of the tools that are wanted.
+        names: Names of the requested tools.
         pool: Connections of the process, over which the tools are called.
     """
     rows = list(
@@ -55,7 +55,7 @@ def server_tools(workspace_id: int, names: Iterable[str], pool: McpPool) -> dict
 def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
     server = row.server
     if server is None:
-        raise TypeError("a tool of a server has its server")
+        raise TypeError("the tool of a server needs its server")
     tool = PinnedTool(row.name, row.remote_name, defined.effect, row.definition_id)
 
     async def reach(
@@ -109,7 +109,7 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
 
 
 def _asked(server: McpServer, context: ToolContext, asked: Question) -> Suspension:
-    """Return the wait for a person's reply, unless the call has asked too often."""
+    """Return the wait for a person's reply, unless the call has too many questions."""
     if context.reply is not None and context.reply.number >= MOST_QUESTIONS:
         raise McpError(
             f"The MCP server {server.name} asked {MOST_QUESTIONS} questions in one call, which "

@@ -1,4 +1,4 @@
-"""An MCP server as a process, with a minimal environment and complete clean-up.
+"""An MCP server as a process, with a minimal environment and a complete clean-up.
 
 The SDK's own transport starts a process as this user and buffers a line of any length; this one
 starts it in the sandbox, as a separate user (if Heartbit is root), with a clean environment, an
@@ -40,10 +40,11 @@ Pipe = TypeVar("Pipe")
 
 MAX_LINE_BYTES: Final = 4_000_000
 GRACE_SECONDS: Final = 2.0
-_TAIL_BYTES = 2_000  # of what it wrote to its error output
+_TAIL_BYTES = 2_000  # from the end of its error output
 _FIRST_USER, _USERS = 50_000, 10_000
 # Core files, open files, size of a file (512 bytes) and data (1,024 bytes; not the address space,
-# of which Node reserves a lot). Set in the child: only a few processes may limit another user's.
+# of which Node reserves a lot). Set in the child, because few processes may limit another user's
+# processes.
 _LIMITED: Final = (
     "/bin/sh",
     "-c",
@@ -62,7 +63,7 @@ _probed = Probed()
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """Limits on what a process may send before it must wait, and on what it sees."""
+    """Limits on what a process may send before it must wait, and the paths that it sees."""
 
     pace: MessagePace
     requests: OpenRequests
@@ -108,7 +109,7 @@ async def stdio(words: Sequence[str], *, number: int) -> AsyncIterator[Transport
 async def _started(line: ProgramLine, home: str, number: int) -> AsyncIterator[Process]:
     """Start the program, sandboxed unless its line has ``+open``, and yield its process."""
     if shutil.which(line.words[0]) is None:
-        raise McpConnectionError(f"its program {line.words[0]} is not there, or cannot be executed")
+        raise McpConnectionError(f"its program {line.words[0]} does not exist or is not executable")
     async with contextlib.AsyncExitStack() as stack:
         options: dict[str, Any] = {}
         if os.geteuid() == 0:
@@ -155,9 +156,9 @@ async def _walls(line: ProgramLine, home: str) -> AsyncIterator[tuple[list[str],
     problem = await _probed.problem(Bubblewrap())
     if problem is not None:
         raise SandboxError(
-            f"its program is not started, because no sandbox holds. {problem} An administrator "
-            f"who trusts it as much as Heartbit itself writes +open before it in "
-            f"HEARTBIT_MCP_COMMANDS"
+            f"its program is not started, because no sandbox works. {problem} An administrator "
+            "who trusts it as much as Heartbit itself can write +open before it in "
+            "HEARTBIT_MCP_COMMANDS"
         )
     async with contextlib.AsyncExitStack() as stack:
         filter_file = os.memfd_create("heartbit-filter")
@@ -208,8 +209,8 @@ def _end_reason(text: str, bounds: _Bounds) -> str:
     reason = f"its process ended: {(errors or lines)[-1][:300]}"
     if bounds.is_walled and _MISSING.search(text):
         reason += (
-            "; it sees /usr, its home and what its line in HEARTBIT_MCP_COMMANDS names: write "
-            "+read=FOLDER before the program for a folder that it needs"
+            "; it can read /usr, its home and the paths in its line of HEARTBIT_MCP_COMMANDS: "
+            "write +read=FOLDER before the program for a folder that it needs"
         )
     return reason
 
@@ -264,7 +265,7 @@ async def _end(process: Process, *, grace: float) -> None:
                 await anyio.sleep(0.01)
         if process.returncode is not None:
             break
-    _signal(process, signal.SIGKILL)  # what it started and left behind, too
+    _signal(process, signal.SIGKILL)  # including processes that it left behind
 
 
 def _signal(process: Process, number: signal.Signals) -> None:

@@ -1,7 +1,7 @@
 """Filter for a server's list of tools: a malformed tool does not invalidate the others.
 
-The SDK validates a list as a whole, and refuses all of it for one tool that is not as the protocol
-says; so such tools are taken out of the message before the SDK reads it.
+The SDK validates a list as a whole, and refuses all of it for one tool that violates the protocol,
+so such tools are removed from the message before the SDK reads it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from tools.mcp.listing import MAX_NAME_CHARACTERS, MAX_TOOLS
 
 _LIST: Final = "tools/list"
-#: What some versions of the protocol require beside the tools.
+#: Fields that some versions of the protocol require besides the tools.
 _BESIDE: Final[tuple[str, ...]] = ("resultType", "ttlMs", "cacheScope")
 
 
@@ -28,7 +28,7 @@ class ToolScreen(ObjectReceiveStream[SessionMessage | Exception]):
     """Messages of a server, without malformed tools.
 
     Attributes:
-        version: Version of the protocol that tools are checked by, once it is agreed on.
+        version: Protocol version that tools are checked against, once negotiated.
     """
 
     version: str = ""
@@ -39,7 +39,7 @@ class ToolScreen(ObjectReceiveStream[SessionMessage | Exception]):
 
     @asynccontextmanager
     async def over(self, transport: Transport) -> AsyncIterator[TransportStreams]:
-        """Open a transport, with this screen over what the server sends."""
+        """Open a transport with this screen applied to the server's messages."""
         async with transport as (self._messages, outgoing):
             yield self, outgoing
 
@@ -69,7 +69,7 @@ class ToolScreen(ObjectReceiveStream[SessionMessage | Exception]):
         except ValidationError as error:
             first = error.errors(include_input=False, include_url=False)[0]
             if first["loc"][:1] != ("tools",):
-                return True  # the fault is not the tool's
+                return True  # the tool is not the cause
             name = tool.get("name") if isinstance(tool, dict) else None
             where = ".".join(str(each) for each in first["loc"][2:]) or "the tool"
             label = name if isinstance(name, str) and name else f"tool {len(self._malformed) + 1}"

@@ -1,6 +1,6 @@
 """Sandbox of an MCP server's program, with the exceptions of its line of ``HEARTBIT_MCP_COMMANDS``.
 
-Words before the program that begin with a plus are exceptions: ``+host=NAME``, ``+read=PATH``,
+Words before the program that start with a plus are exceptions: ``+host=NAME``, ``+read=PATH``,
 ``+write=PATH``, or ``+open`` for no sandbox at all.
 """
 
@@ -25,7 +25,7 @@ class ProgramLine:
     Attributes:
         words: The program and its arguments.
         hosts: Names of the hosts that it may reach.
-        read: Paths that it may read, beside those among its words.
+        read: Paths that it may read, in addition to those among its words.
         write: Paths that it may write.
         is_open: True if it runs without a sandbox.
     """
@@ -38,7 +38,7 @@ class ProgramLine:
 
 
 def read_line(line: Sequence[str]) -> ProgramLine:
-    """Return the parts of a line, which was checked when the variable was read."""
+    """Parse a line, which was validated when the variable was read."""
     openings = []
     words = list(line)
     while words and words[0].startswith("+"):
@@ -58,7 +58,7 @@ def read_line(line: Sequence[str]) -> ProgramLine:
 
 
 _SCRATCH: Final = 64 * MEGABYTE
-#: Configuration of the machine that programs read, and that says nothing of its people.
+#: Configuration of the machine that programs read and that holds no personal data.
 _USUAL: Final = ("/etc/localtime", "/etc/timezone", "/etc/alternatives", "/etc/mime.types")
 _MODULES: Final = "node_modules"
 _BASE: Final = re.compile(r"^home[ \t]*=(.+)$", re.MULTILINE)
@@ -67,14 +67,14 @@ _BASE: Final = re.compile(r"^home[ \t]*=(.+)$", re.MULTILINE)
 def walled(line: ProgramLine, *, home: str, filter_file: int, proxy: Path | None) -> list[str]:
     """Return the command that starts a program in the sandbox.
 
-    It sees the machine's programs and what its line names, to be read only; it writes to its home
-    and where the line says so. It has no network but the proxy.
+    It can read the machine's programs and the paths of its line, and write to its home and the
+    paths that the line allows. Its only network access is the proxy.
 
     Args:
-        line: The program, and the openings.
-        home: Its own directory.
+        line: The program and its exceptions.
+        home: Its home directory.
         filter_file: Descriptor of the filter of system calls.
-        proxy: Socket that leads to the line's hosts; None: it has none.
+        proxy: Socket that leads to the line's hosts; None if it has no hosts.
 
     Raises:
         SandboxError: bubblewrap is not installed.
@@ -99,11 +99,11 @@ def walled(line: ProgramLine, *, home: str, filter_file: int, proxy: Path | None
 
 
 def _visible(line: ProgramLine) -> Iterator[str]:
-    """Yield the paths that a line needs beyond the machine's programs: its files, and its package.
+    """Yield the paths that a line needs beyond the machine's programs: its files and its package.
 
-    A program in the folder ``bin`` of a package brings the package, and the interpreter that a
-    virtual environment was made of; one in a folder ``node_modules`` brings that, with the packages
-    that it uses.
+    A program in the folder ``bin`` of a package needs the package and the interpreter that a
+    virtual environment was made from; one in a folder ``node_modules`` needs this folder with the
+    packages that it uses.
     """
     yield from line.read
     named = [word.partition("=")[2] or word for word in line.words if "/" in word]

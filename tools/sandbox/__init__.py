@@ -1,4 +1,4 @@
-"""Code by models, run where it can do no harm (docs/howto/code.md).
+"""Sandboxed execution of code by models (docs/howto/code.md).
 
-``find_sandbox`` returns what the installation has; there is never a weaker one in its place.
+``find_sandbox`` returns the configured sandbox, and never falls back to a weaker one.
 """

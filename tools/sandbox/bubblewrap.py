@@ -1,7 +1,7 @@
 """Programs in namespaces of their own, with bubblewrap: no network, host files or other processes.
 
-Around it stand a user of its own if Heartbit is root, a filter of system calls, limits of each
-process and, where there is one, a control group. Each closes a hole that the others leave
+It is complemented by a separate user if Heartbit is root, a system call filter, limits per process
+and, where available, a control group. Each closes a gap that the others leave
 (docs/decisions/0034-code-runs-in-one-sandbox-or-not-at-all.md).
 """
 
@@ -24,13 +24,14 @@ from tools.sandbox.program import Ended, Program, SandboxError
 from tools.sandbox.proxy import proxy
 from tools.sandbox.walls import FOLDER, HIDDEN, INPUT, SHELL, bridge, bubblewrap, walls
 
-_FIRST_USER, _USERS = 0x2000_0000, 0x1000_0000  # above all that accounts and containers use
-_SIGNALLED: Final = 128  # exit codes from here on are those of signals
+_FIRST_USER, _USERS = 0x2000_0000, 0x1000_0000  # above the ids of accounts and containers
+_SIGNALLED: Final = 128  # exit codes from here on stand for signals
 
-# Inside: its number of processes (other shells than dash call it -u), the files in, the way to the
-# proxy, the program, the end of whatever the program started, a line, the files out. Standard input
-# is the way out for the last two. The shell is process 1, which no signal from inside ends, and its
-# memory is closed to the program (``walls``): a program that writes there could write the archive.
+# Inside: limit the number of processes (dash calls it -p, other shells -u), unpack the files, open
+# the bridge to the proxy, run the program, end whatever it started, write a line, pack the files.
+# The last two are written to standard input. The shell is process 1, which no signal from inside
+# ends, and its memory is closed to the program (``walls``): otherwise the program could forge the
+# archive.
 _INSIDE: Final = (
     "ulimit -u {processes} 2>/dev/null || ulimit -p {processes} || exit 125; "
     f"cd {FOLDER} || exit 125; [ ! -s {INPUT} ] || tar -xf {INPUT} || exit 125; "
@@ -44,7 +45,7 @@ class Bubblewrap:
     """The sandbox ``bubblewrap``.
 
     Args:
-        allow: The operator's exceptions beside the public internet, for programs with hosts.
+        allow: The operator's exceptions beyond the public internet, for programs with hosts.
     """
 
     name = "bubblewrap"
@@ -61,7 +62,7 @@ class Bubblewrap:
         if has_held(ended):
             return None
         return (
-            f"bubblewrap does not hold here ({reason(ended)}): it needs unprivileged user "
+            f"bubblewrap does not work here ({reason(ended)}): it needs unprivileged user "
             "namespaces, which many containers forbid."
         )
 
@@ -79,9 +80,7 @@ class Bubblewrap:
     async def _run(self, program: Program, way: Path | None = None) -> Ended:
         began = time.monotonic()
         if platform.machine() != seccomp.MACHINE:
-            raise SandboxError(
-                f"bubblewrap has no filter of system calls for {platform.machine()} here."
-            )
+            raise SandboxError(f"bubblewrap has no system call filter for {platform.machine()}.")
         interpreter = interpreter_for(program)
         contents = {
             "code": program.code.encode(),
@@ -106,23 +105,27 @@ class Bubblewrap:
             output = await shell.supervise(program.limits, files)
         finally:
             shell.close()
-        stderr = output.stderr.decode("utf-8", "replace")
-        # Whatever the program does, a line follows it; the archive may be missing, if the program
-        # left no room for another process.
-        if output.code is not None and 0 < output.code < _SIGNALLED and not output.has_begun:
-            raise SandboxError(f"The sandbox did not start the program: {stderr[:300].strip()}")
-        left = files.finish() if output.code is not None else folder.Unpacked(is_complete=False)
-        return Ended(
-            code=output.code,
-            ending=output.ending,
-            stdout=output.stdout.decode("utf-8", "replace"),
-            stderr=stderr,
-            files=left.files if left.is_complete else {},
-            refused=left.refused,
-            sandbox=self.name,
-            seconds=time.monotonic() - began,
-            is_complete=left.is_complete,
-        )
+        return _ended(output, files, began)
+
+
+def _ended(output: launcher.Output, files: folder.FolderReader, began: float) -> Ended:
+    stderr = output.stderr.decode("utf-8", "replace")
+    # A line always follows the program; the archive may be missing if the program left no room for
+    # another process.
+    if output.code is not None and 0 < output.code < _SIGNALLED and not output.has_begun:
+        raise SandboxError(f"The sandbox did not start the program: {stderr[:300].strip()}")
+    left = files.finish() if output.code is not None else folder.Unpacked(is_complete=False)
+    return Ended(
+        code=output.code,
+        ending=output.ending,
+        stdout=output.stdout.decode("utf-8", "replace"),
+        stderr=stderr,
+        files=left.files if left.is_complete else {},
+        refused=left.refused,
+        sandbox=Bubblewrap.name,
+        seconds=time.monotonic() - began,
+        is_complete=left.is_complete,
+    )
 
 
 def _inside(interpreter: Interpreter, processes: int, way: Path | None) -> list[str]:

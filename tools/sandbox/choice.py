@@ -1,4 +1,4 @@
-"""The sandbox of this installation: the one that is configured, if it holds; never another one."""
+"""Selection of the installation's sandbox: the configured one if it works, never another one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def find_sandbox() -> Sandbox:
     """Return the sandbox, which was probed within the last minute.
 
     Raises:
-        SandboxError: It is switched off, or does not hold; the sentence says how to mend it.
+        SandboxError: It is switched off or does not work; the sentence gives the remedy.
     """
     name: str = settings.HEARTBIT_SANDBOX
     if name == OFF:
@@ -41,7 +41,7 @@ async def find_sandbox() -> Sandbox:
     sandbox = SANDBOXES[name]()
     problem = await _probed.problem(sandbox)
     if problem is not None:
-        raise SandboxError(f"Code is not run here, because no sandbox holds: {problem}")
+        raise SandboxError(f"Code is not run here, because no sandbox works: {problem}")
     return sandbox
 
 

@@ -1,9 +1,9 @@
-"""A control group for one program: the memory of all its processes together.
+"""A control group for one program: it limits the memory of all its processes together.
 
 Version 1 as mounted by most containers, or version 2 where root's controllers are enabled. Only
-root can create one here; without, the limits of each process remain. The number of processes is
-limited by the program's own user, its processors by affinity: joining a second group of version 1
-costs up to 10 ms.
+root can create one here; otherwise only the limits per process apply. The number of processes is
+limited through the program's own user, its processors by affinity: joining a second group of
+version 1 takes up to 10 ms.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ControlGroup:
             swap.write_text("0" if swap.name == "memory.swap.max" else str(memory_bytes))
 
     def close(self) -> None:
-        """End what is left in it, and remove it."""
+        """Kill the remaining processes, and remove the group."""
         directory, self.directory = self.directory, None
         if directory is None:
             return
@@ -64,7 +64,7 @@ class ControlGroup:
         _remove_left()
 
 
-_leaving: set[Path] = set()  # groups whose last process may not have left yet
+_leaving: set[Path] = set()  # groups whose last process may not have ended yet
 
 
 @atexit.register
@@ -86,6 +86,6 @@ def _removed(directory: Path) -> bool:
         directory.rmdir()
     except FileNotFoundError:
         return True
-    except OSError:  # a process is in it
+    except OSError:  # it still has a process
         return False
     return True

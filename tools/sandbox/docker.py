@@ -2,7 +2,8 @@
 
 The container has no network, a read-only root, no capability, a user without rights, and limits of
 memory, processes and processor. Files and output travel as tar archives through its standard input
-and output, and are read as a stranger's: an engine copies nothing out of a file system in memory.
+and output, because an engine copies nothing out of a file system in memory, and are parsed as
+untrusted.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 _USER: Final = "65534:65534"
 _PLACE: Final = "/sandbox"
-_START_SECONDS: Final = 15.0  # of the engine, beside the program's own time
+_START_SECONDS: Final = 15.0  # of the engine, beyond the program's own time
 _SHARED_MEMORY: Final = 8 * MEGABYTE
 _ENVIRONMENT: Final = (
     "PATH=/usr/local/bin:/usr/bin:/bin",
@@ -41,7 +42,7 @@ _FILES: Final = {
     "javascript": ("main.cjs", ("node",)),
     "typescript": ("main.mts", ("node", "--no-warnings", "--experimental-strip-types")),
 }
-# Its words: bytes of the archive that comes in, bytes of output that are kept, the command.
+# Arguments: bytes of the incoming archive, bytes of output to keep, the command.
 _SCRIPT: Final = (
     f'cd {_PLACE} && head -c "$1" | tar -xf - && mkdir -p box && cd box || exit 125; '
     'keep=$2; shift 2; "$@" </dev/null >../code/out.whole 2>../code/err.whole; '
@@ -51,12 +52,25 @@ _SCRIPT: Final = (
 )
 
 
+# Settings of every container's host side; sizes are added for each program.
+_WALLS: Final = {
+    "NetworkMode": "none",
+    "ReadonlyRootfs": True,
+    "CapDrop": ["ALL"],
+    "SecurityOpt": ["no-new-privileges:true"],
+    "Privileged": False,
+    "IpcMode": "private",
+    "Init": True,
+    "LogConfig": {"Type": "none"},
+}
+
+
 class Docker:
     """The sandbox ``docker``.
 
     Args:
         image: Name of an image with ``sh``, ``head``, ``tar`` and the languages; never pulled here.
-        engine: Address of the engine; empty: as the command ``docker`` finds it.
+        engine: Address of the engine; empty to find it as the command ``docker`` does.
     """
 
     name = "docker"
@@ -76,13 +90,13 @@ class Docker:
             return str(error)
         if has_held(ended):
             return None
-        return f"A container does not hold ({reason(ended)})."
+        return f"A container does not work ({reason(ended)})."
 
     async def run(self, program: Program) -> Ended:
         """See ``Sandbox.run``."""
         if program.hosts:
             raise SandboxError(
-                "The sandbox docker leads to no host: take bubblewrap or remote for a network."
+                "The sandbox docker has no network: use bubblewrap or remote for hosts."
             )
         began = time.monotonic()
         name, command = _FILES[program.language]
@@ -115,7 +129,7 @@ class Docker:
                 yield engine
         except aiodocker.DockerError as error:
             raise SandboxError(f"The Docker engine refuses: {error.message}") from None
-        # ValueError: it finds no socket.
+        # ValueError: the client finds no socket.
         except (aiohttp.ClientError, OSError, ValueError, TimeoutError) as error:
             raise SandboxError(f"The Docker engine does not answer: {error}") from None
 
@@ -140,13 +154,7 @@ def _config(image: str, command: list[str], limits: Limits) -> dict[str, Any]:
         "NetworkDisabled": True,
         "Labels": {"heartbit": "sandbox"},
         "HostConfig": {
-            "NetworkMode": "none",
-            "ReadonlyRootfs": True,
-            "CapDrop": ["ALL"],
-            "SecurityOpt": ["no-new-privileges:true"],
-            "Privileged": False,
-            "IpcMode": "private",
-            "Init": True,
+            **_WALLS,
             "Memory": limits.memory_bytes,
             "MemorySwap": limits.memory_bytes,
             "NanoCpus": 1_000_000_000,
@@ -161,7 +169,6 @@ def _config(image: str, command: list[str], limits: Limits) -> dict[str, Any]:
                 {"Name": "core", "Soft": 0, "Hard": 0},
                 {"Name": "fsize", "Soft": limits.disk_bytes, "Hard": limits.disk_bytes},
             ],
-            "LogConfig": {"Type": "none"},
         },
     }
 
@@ -169,7 +176,7 @@ def _config(image: str, command: list[str], limits: Limits) -> dict[str, Any]:
 async def _played(
     container: DockerContainer, archive: bytes, limits: Limits
 ) -> tuple[folder.Unpacked, Ending]:
-    """Start a container and return the files that it writes, or why it was ended."""
+    """Run a container; return the files that it wrote, or why it was stopped."""
     output = 2 * limits.output_bytes + 99
     found = folder.FolderReader(
         replace(
@@ -198,7 +205,7 @@ def _ended(left: folder.Unpacked, ending: Ending, limits: Limits, *, seconds: fl
     code = found.get("code/exit", b"").strip()
     if ending == "exited" and not code.isdigit():
         raise SandboxError(
-            "The container did not run the program: it ended before, or its memory was used up."
+            "The container did not run the program: it ended early or ran out of memory."
         )
     out, err = found.get("code/out", b""), found.get("code/err", b"")
     if max(len(out), len(err)) > limits.output_bytes:

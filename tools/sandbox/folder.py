@@ -1,8 +1,8 @@
 """The files of a sandboxed program's folder as a tar stream, in and out.
 
-What comes out was written by a program that may be hostile: only plain files with plain names are
-taken, up to the limits, and everything else is described. An archive that does not end as one, or
-has too much, leaves nothing: the files in its rest are unknown.
+The output was written by a program that may be hostile: only plain files with plain names are
+accepted, up to the limits, and everything else is described. An archive that is truncated or too
+large yields no files, since the rest of its files are unknown.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tools.sandbox.program import MEGABYTE, Limits, SandboxError
 MAX_NAME: Final = 200
 #: Files and folders that a program may leave, whether they are kept or not.
 ENTRIES: Final = 10_000
-_NAMED: Final = 5  # refused files that are named one by one
-_ENTRY_BYTES: Final = 4 * BLOCK  # of an archive, beside an entry's content
+_NAMED: Final = 5  # refused files that are listed individually
+_ENTRY_BYTES: Final = 4 * BLOCK  # of an archive, per entry beyond its content
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class Unpacked:
     Attributes:
         files: Content of the plain files, by relative path.
         refused: Sentences on what was left out.
-        is_complete: True if the archive came to its end; otherwise some files are not known.
+        is_complete: True if the archive was read to its end; False if some files are unknown.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -39,9 +39,9 @@ class Unpacked:
 
 
 class FolderReader:
-    """Reader of an archive as it arrives, which holds no more of it than the files it keeps.
+    """Streaming reader of an archive, which holds only the files that it keeps.
 
-    Each feed costs a time that grows with its bytes alone, and all of them together a bounded one.
+    The time of a feed depends only on its bytes, and the total time is bounded.
 
     Args:
         limits: Limits of the files.
@@ -62,7 +62,7 @@ class FolderReader:
         )
 
     def feed(self, data: bytes) -> bool:
-        """Read on; return False if nothing that follows will be read."""
+        """Read more data; return False if no further data will be read."""
         if self._problem:
             return False
         try:
@@ -73,12 +73,12 @@ class FolderReader:
         return True
 
     def finish(self) -> Unpacked:
-        """Return what was read; all of it, even if the archive is not complete."""
+        """Return everything that was read, even if the archive is incomplete."""
         if not self._reader.is_complete:
             problem = self._problem or "it ends too early"
             sentence = (
-                f"The files could not be read, and none is kept: of their archive, {problem}. A "
-                f"program may leave {ENTRIES:,} files and folders: remove what nobody needs."
+                f"The files could not be read, and none is kept: in their archive, {problem}. A "
+                f"program may leave {ENTRIES:,} files and folders: remove what is not needed."
             )
             return Unpacked(self._files, (sentence,), is_complete=False)
         refused = list(self._named)
@@ -105,19 +105,19 @@ class FolderReader:
 
     def _problem_of(self, entry: Entry, name: str) -> str | None:
         if not entry.is_file:
-            return "is no plain file"
+            return "is not a plain file"
         if problem := name_problem(name):
             return problem
         if self._taken >= self._limits.files:
-            return f"is beyond {self._limits.files} files"
+            return f"exceeds the limit of {self._limits.files} files"
         if entry.size > self._room:
             most = self._limits.file_bytes
-            return f"is beyond the {most} bytes that all files may have together"
+            return f"exceeds the limit of {most} bytes for all files together"
         return None
 
 
 def archive_bytes(entries: int, content: int) -> int:
-    """Return the bytes that an archive with these entries and bytes of content may have."""
+    """Return the maximum size in bytes of an archive with these entries and bytes of content."""
     return content + entries * _ENTRY_BYTES + MEGABYTE
 
 
@@ -141,7 +141,7 @@ def pack(files: Mapping[str, bytes]) -> bytes:
 
 
 def unpack(data: bytes, limits: Limits) -> Unpacked:
-    """Return the plain files of a whole archive; empty: there are none."""
+    """Return the plain files of a whole archive; empty if there are none."""
     if not data:
         return Unpacked()
     reader = FolderReader(limits)

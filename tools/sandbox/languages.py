@@ -99,7 +99,7 @@ def find_node() -> Node | None:
 
 
 def python() -> str:
-    """Return the interpreter below a virtual environment, if this runs in one."""
+    """Return the interpreter that a virtual environment is based on, if this runs in one."""
     return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
 
 

@@ -1,8 +1,7 @@
-"""Processes with limited output and time, and nothing left of them afterwards.
+"""Processes with limited output and time, which leave nothing behind.
 
-A process begins as a shell in a control group of its own that waits for its command. Joining a
-group of version 1 waits for the kernel, mostly for 5 to 20 ms; so after each program a shell is
-started for the next one.
+A process starts as a shell in its own control group that waits for its command. Joining a group of
+version 1 usually takes 5 to 20 ms, so a shell for the next program is started after each program.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ from tools.sandbox.program import Ending, Limits, SandboxError
 if TYPE_CHECKING:
     from tools.sandbox.folder import FolderReader
 
-#: Files that every process inherits, by name; each is filled before the command is given. Beside
-#: them it inherits the ``shell``.
+#: Files that every process inherits, by name; each is filled before the command is given. Every
+#: process also inherits the ``shell``.
 FILES: Final = ("code", "folder", "filter")
 
-#: Added to the worker's own nice value: a run beside a program has a processor nearly whenever it
-#: wants one (a weight of 9 to 1), and the program has what is left.
+#: Added to the worker's own nice value: runs get a processor nearly whenever they need one (a
+#: weight of 9 to 1), and programs get the rest.
 NICER: Final = 10
 
 _READ_BYTES: Final = 65_536
@@ -47,7 +46,7 @@ class Output:
     """Output and end of a process.
 
     Attributes:
-        has_begun: True if it wrote to its standard input: a byte, and its files after that.
+        has_begun: True if it wrote to its standard input: first a byte, then its files.
     """
 
     code: int | None = None
@@ -58,7 +57,7 @@ class Output:
 
 
 class Launcher:
-    """A shell that waits for its command; its standard input is a socket, open in both directions.
+    """A shell that waits for its command; its standard input is a bidirectional socket.
 
     Attributes:
         files: Descriptors of the inherited files, by the names of ``FILES``, and of the ``shell``.
@@ -94,23 +93,23 @@ class Launcher:
 
     @property
     def has_group(self) -> bool:
-        """True if its memory is limited for all of its processes together."""
+        """True if the memory limit applies to all of its processes together."""
         return self._group.directory is not None
 
     @property
     def is_ready(self) -> bool:
-        """True while it waits, for the process that started it."""
+        """True while it waits for a command from the process that started it."""
         return self._owner == os.getpid() and self._process.poll() is None
 
     def start(
         self, words: Sequence[str], *, contents: Mapping[str, bytes], limits: Limits, reserves: bool
     ) -> None:
-        """Give it its command, after which it takes no other.
+        """Send the command; a launcher accepts only one.
 
         Args:
             words: The command.
             contents: Contents of the files, by the names of ``FILES``.
-            limits: Of memory, size of files and time; the rest is left to the command.
+            limits: Limits of memory, file size and time; the command enforces the others.
             reserves: True if the command reserves far more address space than it uses.
         """
         for name, content in contents.items():
@@ -132,11 +131,11 @@ class Launcher:
         self._say(f"exec {shlex.join(words)}")
 
     async def supervise(self, limits: Limits, folder: FolderReader) -> Output:
-        """Wait for its end or its limits, and return what it wrote; cancelled, it is killed.
+        """Wait until the process ends or reaches a limit; return its output. Cancellation kills it.
 
         Args:
-            limits: Of time and output.
-            folder: Is fed with the archive of its files.
+            limits: Limits of time and output.
+            folder: Reader that receives the archive of its files.
         """
         output = Output()
         ended = os.pidfd_open(self._process.pid)
@@ -168,7 +167,7 @@ class Launcher:
         return output
 
     def close(self) -> None:
-        """End the process and what it started, if it was started by this process."""
+        """Kill the process and its descendants, if this process started it."""
         if not self.files:
             return
         if self._owner == os.getpid():
@@ -188,7 +187,7 @@ class Launcher:
             Path(f"/proc/{process}/autogroup").write_text(f"{nice}", encoding="ascii")
 
     def _say(self, command: str) -> None:
-        with contextlib.suppress(BrokenPipeError):  # it has ended, as its exit code will say
+        with contextlib.suppress(BrokenPipeError):  # it has ended; its exit code says how
             self.channel.sendall(f"{command}\n".encode())
 
     def _kill(self) -> None:
@@ -209,10 +208,10 @@ _waiting: list[Launcher] = []  # one, or none
 
 
 def take() -> Launcher:
-    """Return a launcher: the one that waits, or a new one.
+    """Return the waiting launcher, or a new one.
 
     Raises:
-        SandboxError: None can be started.
+        SandboxError: No launcher can be started.
     """
     with contextlib.suppress(IndexError):
         one = _waiting.pop()
@@ -223,10 +222,10 @@ def take() -> Launcher:
 
 
 def prepare() -> None:
-    """Start a launcher for the next program, where that saves it time."""
+    """Start a launcher for the next program, if that saves time."""
     if _waiting:
         return
-    with contextlib.suppress(SandboxError):  # the next one says so
+    with contextlib.suppress(SandboxError):  # the next program reports the problem
         one = Launcher()
         if one.has_group and not _waiting:
             _waiting.append(one)
@@ -241,7 +240,7 @@ def _close_waiting() -> None:
 
 
 async def _take(pipe: int, into: bytearray, limit: int, output: Output, tasks: TaskGroup) -> None:
-    """Keep a stream's beginning; one that is longer ends the process."""
+    """Keep the beginning of a stream; kill the process if the stream is too long."""
     while data := await _read(pipe):
         room = limit - len(into)
         into.extend(data[:room])
@@ -251,8 +250,8 @@ async def _take(pipe: int, into: bytearray, limit: int, output: Output, tasks: T
 
 
 async def _take_archive(channel: socket.socket, folder: FolderReader, output: Output) -> None:
-    """Read the archive as far as it is one; after that its writer cannot write, and ends."""
-    with contextlib.suppress(ConnectionResetError):  # it ended without reading its command
+    """Read the archive while it is valid; then close the stream, which ends its writer."""
+    with contextlib.suppress(ConnectionResetError):  # the shell ended without reading its command
         while data := await _read(channel.fileno()):
             if not folder.feed(data if output.has_begun else data[1:]):
                 channel.shutdown(socket.SHUT_RD)

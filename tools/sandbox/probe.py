@@ -1,4 +1,4 @@
-"""The program that checks a sandbox from inside, and its verdicts, each kept for a minute."""
+"""The program that checks a sandbox from inside, and a cache of its verdicts for one minute."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def probe(hidden: Sequence[str] = (), usual: Sequence[str] = ()) -> Program:
     """Return the program.
 
     Args:
-        hidden: Paths of which none may exist in the sandbox.
-        usual: Names of variables that are in every program's environment there.
+        hidden: Paths that must not exist in the sandbox.
+        usual: Names of environment variables that every program has there.
     """
     code = (Path(__file__).parent / "inside" / "probe.py").read_text()
     files = {"hidden": "\n".join(hidden).encode(), "usual": "\n".join(usual).encode()}
@@ -26,21 +26,21 @@ def probe(hidden: Sequence[str] = (), usual: Sequence[str] = ()) -> Program:
 
 
 def has_held(ended: Ended) -> bool:
-    """Return True if the program found every wall standing."""
+    """Return True if the program found every restriction in force."""
     return ended.code == 0 and ended.stdout == "held\n"
 
 
 def reason(ended: Ended) -> str:
-    """Return what the program found otherwise, without a full stop."""
+    """Return the program's finding, without a full stop."""
     return (ended.stderr.strip() or ended.ending).splitlines()[-1][:300]
 
 
-#: How long a sandbox that held, or did not, is taken to be as it was.
+#: Time for which a verdict is reused.
 KEEP_SECONDS: Final = 60.0
 
 
 class Probed:
-    """The verdict on the sandbox that was probed last."""
+    """The verdict of the last probe."""
 
     def __init__(self) -> None:
         self._name = ""
@@ -48,12 +48,12 @@ class Probed:
         self._problem: str | None = None
 
     async def problem(self, sandbox: Sandbox) -> str | None:
-        """Return why a sandbox does not hold, or None; probe it if that is not known."""
+        """Return why a sandbox does not work, or None; probe it if the verdict is too old."""
         now = time.monotonic()
         if sandbox.name == self._name:
             if now < self._until:
                 return self._problem
-            self._until = now + KEEP_SECONDS  # one asks; others go by the last answer meanwhile
+            self._until = now + KEEP_SECONDS  # others use the last verdict meanwhile
         self._problem = await sandbox.problem()
         self._name, self._until = sandbox.name, now + KEEP_SECONDS
         return self._problem

@@ -15,7 +15,7 @@ MEGABYTE: Final = 1024 * 1024
 
 
 class SandboxError(HeartbitError):
-    """There is no sandbox, or it cannot run this program; nothing was run."""
+    """No sandbox is available, or it cannot run this program; nothing was run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,11 @@ class Limits:
 
     Attributes:
         seconds: Wall time; the program has one processor.
-        memory_bytes: Of each process; of all together where there is a control group.
+        memory_bytes: Memory of each process, or of all together with a control group.
         processes: Processes and threads at once.
-        disk_bytes: Of its folder, and as much again of ``/tmp``.
-        output_bytes: Of what it writes to standard output and standard error, each.
-        file_bytes: Of the files that it leaves, all together.
+        disk_bytes: Size of its folder, and as much again for ``/tmp``.
+        output_bytes: Limit for each of standard output and standard error.
+        file_bytes: Total size of the files that it leaves.
         files: Number of these files.
     """
 
@@ -48,7 +48,7 @@ class Program:
     Attributes:
         code: Its source text.
         files: Content of the files in its folder, by relative path.
-        hosts: Names of the hosts that it may reach, in lower case; none: it has no network.
+        hosts: Names of the hosts that it may reach, in lower case; none means no network.
     """
 
     language: Language
@@ -63,14 +63,14 @@ class Ended:
     """End of a program, and what it left.
 
     Attributes:
-        code: Exit code, 128 and the signal's number after a signal; None: it was ended.
-        ending: Whether it ended itself.
+        code: Exit code, or 128 plus the signal's number; None if it was stopped.
+        ending: Whether it ended by itself, or the limit that stopped it.
         files: Content of all files that it left in its folder, by relative path; none if it was
-            ended.
-        refused: Sentences on what it left that is not returned.
+            stopped.
+        refused: Sentences about files that it left and that are not returned.
         sandbox: Name of the sandbox.
-        seconds: Wall time, with the sandbox's own.
-        is_complete: False if its files could not be read, so that what it left is unknown.
+        seconds: Wall time, including the sandbox's overhead.
+        is_complete: False if its files could not be read, so they are unknown.
     """
 
     code: int | None
@@ -93,13 +93,13 @@ class Sandbox(Protocol):
         ...
 
     async def problem(self) -> str | None:
-        """Return why nothing may be run here, as a sentence, or None if it holds."""
+        """Return why nothing can be run here, as a sentence, or None if the sandbox works."""
         ...
 
     async def run(self, program: Program) -> Ended:
         """Run a program to its end, or until a limit ends it.
 
         Raises:
-            SandboxError: The sandbox is not there, or has no such language.
+            SandboxError: The sandbox is unavailable, or lacks the language.
         """
         ...

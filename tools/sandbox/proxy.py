@@ -1,7 +1,7 @@
-"""The one way out of a sandbox: an HTTP proxy on a Unix socket, for the hosts that were granted.
+"""The only network access of a sandbox: an HTTP proxy on a Unix socket, for granted hosts.
 
-Each connection is opened by the guarded client's backend: a granted name that leads to a private
-address, or a closed port, is refused here as it is to every tool.
+Each connection is opened by the guarded client's backend: a granted name that resolves to a private
+address or uses a closed port is refused, as for every tool.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _TUNNEL: Final = re.compile(rb"CONNECT ([A-Za-z0-9_.-]{1,253}):(\d{1,5}) HTTP/1\
 _PLAIN: Final = re.compile(
     rb"([A-Z]{1,16}) http://([A-Za-z0-9_.-]{1,253})(?::(\d{1,5}))?(/[!-~]*)? HTTP/1\.[01]"
 )
-_HOP: Final = (b"connection:", b"proxy-", b"keep-alive:")  # headers that are for the proxy
+_HOP: Final = (b"connection:", b"proxy-", b"keep-alive:")  # headers meant for the proxy
 
 
 class _RefusedError(Exception):
-    """The program asked for something that it was not granted, or that cannot be had."""
+    """The program requested something that was not granted, or that is unavailable."""
 
     def __init__(self, status: str, detail: str) -> None:
         super().__init__(detail)
@@ -55,7 +55,7 @@ class _Proxy:
         task = asyncio.current_task()
         if task is None:
             raise TypeError("a connection is served by a task")
-        if len(self.serving) == CONNECTIONS:  # each costs the worker descriptors
+        if len(self.serving) == CONNECTIONS:  # each uses file descriptors of the worker
             writer.close()
             return
         self.serving.add(task)
@@ -79,7 +79,7 @@ class _Proxy:
     async def _opened(
         self, reader: asyncio.StreamReader
     ) -> tuple[httpcore.AsyncNetworkStream, bytes]:
-        """Open the connection that is asked for; return it, and the request to send there."""
+        """Open the requested connection; return it with the request to send there."""
         try:
             async with asyncio.timeout(_HEAD_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -107,7 +107,7 @@ class _Proxy:
         upstream: httpcore.AsyncNetworkStream,
         first: bytes,
     ) -> None:
-        """Carry bytes both ways until one side ends, or the program has used up its part."""
+        """Forward bytes both ways until one side closes, or the program has used up its share."""
 
         async def up() -> None:
             while data := await reader.read(_PIECE):
@@ -149,16 +149,16 @@ async def proxy(
     """Serve the hosts on a Unix socket, and yield its path; at the end all connections are closed.
 
     Args:
-        hosts: Names in lower case; no name stands for others.
-        allow: The operator's exceptions beside the public internet.
+        hosts: Names in lower case, without wildcards.
+        allow: The operator's exceptions beyond the public internet.
         resolver: Replaced in tests.
 
     Raises:
-        SandboxError: The socket cannot be made.
+        SandboxError: The socket cannot be created.
     """
     own = _Proxy(hosts, GuardedBackend(AddressPolicy(allow=tuple(allow)), resolver=resolver))
     with scratch_folder("proxy") as directory:
-        # The sandbox's user enters by the socket's name, which no other user can read.
+        # The sandbox's user connects through the socket's name, which no other user can read.
         path = directory / secrets.token_hex(12)
         try:
             server = await asyncio.start_unix_server(own.serve, path, limit=_HEAD_BYTES)
@@ -183,7 +183,7 @@ def _read(head: bytes) -> tuple[str, int, bytes]:
         return _host(tunnel[1]), int(tunnel[2]), b""
     plain = _PLAIN.fullmatch(line)
     if plain is None:
-        raise _RefusedError("400 Bad Request", "It is neither CONNECT nor a request for http://.")
+        raise _RefusedError("400 Bad Request", "Use CONNECT, or an http:// URL.")
     kept = [header for header in headers if not header.lower().startswith(_HOP)]
     first = plain[1] + b" " + (plain[4] or b"/") + b" HTTP/1.1"
     # One connection serves one host: the next request of the program comes through here again.

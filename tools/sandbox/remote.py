@@ -1,4 +1,4 @@
-"""The sandbox ``remote``: programs run where a runner is (``tools.sandbox.runner``), over HTTP."""
+"""The sandbox ``remote``: programs run on a runner (``tools.sandbox.runner``), over HTTP."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from tools.sandbox import wire
 from tools.sandbox.probe import has_held, probe, reason
 from tools.sandbox.program import Ended, Program, SandboxError
 
-#: Beside the program's own time: the way there and back, and the runner's waiting room.
+#: Time beyond the program's own: transport both ways, and the runner's queue.
 MORE_SECONDS: Final = 25.0
 
 
 class Remote:
-    """A runner at an address that an administrator set.
+    """A runner at an address set by an administrator.
 
-    Its answers are held to the limits of the program and to the size of a message, and none of its
-    redirects is followed.
+    Its responses are held to the program's limits and the maximum message size, and redirects are
+    not followed.
     """
 
     name = "remote"
@@ -42,7 +42,7 @@ class Remote:
             ended = await self.run(probe())
         except SandboxError as error:
             return str(error)
-        return None if has_held(ended) else f"The runner does not hold ({reason(ended)})."
+        return None if has_held(ended) else f"The runner's sandbox does not work ({reason(ended)})."
 
     async def run(self, program: Program) -> Ended:
         """See ``Sandbox.run``."""
@@ -68,11 +68,11 @@ class Remote:
             raise SandboxError(f"The sandbox's runner does not answer: {_why(error)}") from None
         if answer.status_code == HTTPStatus.UNAUTHORIZED:
             raise SandboxError(
-                "The sandbox's runner refuses the key: set HEARTBIT_SANDBOX_KEY to the runner's."
+                "The sandbox's runner rejected the key: set HEARTBIT_SANDBOX_KEY to the runner's."
             )
         if answer.status_code != HTTPStatus.OK:
             raise SandboxError(
-                f"The sandbox's runner answers {answer.status_code}: {_detail(answer.content)}"
+                f"The sandbox's runner answered {answer.status_code}: {_detail(answer.content)}"
             )
         return await asyncio.to_thread(
             wire.read_end,
@@ -112,7 +112,7 @@ def _detail(content: bytes) -> str:
     try:
         return _Refusal.model_validate_json(content).detail[: wire.MAX_SENTENCE]
     except ValidationError:
-        return "it is no runner of Heartbit's."
+        return "it is not a Heartbit runner."
 
 
 def _why(error: Exception) -> str:

@@ -1,8 +1,8 @@
-"""A process that runs programs for workers of other machines, over HTTP.
+"""A process that runs programs for workers on other machines, over HTTP.
 
     HEARTBIT_SANDBOX_KEY=... python -m tools.sandbox.runner --bind 10.0.0.7
 
-It needs no database, no Valkey and no secret but this key. docs/howto/code.md has the protocol.
+It needs no database, no Valkey and no secret except this key. docs/howto/code.md has the protocol.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ Send = Callable[[Message], Awaitable[None]]
 
 PORT: Final = 8300
 READY: Final = "/v1/ready"
-#: For a request's body to arrive, and for a program to begin while others run.
+#: Seconds for a request's body to arrive, and for a program to wait for a free slot.
 BODY_SECONDS: Final = 30.0
 WAIT_SECONDS: Final = 15.0
 CONNECTIONS: Final = 256
 
 
 class Refused(Exception):
-    """An answer without a program's end."""
+    """An error response without a program's result."""
 
     def __init__(self, status: HTTPStatus, detail: str) -> None:
         super().__init__(detail)
@@ -55,7 +55,7 @@ class Runner:
     Args:
         sandbox: Probed before use, at most once a minute.
         key: Bearer key of all requests.
-        slots: Programs at once.
+        slots: Number of concurrent programs.
     """
 
     def __init__(self, sandbox: Sandbox, *, key: str, slots: int) -> None:
@@ -80,7 +80,7 @@ class Runner:
     def _raise_without_key(self, scope: Any) -> None:
         given = [value for name, value in scope["headers"] if name == b"authorization"]
         if len(given) != 1 or not hmac.compare_digest(given[0], self._expected):
-            raise Refused(HTTPStatus.UNAUTHORIZED, "The key is not this runner's.")
+            raise Refused(HTTPStatus.UNAUTHORIZED, "The key is not valid for this runner.")
 
     async def _answer(self, scope: Any, receive: Receive) -> bytes | None:
         request = (scope["method"], scope["path"])
@@ -88,9 +88,7 @@ class Runner:
             await self._raise_unless_held()
             return json.dumps({"sandbox": self._sandbox.name}).encode()
         if request != ("POST", wire.PROGRAMS):
-            raise Refused(
-                HTTPStatus.NOT_FOUND, f"There are POST {wire.PROGRAMS} and GET {READY} here."
-            )
+            raise Refused(HTTPStatus.NOT_FOUND, f"Use POST {wire.PROGRAMS} or GET {READY}.")
         async with self._slot():
             try:
                 program = await asyncio.to_thread(wire.read_program, await _body(receive))
@@ -120,7 +118,7 @@ class Runner:
             raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, problem)
 
     async def _run(self, program: Program, receive: Receive) -> Ended | None:
-        """Run a program to its end, or until its client leaves: None."""
+        """Run a program to its end; return None if its client disconnects first."""
         running = asyncio.ensure_future(self._sandbox.run(program))
         leaving = asyncio.ensure_future(_left(receive))
         try:
@@ -143,12 +141,12 @@ async def _body(receive: Receive) -> bytes:
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
-                    raise Refused(HTTPStatus.BAD_REQUEST, "The request was not sent to its end.")
+                    raise Refused(HTTPStatus.BAD_REQUEST, "The request was not sent completely.")
                 body += message.get("body", b"")
                 if len(body) > wire.MAX_BYTES:
                     raise Refused(
                         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                        f"A request may have {wire.MAX_BYTES} bytes.",
+                        f"A request may have at most {wire.MAX_BYTES} bytes.",
                     )
                 if not message.get("more_body", False):
                     return bytes(body)
@@ -173,15 +171,17 @@ async def _send(send: Send, status: HTTPStatus, body: bytes) -> None:
 
 
 def main() -> int:
-    """Serve until a signal; 3 if it cannot begin."""
+    """Serve until a signal; return 3 if it cannot start."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.sandbox.runner",
-        description="Run programs for workers of other machines. It reads HEARTBIT_SANDBOX_KEY.",
+        description="Run programs for workers on other machines. Reads HEARTBIT_SANDBOX_KEY.",
     )
     parser.add_argument("--bind", default="127.0.0.1", help="address; default: 127.0.0.1")
     parser.add_argument("--port", type=int, default=PORT, help=f"default: {PORT}")
     slots = 2 * (os.cpu_count() or 1)
-    parser.add_argument("--slots", type=int, default=slots, help=f"programs at once; here: {slots}")
+    parser.add_argument(
+        "--slots", type=int, default=slots, help=f"concurrent programs; default: {slots}"
+    )
     parser.add_argument(
         "--image", default="", help="use containers of this Docker image; default: bubblewrap"
     )
@@ -189,9 +189,9 @@ def main() -> int:
     try:
         key = variables.SANDBOX_KEY.read()
         if not key:
-            raise ConfigurationError("HEARTBIT_SANDBOX_KEY is not set: give it a key of your own.")
+            raise ConfigurationError("HEARTBIT_SANDBOX_KEY is not set: set it to a new key.")
         if given.slots < 1:
-            raise ConfigurationError("--slots has to be 1 or more.")
+            raise ConfigurationError("--slots must be 1 or more.")
         allow = parse_allow(variables.HTTP_ALLOW.read())
     except ConfigurationError as error:
         sys.stderr.write(f"{error}\n")

@@ -1,9 +1,9 @@
-"""The filter of system calls that a sandboxed program may make (seccomp, classic BPF).
+"""The system call filter of sandboxed programs (seccomp, classic BPF).
 
-Refused are those that reach the kernel's own machinery (modules, BPF, keys, io_uring, tracing,
-mounts and new namespaces) and all sockets but those for TCP, UDP and Unix in the sandbox's own
-empty network: ``--unshare-net`` alone leaves AF_VSOCK open, which reaches a virtual machine's host.
-Numbers are those of linux/arch/x86/entry/syscalls/syscall_64.tbl.
+It denies calls that reach kernel facilities (modules, BPF, keys, io_uring, tracing, mounts and new
+namespaces) and all sockets except TCP, UDP and Unix sockets in the sandbox's own empty network:
+``--unshare-net`` alone leaves AF_VSOCK open, which reaches a virtual machine's host. The numbers
+are from linux/arch/x86/entry/syscalls/syscall_64.tbl.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from heartbit_site.base import reader_walls as bpf
 
 MACHINE: Final = bpf.X86_64
 
-#: Denied system calls, by what they would do.
+#: Denied system calls, grouped by effect.
 _DENIED: Final = (
     *(29, 68),  # shmget, msgget: memory that no limit of a process counts
     *(101, 310, 311, 312, 440),  # ptrace, process_vm_readv and _writev, kcmp, process_madvise

@@ -1,4 +1,4 @@
-"""Arguments of bubblewrap: its program, the few directories that are seen, and the way out."""
+"""Arguments of bubblewrap: its program, the visible directories, and the proxy socket."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tools.sandbox.program import MEGABYTE, Limits, SandboxError
 
 
 def bubblewrap() -> str:
-    """Return the path of bubblewrap, for any user.
+    """Return a path of bubblewrap that every user may execute.
 
     Raises:
         SandboxError: It is not installed.
@@ -39,7 +39,7 @@ def bubblewrap() -> str:
 
 @functools.cache
 def _copy(package: Path, process: int) -> Path:
-    """Copy a package to where every user may enter, as its own directory may be private."""
+    """Copy a package to a directory that every user may enter, as its own may be private."""
     folder = ScratchFolder("bwrap")
     place = folder.path
     for part in (package, package.with_name(f"{package.name}.libs")):
@@ -51,11 +51,11 @@ def _copy(package: Path, process: int) -> Path:
 
 
 def _remove(folder: ScratchFolder, process: int) -> None:
-    if os.getpid() == process:  # and not one that was forked from it
+    if os.getpid() == process:  # and not a process forked from it
         folder.remove()
 
 
-#: The socket, and a port of loopback that leads to it, as programs speak TCP to proxies.
+#: The socket, and a loopback port that leads to it, as programs speak TCP to proxies.
 SOCKET: Final = f"{DIRECTORY}/proxy"
 PORT: Final = 3128
 _URL: Final = f"http://127.0.0.1:{PORT}"
@@ -68,7 +68,7 @@ _AUTHORITIES: Final = ("/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trus
 
 
 def way_out(proxy: Path | None) -> list[str]:
-    """Return the arguments of bubblewrap that lead to a proxy's socket; none without one."""
+    """Return the arguments of bubblewrap that mount a proxy's socket; none without a proxy."""
     if proxy is None:
         return []
     words = ["--ro-bind", str(proxy), SOCKET]
@@ -90,7 +90,7 @@ def bridge() -> str:
 FOLDER: Final = "/box"
 INPUT: Final = f"{DIRECTORY}/input.tar"
 SHELL: Final = f"{DIRECTORY}/sh"
-_EXECUTE_ONLY: Final = "0111"  # the kernel closes the memory of who runs what it cannot read
+_EXECUTE_ONLY: Final = "0111"  # an unreadable executable protects its process's memory
 #: Directories of every host that a program must not see.
 HIDDEN: Final = ("/root", "/home", "/var", "/srv", "/mnt", "/etc/passwd", "/sys/kernel")
 
@@ -110,7 +110,7 @@ def walls(
     """Return the arguments, up to the command.
 
     Args:
-        interpreter: Where the code lies inside.
+        interpreter: Command and path of the code inside.
         files: Descriptors with the ``code``, the ``folder`` as an archive, the ``shell`` and the
             ``filter``.
         limits: Of disk space.
@@ -139,7 +139,7 @@ def walls(
 
 
 def machine() -> list[str]:
-    """Return the arguments that show the machine's programs, to be read only."""
+    """Return the arguments that mount the machine's programs read-only."""
     words = []
     for place in _visible():
         if place.is_symlink():

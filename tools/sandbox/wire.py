@@ -1,6 +1,6 @@
-"""Programs and their ends as JSON, as runners speak it (docs/howto/code.md, "On another machine").
+"""JSON protocol of runners: programs and results (docs/howto/code.md, "On another machine").
 
-Files travel as a tar archive in base64, and are read as a stranger's on both sides.
+Files travel as a tar archive in base64, and both sides parse it as untrusted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tools.sandbox.program import MEGABYTE, Ended, Ending, Language, Limits, Pro
 
 #: Path of a runner that programs are posted to.
 PROGRAMS: Final = "/v1/programs"
-#: The most that a program may ask for.
+#: Maximum limits that a program may request.
 MOST: Final = Limits(
     seconds=120,
     memory_bytes=2048 * MEGABYTE,
@@ -27,11 +27,12 @@ MOST: Final = Limits(
     file_bytes=64 * MEGABYTE,
     files=5_000,
 )
-#: Of one request or answer.
+#: Maximum bytes of one request or response.
 MAX_BYTES: Final = 128 * MEGABYTE
 MAX_SENTENCE: Final = 300
 _SENTENCES: Final = 20
-#: Of an answer, beside those in what a program printed: a parser makes an object of each.
+#: Maximum values of a response, beyond those a program printed: a parser creates an object for
+#: each.
 _VALUES: Final = 1_000
 _ESCAPED: Final = 6  # bytes of a character in JSON
 MOST_HOSTS: Final = 50
@@ -63,7 +64,7 @@ class _Answered(_Message):
 
 
 def answer_bytes(limits: Limits) -> int:
-    """Return the bytes that the answer to a program of these limits may have."""
+    """Return the maximum size in bytes of the response to a program with these limits."""
     files = folder.archive_bytes(limits.files, limits.file_bytes) * 4 // 3
     return min(MAX_BYTES, files + 2 * _ESCAPED * limits.output_bytes + MEGABYTE)
 
@@ -78,7 +79,7 @@ def write_program(program: Program) -> bytes:
             limits=program.limits,
             hosts=program.hosts,
         )
-        # A runner that knows of no hosts is asked for none.
+        # An older runner does not know the field, so it is left out when empty.
         .model_dump_json(exclude=None if program.hosts else {"hosts"})
         .encode()
     )
@@ -88,13 +89,13 @@ def read_program(body: bytes) -> Program:
     """Return the program of a request's body.
 
     Raises:
-        ValueError: It is none, or asks for more than ``MOST``.
+        ValueError: The body is not a program, or requests more than ``MOST``.
     """
     asked = _read(_Asked, body)
     for one in fields(Limits):
         most, wanted = getattr(MOST, one.name), getattr(asked.limits, one.name)
         if not 0 < wanted <= most:
-            raise ValueError(f"limits.{one.name} is {wanted}; it may be more than 0 up to {most}.")
+            raise ValueError(f"limits.{one.name} is {wanted}; use more than 0, at most {most}.")
     given = folder.unpack(_decoded(asked.folder), MOST)
     if given.refused:
         raise ValueError(f"folder: {given.refused[0]}")
@@ -102,7 +103,7 @@ def read_program(body: bytes) -> Program:
 
 
 def write_end(ended: Ended) -> bytes:
-    """Return a program's end as an answer's body."""
+    """Return a program's result as a response body."""
     return (
         _Answered(
             code=ended.code,
@@ -113,17 +114,17 @@ def write_end(ended: Ended) -> bytes:
             refused=list(ended.refused),
             is_complete=ended.is_complete,
         )
-        # A worker that knows of no such word is told of none.
+        # An older worker does not know the field, so it is left out when not needed.
         .model_dump_json(exclude={"is_complete"} if ended.is_complete else None)
         .encode()
     )
 
 
 def read_end(body: bytes, limits: Limits, *, sandbox: str, seconds: float) -> Ended:
-    """Return the end in an answer's body, cut to the program's limits.
+    """Return the result in a response body, cut to the program's limits.
 
     Raises:
-        SandboxError: It is none.
+        SandboxError: The body is not a result.
     """
     try:
         if body.count(b",") > 2 * limits.output_bytes + _VALUES:
@@ -131,7 +132,7 @@ def read_end(body: bytes, limits: Limits, *, sandbox: str, seconds: float) -> En
         answered = _read(_Answered, body)
         left = folder.unpack(_decoded(answered.folder), limits)
     except ValueError as error:
-        raise SandboxError(f"The sandbox's runner answers something else: {error}") from None
+        raise SandboxError(f"The sandbox's runner returned an invalid response: {error}") from None
     return Ended(
         code=answered.code,
         ending=answered.ending,

@@ -1,7 +1,7 @@
 """Discovery of an MCP server's authorization server (RFC 9728, RFC 8414, OpenID Connect).
 
 Each address comes from another party, so each request goes through the guarded client and follows
-no redirect. Models and orders of addresses are the SDK's.
+no redirect. The models and the lookup order are those of the SDK.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class AuthorizationServer:
     """The authorization server of an MCP server.
 
     Attributes:
-        issuer: Its name, as it writes it.
+        issuer: Issuer name, exactly as the server spells it.
         resource: Identifier of the MCP server that tokens are asked for (RFC 8707).
-        scope: Scopes to ask for; empty: the server's usual ones.
-        metadata: Its addresses, and what it offers.
+        scope: Scopes to ask for; empty for the server's default.
+        metadata: Its endpoints and capabilities.
     """
 
     issuer: str
@@ -63,7 +63,7 @@ async def discover(url: str, http: httpx.AsyncClient) -> AuthorizationServer:
         http: The guarded client, following no redirects.
 
     Raises:
-        SignInError: There is none that can be used: the metadata is missing, names another resource
+        SignInError: No usable one exists: the metadata is missing, names another resource
             or issuer, or does not offer PKCE with S256.
         httpx.HTTPError: A server cannot be reached.
     """
@@ -86,7 +86,7 @@ async def discover(url: str, http: httpx.AsyncClient) -> AuthorizationServer:
 
 
 async def _challenge(url: str, http: httpx.AsyncClient) -> Any:
-    """Return the head of the answer to a request without a token."""
+    """Return the WWW-Authenticate challenge to a request without a token."""
     headers = {"accept": "application/json, text/event-stream"}
     async with http.stream("POST", url, json=_HELLO, headers=headers) as response:
         return response
@@ -95,7 +95,7 @@ async def _challenge(url: str, http: httpx.AsyncClient) -> Any:
 async def _metadata(
     url: str, issuer: str | None, http: httpx.AsyncClient
 ) -> tuple[OAuthMetadata, str]:
-    """Return the metadata of an issuer as that issuer names itself; None: the server's own."""
+    """Return the metadata of an issuer, which must name itself; None for the server itself."""
     parts = urlsplit(url)
     expected = issuer or f"{parts.scheme}://{parts.netloc}"
     for place in utils.build_oauth_authorization_server_metadata_discovery_urls(issuer, url):
@@ -105,21 +105,21 @@ async def _metadata(
         found = str(document["issuer"])
         if not utils.issuers_match(found, expected):
             raise SignInError(
-                f"{place} describes the authorization server {found[:200]}, and not {expected}: "
-                "nobody is sent there."
+                f"{place} describes the authorization server {found[:200]}, not {expected}, so "
+                "sign-in is refused."
             )
         return metadata, found
     raise SignInError(
-        f"{expected} publishes no metadata of an authorization server, so nobody can sign in: "
-        "give the MCP server a credential instead."
+        f"{expected} publishes no authorization server metadata, so sign-in is not possible: give "
+        "the MCP server a credential instead."
     )
 
 
 async def _read(place: str, kind: type[BaseModel], http: httpx.AsyncClient) -> Any:
-    """Return a document and its model; two times None: there is none at this address."""
+    """Return a document and its model; None for both if the address has no document."""
     response = await http.get(place, headers=_JSON)
     if response.status_code >= _SERVER_ERROR or response.status_code == _TOO_MANY:
-        raise SignInError(f"{place} answers with the status {response.status_code}: try again.")
+        raise SignInError(f"{place} answered with the status {response.status_code}: try again.")
     if response.status_code != _OK:
         return None, None
     try:
@@ -132,7 +132,7 @@ async def _read(place: str, kind: type[BaseModel], http: httpx.AsyncClient) -> A
 def _check_resource(url: str, resource: str) -> None:
     if not check_resource_allowed(resource_url_from_server_url(url), resource):
         raise SignInError(
-            f"{url} asks for tokens of another server, {resource[:200]}: nobody signs in for it."
+            f"{url} asks for tokens of another server, {resource[:200]}, so sign-in is refused."
         )
 
 
@@ -140,19 +140,19 @@ def _check(url: str, metadata: OAuthMetadata) -> None:
     issuer = str(metadata.issuer)
     if "S256" not in (metadata.code_challenge_methods_supported or ()):
         raise SignInError(
-            f"{issuer} does not offer PKCE with S256, without which a code could be stolen: nobody "
-            "signs in there."
+            f"{issuer} does not offer PKCE with S256, without which a code could be stolen, so "
+            "sign-in is refused."
         )
     if "code" not in metadata.response_types_supported:
-        raise SignInError(f"{issuer} gives no authorization codes.")
+        raise SignInError(f"{issuer} does not issue authorization codes.")
     ends = (metadata.authorization_endpoint, metadata.token_endpoint)
     for end in (*ends, metadata.registration_endpoint, metadata.revocation_endpoint):
         if end is None:
             continue
         if end.username is not None or end.password is not None:
             raise SignInError(
-                f"{issuer} names an address with a user name, which people read as its host: "
-                f"{end.host} is where it leads. Nobody is sent there."
+                f"{issuer} names a misleading address: it contains a user name that looks like a "
+                f"host, but leads to {end.host}. Sign-in is refused."
             )
         if urlsplit(url).scheme == "https" and end.scheme != "https":
-            raise SignInError(f"{issuer} would be sent secrets without encryption, to {end}.")
+            raise SignInError(f"{issuer} would receive secrets without encryption, at {end}.")

@@ -1,4 +1,4 @@
-"""Errors of signing in; each is a sentence that a person or a model reads."""
+"""Sign-in errors; each message is a sentence for a person or a model."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from heartbit_site.base.errors import HeartbitError
 
 
 class SignInError(HeartbitError):
-    """A sign-in fails: the servers do not agree, refuse, or lack something that is needed."""
+    """A sign-in failed: the servers disagree, refuse, or lack a required feature."""
 
 
 class SignInLapsedError(HeartbitError):
-    """A stored sign-in gives no access any more: its person has to sign in again."""
+    """A stored sign-in has expired or was revoked: the person must sign in again."""

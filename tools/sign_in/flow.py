@@ -1,4 +1,4 @@
-"""The two halves of a sign-in, between which its person is at the authorization server."""
+"""The two halves of a sign-in, before and after the person visits the authorization server."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ async def client_for(
     Args:
         server: The authorization server.
         http: The guarded client.
-        app: The client that was registered there beforehand; None: there is none.
-        document_url: Address of Heartbit's metadata document; empty: it is not public.
+        app: A client registered there beforehand, or None.
+        document_url: Address of Heartbit's metadata document; empty if it is not public.
         redirect_uri: Address that people return to.
 
     Raises:
-        SignInError: The app is another server's, or the server accepts no unknown client.
+        SignInError: The app belongs to another server, or the server accepts no unknown client.
     """
     if app is not None:
         if not issuers_match(app.issuer, server.issuer):
             raise SignInError(
-                f"The OAuth app is for {app.issuer}, and the MCP server names {server.issuer}: "
+                f"The OAuth app is for {app.issuer}, but the MCP server names {server.issuer}: "
                 "choose another app."
             )
         secret = app.client_secret.get_secret_value()
@@ -65,13 +65,13 @@ async def client_for(
     if server.metadata.registration_endpoint is not None:
         return await _registered(server, http, redirect_uri)
     raise SignInError(
-        f"{server.issuer} accepts only clients that it knows: register Heartbit there with the "
+        f"{server.issuer} accepts only registered clients: register Heartbit there with the "
         f"redirect URI {redirect_uri}, and add the client as a credential of the type OAuth app."
     )
 
 
 def _method(server: AuthorizationServer) -> str:
-    """Return how to send a secret; a server that does not say takes Basic (RFC 8414)."""
+    """Return how to send a secret; the default is Basic (RFC 8414)."""
     known = server.metadata.token_endpoint_auth_methods_supported
     return _POST if known and _BASIC not in known else _BASIC
 
@@ -89,15 +89,15 @@ async def _registered(
     response = await http.post(str(server.metadata.registration_endpoint), json=wanted)
     if response.status_code not in _CREATED:
         raise SignInError(
-            f"{server.issuer} does not register Heartbit (HTTP {response.status_code}): register "
-            "it there by hand, and add the client as a credential of the type OAuth app."
+            f"{server.issuer} did not register Heartbit (HTTP {response.status_code}): register "
+            "it there manually, and add the client as a credential of the type OAuth app."
         )
     try:
         made = OAuthClientInformationFull.model_validate(parse_untrusted_json(response.content))
         check_registration_usable(made)
     except (UntrustedJSONError, ValidationError, OAuthRegistrationError):
         raise SignInError(
-            f"{server.issuer} registers Heartbit as a client that it cannot be."
+            f"{server.issuer} registered Heartbit as a type of client that it cannot be."
         ) from None
     secret = made.client_secret or ""
     method = made.token_endpoint_auth_method or (_method(server) if secret else _NONE)
@@ -116,24 +116,30 @@ async def begin(
     document_url: str,
     scope: str = "",
 ) -> SignInPlan:
-    """Find out where a person signs in, and as which client.
+    """Determine where a person signs in, and as which client.
 
     Args:
         url: Address of the MCP server.
         http: The guarded client, following no redirects.
-        app: The client that was registered beforehand, if there is one.
+        app: The client registered beforehand, or None.
         redirect_uri: Address that the person returns to.
-        document_url: Address of the metadata document; empty: it is not public.
-        scope: Scopes to ask for beside those that the server names.
+        document_url: Address of the metadata document; empty if it is not public.
+        scope: Scopes to request in addition to those that the server names.
 
     Raises:
-        SignInError: There is no safe way to sign in.
+        SignInError: No safe sign-in is possible.
         httpx.HTTPError: A server cannot be reached.
     """
     server = await discover(url, http)
     client = await client_for(
         server, http, app=app, document_url=document_url, redirect_uri=redirect_uri
     )
+    return _plan(server, client, redirect_uri, union_scopes(scope, server.scope) or "")
+
+
+def _plan(
+    server: AuthorizationServer, client: OAuthClient, redirect_uri: str, scope: str
+) -> SignInPlan:
     metadata = server.metadata
     return SignInPlan(
         issuer=server.issuer,
@@ -141,7 +147,7 @@ async def begin(
         token_url=str(metadata.token_endpoint),
         revocation_url=str(metadata.revocation_endpoint or ""),
         resource=server.resource,
-        scope=union_scopes(scope, server.scope) or "",
+        scope=scope,
         names_itself=bool(metadata.authorization_response_iss_parameter_supported),
         client_id=client.id,
         client_secret=client.secret,
@@ -183,17 +189,17 @@ async def finish(
         http: The guarded client, following no redirects.
 
     Raises:
-        SignInError: The answer is another server's, another sign-in's, or a refusal.
-        OAuthError: The server gives no token.
-        httpx.HTTPError: It cannot be reached.
+        SignInError: The answer belongs to another server or sign-in, or is a refusal.
+        OAuthError: The server returns no token.
+        httpx.HTTPError: The server cannot be reached.
     """
     if not hmac.compare_digest(answer.get("state", "").encode(), plan.state.encode()):
         raise SignInError("The answer belongs to another sign-in: begin again.")
     issuer = answer.get("iss")
     if issuer != plan.issuer and (issuer is not None or plan.names_itself):
         raise SignInError(
-            "The answer comes from another authorization server than the one that was asked: begin "
-            "again, and if it happens again, remove the MCP server."
+            "The answer comes from a different authorization server: begin again, and if it "
+            "happens again, remove the MCP server."
         )
     if "error" in answer:
         words = visible(answer.get("error_description") or answer["error"])[:_MOST_WORDS]

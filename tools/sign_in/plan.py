@@ -15,7 +15,7 @@ class OAuthClient:
     """A client as an authorization server knows it.
 
     Attributes:
-        secret: Empty: it has none.
+        secret: Empty if it has none.
         method: How it authenticates: none, client_secret_basic or client_secret_post.
     """
 
@@ -28,10 +28,10 @@ class SignInPlan(BaseModel):
     """A sign-in that has begun; stored encrypted.
 
     Attributes:
-        names_itself: True if the answer has to name the issuer.
+        names_itself: True if the answer must name the issuer.
         method: How the client authenticates, as in ``OAuthClient``.
         verifier: Secret of PKCE.
-        state: Secret that the answer has to repeat.
+        state: Secret that the answer must repeat.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -57,13 +57,13 @@ class SignInPlan(BaseModel):
 
     @property
     def challenge(self) -> str:
-        """The verifier as the authorization server is shown it (RFC 7636, S256)."""
+        """The code challenge: SHA-256 of the verifier (RFC 7636, S256)."""
         digest = hashlib.sha256(self.verifier.encode()).digest()
         return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
 def client_metadata(redirect_uri: str) -> dict[str, Any]:
-    """Return what Heartbit says about itself as a client without a secret."""
+    """Return Heartbit's metadata as a client without a secret."""
     return {
         "client_name": "Heartbit",
         "redirect_uris": [redirect_uri],

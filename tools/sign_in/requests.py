@@ -34,7 +34,7 @@ def sign_in_client() -> GuardedClient:
 
 
 def client_of(value: SignInCredential) -> OAuthClient:
-    """Return the client that a stored sign-in was made with."""
+    """Return the client that created a stored sign-in."""
     return OAuthClient(value.client_id, value.client_secret.get_secret_value(), value.method)
 
 
@@ -47,7 +47,7 @@ async def request_tokens(
         url: The token endpoint.
         form: The grant.
         http: The guarded client, following no redirects.
-        client: The client that asks.
+        client: The client that makes the request.
 
     Raises:
         TokenRefusedError: The server refuses the grant or the client.
@@ -61,9 +61,9 @@ async def request_tokens(
 async def post_as_client(
     url: str, form: Mapping[str, str], http: httpx.AsyncClient, client: OAuthClient
 ) -> httpx.Response:
-    """Return the answer to a form that is sent in the name of a client; see ``request_tokens``."""
+    """Send a form as a client and return the response; see ``request_tokens``."""
     headers = {"accept": "application/json"}
-    fields = {**form, "client_id": client.id}  # some servers look for it here with Basic as well
+    fields = {**form, "client_id": client.id}  # some servers expect it here even with Basic
     if client.method == "client_secret_basic":
         pair = f"{quote(client.id, safe='')}:{quote(client.secret, safe='')}"
         headers["authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
@@ -71,16 +71,16 @@ async def post_as_client(
         fields["client_secret"] = client.secret
     response = await http.post(url, data=fields, headers=headers, follow_redirects=False)
     if response.status_code == _UNKNOWN_CLIENT and headers.pop("authorization", ""):
-        fields["client_secret"] = client.secret  # registered for the form, which no metadata says
+        fields["client_secret"] = client.secret  # registered for it; the metadata omits this
         response = await http.post(url, data=fields, headers=headers, follow_redirects=False)
     return response
 
 
 def revoke_tokens(value: SignInCredential) -> str:
-    """Revoke the tokens of a sign-in that is removed here; return the result as a sentence."""
+    """Revoke the tokens of a sign-in that was removed; return the result as a sentence."""
     if not value.revocation_url:
         return (
-            f"Disconnected. {value.issuer} does not say how tokens are revoked: end the access "
+            f"Disconnected. {value.issuer} publishes no endpoint to revoke tokens: end the access "
             "there too."
         )
     try:
@@ -112,8 +112,8 @@ async def _revoke(value: SignInCredential) -> str:
 async def _status(value: SignInCredential, form: Mapping[str, str], http: GuardedClient) -> int:
     """Return the status of the answer to one request.
 
-    Servers made with the MCP SDK want the secret as a field, also of clients that send it otherwise
-    or have none; without one it may be empty (RFC 6749, section 2.3.1).
+    Servers built with the MCP SDK require the secret as a form field, even from clients that send
+    it in a header or have none; it may be empty (RFC 6749, section 2.3.1).
     """
     client = client_of(value)
     status = _OK

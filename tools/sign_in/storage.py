@@ -1,8 +1,8 @@
-"""Rows of sign-ins: the name that calls look for, and tokens, renewed by one worker at a time.
+"""Rows of sign-ins: lookup by name, and token renewal by one worker at a time.
 
-A refresh token may be good for one use only, so a renewal holds the lock of the credential's row
-while it asks: a worker that waited finds the new token. The requests have threads of their own, so
-that a slow authorization server takes none from the rest of the process.
+A refresh token may be valid for one use only, so a renewal holds the lock of the credential's row
+during its request: a worker that waited finds the new token. The requests have their own threads,
+so that a slow authorization server does not block other work of the process.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def find_sign_in(server: McpServer, user_id: int | None) -> Credential | None:
 
 
 def renewed(value: SignInCredential, tokens: TokenAnswer) -> SignInCredential:
-    """Return a sign-in with new tokens; a refresh token that was not replaced stays."""
+    """Return a sign-in with new tokens; the refresh token is kept if it was not replaced."""
     return _changed(
         value,
         access_token=tokens.access_token,
@@ -63,7 +63,7 @@ def store(row: Credential, value: SignInCredential, *, fault: str = "") -> None:
     Args:
         row: The row; a new one is given its id first.
         value: The sign-in.
-        fault: Why it gives no access; empty: it does.
+        fault: Why it gives no access; empty if it is valid.
     """
     shown, hidden = split(value)
     row.settings = shown
@@ -76,7 +76,7 @@ def store(row: Credential, value: SignInCredential, *, fault: str = "") -> None:
 
 MARGIN_SECONDS: Final = 30.0
 _THREADS: Final = 2
-_LAPSED: Final = "The server does not accept it any more: sign in again."
+_LAPSED: Final = "The server no longer accepts it: sign in again."
 
 
 async def access_token(value: SignInCredential, *, refused: str = "") -> str:
@@ -84,12 +84,12 @@ async def access_token(value: SignInCredential, *, refused: str = "") -> str:
 
     Args:
         value: The sign-in as it was read.
-        refused: A token that the server has just refused: another one is wanted.
+        refused: A token that the server has just refused, and that must be replaced.
 
     Raises:
-        SignInLapsedError: There is none: the person has to sign in again.
-        HeartbitError: The authorization server fails; no text has a secret.
-        httpx.HTTPError: It cannot be reached.
+        SignInLapsedError: No token is available: the person must sign in again.
+        HeartbitError: The authorization server fails; no message contains a secret.
+        httpx.HTTPError: The server cannot be reached.
     """
     if _is_usable(value, refused):
         return value.access_token.get_secret_value()
@@ -119,15 +119,15 @@ def _renewed(row_id: int, refused: str) -> str:
 
 
 def _renew(row_id: int, refused: str) -> SignInCredential | None:
-    """Return the sign-in with a usable token; None: it has lapsed, which its row says now."""
+    """Return the sign-in with a usable token; None if it has lapsed, which is stored in its row."""
     row = Credential.objects.select_for_update().filter(pk=row_id, enabled=True).first()
     if row is None:
         return None
     value = reveal(row)
     if not isinstance(value, SignInCredential):
-        raise TypeError(f"the credential {row_id} is no sign-in")
+        raise TypeError(f"the credential {row_id} is not a sign-in")
     if _is_usable(value, refused):
-        return value  # another worker renewed it meanwhile
+        return value  # another worker has renewed it
     try:
         if not value.refresh_token.get_secret_value():
             raise TokenRefusedError(_LAPSED)

@@ -22,6 +22,7 @@ from agents.llm.profiles import Profile
 
 logger = logging.getLogger(__name__)
 
+_ADAPTING: Final = "adapting requests to %s (%s), because it rejected one: %s"
 #: Changes of a profile, by the part that an error names; the first new change is applied.
 _LESSONS: Final[dict[str, dict[str, Any]]] = {
     "stream_options": {"stream_usage": False},
@@ -89,12 +90,8 @@ async def stream_adapted(
             lesson = None if begun else _lesson(str(error), request, profile)
             if lesson is None:
                 raise _naming_tools(error, request) from error
-            logger.warning(
-                "adapting requests to %s (%s), because it rejected one: %s",
-                model.name,
-                ", ".join(f"{name}: {value}" for name, value in lesson.items()),
-                error,
-            )
+            changes = ", ".join(f"{name}: {value}" for name, value in lesson.items())
+            logger.warning(_ADAPTING, model.name, changes, error)
             learned |= lesson
 
 

@@ -24,8 +24,9 @@ from agents.llm.wrappers.breaker import Breaker, LocalBreaker
 from agents.llm.wrappers.limit import Limiter, LocalLimiter
 from agents.runs.lease import Child
 from agents.runtime.execution.dependencies import RuntimeDependencies
+from agents.runtime.execution.executor_config import ExecutorConfig
 from agents.runtime.execution.readiness import check_readiness
-from agents.runtime.execution.run_executor import ExecutorConfig, RunExecutor
+from agents.runtime.execution.run_executor import RunExecutor
 from agents.runtime.execution.wakeups import FleetRunWaker, LocalRunWaker, RunWaker
 from agents.runtime.providers.breaker import ValkeyBreaker
 from agents.runtime.providers.limiter import ValkeyLimiter

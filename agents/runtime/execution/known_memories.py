@@ -19,7 +19,7 @@ from agents.runtime.memories.provided_memories import provided_at_start
 from heartbit_site.base import orm
 from memory.models import MemoryItem
 from memory.providers.calls import provider_name
-from memory.recall import recall, strengthen
+from memory.recall import Hit, recall, strengthen
 from memory.scoring import Weights
 
 if TYPE_CHECKING:
@@ -97,9 +97,19 @@ def _recall(
         workspace_id=claimed.workspace_id,
         weights=Weights(**definition.memory_weights),
     ).hits
-    made = [
+    made = _rows_that_fit(claimed.id, hits, definition.memory_tokens)
+    with transaction.atomic():
+        if lock_and_ask(claimed.root_id, claimed.id) != person:  # another person spoke meanwhile
+            made = [row for row in made if row.item is not None and row.item.user_id is None]
+        RecalledMemory.objects.bulk_create(made, ignore_conflicts=True)
+        strengthen(row.item for row in made if row.item is not None)
+    return list(own.all())  # a worker that lost the run may have stored its rows first
+
+
+def _rows_that_fit(run_id: UUID, hits: Sequence[Hit], tokens: int) -> list[RecalledMemory]:
+    rows = [
         RecalledMemory(
-            run_id=claimed.id,
+            run_id=run_id,
             item=hit.item,
             position=place,
             text=hit.item.text,
@@ -108,14 +118,8 @@ def _recall(
         )
         for place, hit in enumerate(hits)
     ]
-    lines = [known.KnownMemory(row.title, row.text, row.source) for row in made]
-    made = made[: len(known.fitting(lines, definition.memory_tokens))]
-    with transaction.atomic():
-        if lock_and_ask(claimed.root_id, claimed.id) != person:  # another person spoke meanwhile
-            made = [row for row in made if row.item is not None and row.item.user_id is None]
-        RecalledMemory.objects.bulk_create(made, ignore_conflicts=True)
-        strengthen(row.item for row in made if row.item is not None)
-    return list(own.all())  # a worker that lost the run may have stored its rows first
+    lines = [known.KnownMemory(row.title, row.text, row.source) for row in rows]
+    return rows[: len(known.fitting(lines, tokens))]
 
 
 def _source(item: MemoryItem) -> str:

@@ -10,7 +10,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import partial
 from typing import LiteralString
 from uuid import UUID
@@ -32,6 +31,7 @@ from agents.runs.pool import Pool, open_pool
 from agents.runtime.execution.active_run import ActiveRun
 from agents.runtime.execution.conversation_history import to_messages
 from agents.runtime.execution.dependencies import RuntimeDependencies
+from agents.runtime.execution.executor_config import ExecutorConfig
 from agents.runtime.execution.slice_runner import SliceRunner
 from agents.runtime.recovery import run_tasks
 from agents.runtime.recovery.control_session import ControlSession
@@ -64,32 +64,6 @@ _QUEUED = """
     WHERE root_id = ANY (%s) AND home = 'local' AND status = 'queued'
           AND available_at <= clock_timestamp()
 """
-
-
-@dataclass(frozen=True, slots=True)
-class ExecutorConfig:
-    """Configuration of a run executor.
-
-    Attributes:
-        database_url: Connection of the journal's pool.
-        direct_url: Connection of the control session; never through a transaction pooler.
-        slots: Largest number of runs held at once.
-        lease_seconds: Time without a heartbeat after which the process counts as lost.
-        default_model: ``provider:model`` for runs without a model of their own or their
-            workspace's.
-        explicit_model: ``provider:model`` from the environment, which overrides the workspace's.
-        drain_seconds: Longest wait of a shutdown for running effects.
-    """
-
-    database_url: str
-    direct_url: str
-    home: Placement
-    queues: tuple[str, ...]
-    slots: int
-    lease_seconds: float
-    default_model: str
-    explicit_model: str = ""
-    drain_seconds: float = 25.0
 
 
 class RunExecutor:

@@ -93,14 +93,8 @@ class CallChecks:
         found = self._prepare(call, call.arguments, context, policy, needs)
         if not isinstance(found, PendingApprovalCall):
             return ReadyCall(found) if isinstance(found, PreparedCall) else found
-        bound = self._bound.get(found.spec.name, UNBOUND)
-        # One person's standing permission cannot replace several approvals or answer a question,
-        # and precedes any data read since that could steer the call.
-        is_question = found.spec.answer_parameter is not None
-        alone = bound.required_approvals == 1 and not bound.approver_group and not is_question
-        alone = alone and mixed is None
-        pinned = self._hashes[found.spec.name]
-        grant = await self._lookups.granted(found.spec.name, pinned) if alone else None
+        # A standing permission precedes any data read since that could steer the call.
+        grant = await self._standing_grant(found.spec) if mixed is None else None
         if grant is not None:
             allowed = self._prepare(call, call.arguments, context, None, needs)
             return (
@@ -108,9 +102,33 @@ class CallChecks:
                 if isinstance(allowed, PreparedCall)
                 else _answered(allowed)
             )
-        escalate_after_minutes = bound.escalate_after_minutes
+        return self._approval_of(found, context, needs, mixed_data=mixed is not None)
+
+    async def _standing_grant(self, spec: ToolSpec) -> int | None:
+        """Return the id of the standing permission that replaces one person's approval, if any.
+
+        It cannot replace several approvals or answer a question.
+        """
+        bound = self._bound.get(spec.name, UNBOUND)
+        is_question = spec.answer_parameter is not None
+        if bound.required_approvals != 1 or bound.approver_group or is_question:
+            return None
+        return await self._lookups.granted(spec.name, self._hashes[spec.name])
+
+    def _approval_of(
+        self,
+        found: PendingApprovalCall,
+        context: ToolContext,
+        needs: Mapping[str, ChosenCredential],
+        *,
+        mixed_data: bool,
+    ) -> ApprovalRequested:
+        """Return the question to people whether a call may run."""
+        bound = self._bound.get(found.spec.name, UNBOUND)
+        is_question = found.spec.answer_parameter is not None
+        minutes = bound.escalate_after_minutes
         return ApprovalRequested(
-            call_id=call_id,
+            call_id=context.call_id,
             tool=found.spec.name,
             arguments=dict(found.arguments),
             effect=found.spec.effect.value,
@@ -120,11 +138,9 @@ class CallChecks:
             or self._definition.approval_timeout_seconds,
             needed=1 if is_question else bound.required_approvals,
             group=bound.approver_group,
-            escalate_seconds=None
-            if escalate_after_minutes is None
-            else escalate_after_minutes * 60,
+            escalate_seconds=None if minutes is None else minutes * 60,
             escalate_group=bound.escalation_group,
-            mixed_data=mixed is not None,
+            mixed_data=mixed_data,
             credentials={parameter: chosen.id for parameter, chosen in needs.items()},
         )
 
@@ -133,7 +149,7 @@ class CallChecks:
         who = await self._lookups.lost(key)
         if who is None:
             return None
-        reason = f"{who} let the call run, but lost the right to decide: it is asked about again."
+        reason = f"{who} let the call run, but lost the right to decide: it needs a new approval."
         return ApprovalLapsed(call_id, key, reason)
 
     async def _with_person(self, spec: ToolSpec | None, context: ToolContext) -> ToolContext:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from tools.definitions.registry import definition_hash
 
 logger = logging.getLogger(__name__)
 
+_CHANGED: Final = "tool %s of agent %s changed since it was published: publish the agent again"
 #: Binding of the tools that no version binds, such as ``delegate_task``.
 UNBOUND: Final = BoundTool(name="", pinned="")
 
@@ -65,12 +66,8 @@ def offered_tools(
     """
     offer = OfferedTools({}, {})
     if definition.team and not is_child:
-        spec = delegation.delegate_task(definition)
-        offer.specs[spec.name] = spec
-        offer.hashes[spec.name] = definition_hash(spec)
-    for spec in _skill_tools(definition, tools):
-        offer.specs[spec.name] = spec
-        offer.hashes[spec.name] = definition_hash(spec)
+        _add(offer, [delegation.delegate_task(definition)])
+    _add(offer, _skill_tools(definition, tools))
     for tool in definition.tools:
         known = tools.get(tool.name)
         needed = permissions_of(tool, known)
@@ -78,19 +75,19 @@ def offered_tools(
             offer.withheld[tool.name] = needed - permissions
             continue
         if known is None or definition_hash(known) != tool.pinned:
-            logger.warning(
-                "tool %s of agent %s changed since it was published: publish the agent again",
-                tool.name,
-                definition.name,
-            )
+            logger.warning(_CHANGED, tool.name, definition.name)
             continue
         offer.specs[tool.name] = _with_defaults(known, tool.defaults)
         offer.hashes[tool.name] = tool.pinned
     if definition.code_mode and offer.specs:
-        for name, spec in script_tools.script_tools(offer.specs).items():
-            offer.specs[name] = spec
-            offer.hashes[name] = definition_hash(spec)
+        _add(offer, script_tools.script_tools(offer.specs).values())
     return offer
+
+
+def _add(offer: OfferedTools, specs: Iterable[ToolSpec]) -> None:
+    for spec in specs:
+        offer.specs[spec.name] = spec
+        offer.hashes[spec.name] = definition_hash(spec)
 
 
 def _skill_tools(definition: AgentDefinition, tools: Mapping[str, ToolSpec]) -> Iterator[ToolSpec]:

@@ -1,1 +1,1 @@
-"""Verbs of the base app. Admin, API and commands call the same one for the same change."""
+"""Actions of the base app, shared by the admin, the API and the commands."""

@@ -53,9 +53,9 @@ def create_api_key(
         The row, and the key in plain text: show it now, it cannot be read again.
 
     Raises:
-        ConfigurationError: A scope is unknown, or there is none; ``expires_at`` is over; or the
-            name is one of a schedule's or channel's runs.
-        TooFarError: It is beyond the calendar.
+        ConfigurationError: A scope is unknown, or there is none; ``expires_at`` is in the past; or
+            the name is reserved for runs of schedules or channels.
+        TooFarError: ``expires_at`` is out of range.
         ForbiddenError: The author may not manage the workspace, or does not have a scope.
     """
     require(by or SYSTEM, "workspace:manage", workspace_id=workspace.pk)
@@ -68,11 +68,11 @@ def create_api_key(
     if name.startswith((BY_SCHEDULE, BY_CHANNEL)):
         kind = name.split(maxsplit=1)[0]
         raise ConfigurationError(
-            f"A {kind}'s runs are named so: choose a name that begins with another word."
+            f"The runs of a {kind} use such names: choose a name that begins with another word."
         )
     with about("expires_at"):
         if expires_at is not None and expires_at <= timezone.now():
-            raise ConfigurationError("The key would end in the past, and open nothing.")
+            raise ConfigurationError("The key would expire in the past: choose a later time.")
         expires_at = to_utc(expires_at) if expires_at is not None else None
     prefix, secret = secrets.token_hex(PREFIX_BYTES), secrets.token_urlsafe(SECRET_BYTES)
     with transaction.atomic():
@@ -123,7 +123,7 @@ def authenticate_api_key(text: str) -> ApiKey | None:
 def _read(prefix: str) -> ApiKey | None:
     """Return the key with this public part, with its workspace and user.
 
-    Every request reads one: Django's own way takes a millisecond more to write the same query.
+    Every request reads a key, and Django takes a millisecond more to build the same query.
     """
     query, models = _query()
     values = fetch_one(query, [prefix], prepare=True)
@@ -159,7 +159,7 @@ def _query() -> tuple[str, tuple[type[Model], ...]]:
 
 
 def prefix_of(text: str) -> str | None:
-    """Return the public part of a text in the form of a key; None for any other text."""
+    """Return the public part of a text that has the form of a key, else None."""
     parts = _parts(text)
     return None if parts is None else parts[0]
 

@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from heartbit_site.base.actions.api_keys import revoke_api_keys
-from heartbit_site.base.audit import Actor, record
+from heartbit_site.base.audit import Actor, record_person
 from heartbit_site.base.errors import ConfigurationError, ConflictError, NotFoundError, Remedy
 from heartbit_site.base.models import ApiKey, Membership, Role, Workspace
 from heartbit_site.base.rights import require
@@ -42,7 +42,7 @@ def save_member(workspace: Workspace, user: User, role: str, *, by: Actor) -> Me
     require(by, "workspace:manage", workspace_id=workspace.pk)
     check_role(role)
     if not user.is_active:
-        raise ConfigurationError(f"The account {user.get_username()} is closed: open it first.")
+        raise ConfigurationError(f"The account {user.get_username()} is closed: reopen it first.")
     with transaction.atomic():
         present = locked_members(workspace).get(user.pk)
         if present is not None and present.role == role:
@@ -55,8 +55,7 @@ def save_member(workspace: Workspace, user: User, role: str, *, by: Actor) -> Me
             action, details = "member.change", {"role": role, "before": present.role}
             saved, saved.role = present, role
             saved.save(update_fields=["role"])
-        target, label = f"user:{user.pk}", user.get_username()
-        record(by, action, workspace=workspace, target=target, label=label, details=details)
+        record_person(by, action, user, workspace, details)
     return saved
 
 
@@ -106,18 +105,12 @@ def remove_member(workspace: Workspace, user: User, *, by: Actor) -> None:
         present = locked_members(workspace).get(user.pk)
         if present is None:
             raise MemberNotFoundError(
-                f"{user.get_username()} is no member of {workspace.slug}.",
+                f"{user.get_username()} is not a member of {workspace.slug}.",
                 remedy=Remedy("members.list_members"),
             )
         keep_an_admin(workspace, present)
         present.delete()
         keys = ApiKey.objects.filter(workspace=workspace, user=user)
         ended = revoke_api_keys(keys.values_list("pk", flat=True), by=by)
-        record(
-            by,
-            "member.remove",
-            workspace=workspace,
-            target=f"user:{user.pk}",
-            label=user.get_username(),
-            details={"role": present.role, "keys_revoked": ended},
-        )
+        details = {"role": present.role, "keys_revoked": ended}
+        record_person(by, "member.remove", user, workspace, details)

@@ -52,10 +52,10 @@ def find_user(name: str, *, lock: bool = False) -> User:
     """Return the account of a name.
 
     Raises:
-        UserNotFoundError: There is none.
+        UserNotFoundError: There is no such account.
     """
     users = User.objects.select_for_update() if lock else User.objects.all()
-    # PostgreSQL refuses NUL, and no name has one.
+    # PostgreSQL refuses NUL, which no name contains.
     user = users.filter(username=name).first() if "\x00" not in name else None
     if user is None:
         raise UserNotFoundError(
@@ -113,17 +113,7 @@ def create_user(
         is_staff=superuser,
         is_superuser=superuser,
     )
-    try:
-        user.clean_fields(exclude=["password"])
-    except ValidationError as error:
-        field, problems = next(iter(error.message_dict.items()))
-        raise ConfigurationError(f"The {_FIELDS.get(field, field)}: {problems[0]}") from error
-    if User.objects.filter(username=user.username).exists():
-        raise UserExistsError(
-            f"There is a user {user.username} already: choose another name, or let an admin of the "
-            "workspace add them as a member, on the workspace's page in the admin or with "
-            "POST /members."
-        )
+    _check_new(user)
     check_password(password, user)
     user.set_password(password)
     user.save()
@@ -134,3 +124,17 @@ def create_user(
 
 
 _FIELDS = {"username": "user name", "email": "mail address"}
+
+
+def _check_new(user: User) -> None:
+    try:
+        user.clean_fields(exclude=["password"])
+    except ValidationError as error:
+        field, problems = next(iter(error.message_dict.items()))
+        raise ConfigurationError(f"The {_FIELDS.get(field, field)}: {problems[0]}") from error
+    if User.objects.filter(username=user.username).exists():
+        raise UserExistsError(
+            f"The user {user.username} already exists: choose another name, or let an admin of the "
+            "workspace add them as a member, on the workspace's page in the admin or with "
+            "POST /members."
+        )

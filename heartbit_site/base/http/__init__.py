@@ -1,4 +1,4 @@
-"""The guarded HTTP client: the only way out for a request that a model can steer.
+"""The guarded HTTP client: the only client for requests that a model can steer.
 
 Usage::
 
@@ -8,5 +8,5 @@ Usage::
     async with GuardedClient(allow=parse_allow("wiki.internal:8080, 10.1.0.0/16:443")) as http:
         response = await http.get(url)  # BlockedAddressError, OutboundLimitError or httpx.HTTPError
 
-``backend`` explains the place of the check.
+``backend`` explains where addresses are checked.
 """

@@ -135,11 +135,11 @@ class AddressPolicy:
     def check(self, host: str, port: int, addresses: Sequence[str]) -> None:
         """Refuse the host unless every address is public, or allowed by a rule, at this port.
 
-        One bad address among good ones refuses the host: the choice between them must not matter.
+        One bad address refuses the host, so that the choice between addresses cannot matter.
 
         Raises:
-            BlockedAddressError: The addresses themselves are not named: a model should not learn
-                the addresses of internal names.
+            BlockedAddressError: The message names no address: a model should not learn the
+                addresses of internal names.
         """
         if not addresses:
             raise BlockedAddressError(f"The host {host} has no address.")

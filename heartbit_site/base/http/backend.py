@@ -5,8 +5,8 @@ under an ``httpx.AsyncBaseTransport`` of Heartbit's own. All three are public ex
 the pinned versions (httpcore 1.0, httpx 0.28); httpx's own ``AsyncHTTPTransport`` has no parameter
 for the backend, and checking a URL before the request leaves the gap that DNS rebinding uses. Every
 TCP connect passes ``GuardedBackend.connect_tcp`` (first hop, redirect, reopened pool): it resolves
-once, wants every answer to be public, and opens the socket to that very address; TLS still names
-and verifies the host of the URL.
+the name once, requires every address to be public, and connects to one of exactly these addresses;
+TLS still names and verifies the host of the URL.
 """
 
 from __future__ import annotations

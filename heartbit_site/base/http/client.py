@@ -27,7 +27,7 @@ MAX_MODEL_BYTES = 1_000_000_000
 MAX_CONNECTIONS = 100
 DEADLINE_SECONDS = 30.0
 SILENCE_SECONDS = 10.0
-# A model may think for minutes; its caller limits every wait by itself.
+# A model may think for minutes; its caller sets its own limit for every wait.
 MODEL_DEADLINE_SECONDS = 24 * 3600.0
 
 # Headers that a redirect may carry to another origin: others may be secrets of the first one.
@@ -46,7 +46,7 @@ class GuardedClient(httpx.AsyncClient):
     drops everything that may be a secret when a redirect leaves the origin.
 
     Args:
-        allow: Exceptions beside the public internet, of ``allow.parse_allow``.
+        allow: Exceptions beyond the public internet, from ``allow.parse_allow``.
         ports: Ports that are open on public addresses.
         max_response_bytes: Limit of one response body after decompression.
         deadline_seconds: Limit of one request in total: every redirect, and the body.

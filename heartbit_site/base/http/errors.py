@@ -14,12 +14,12 @@ class InvalidURLError(BlockedAddressError):
 
 
 class OutboundLimitError(HeartbitError):
-    """The request took too long, was redirected too often, or its answer is too large."""
+    """The request took too long, was redirected too often, or its response is too large."""
 
 
 def too_large(max_bytes: int) -> OutboundLimitError:
     """Return the error for a response above its size limit."""
-    return OutboundLimitError(f"The answer is larger than {max_bytes} bytes.")
+    return OutboundLimitError(f"The response is larger than {max_bytes} bytes.")
 
 
 def too_late() -> OutboundLimitError:

@@ -65,7 +65,7 @@ class Body(httpx.AsyncByteStream):
                 yield piece
 
     def _pieces(self, data: bytes) -> Iterator[bytes]:
-        """Decompress data in bounded pieces: a bomb never exists in memory whole."""
+        """Decompress data in bounded pieces, so that a bomb is never held in memory as a whole."""
         if self._inflater is None:
             yield data
             return
@@ -73,7 +73,7 @@ class Body(httpx.AsyncByteStream):
             try:
                 piece = self._inflater.decompress(data, _PIECE_BYTES)
             except zlib.error as error:
-                raise httpx.DecodingError(f"The answer's compression is broken: {error}") from None
+                raise httpx.DecodingError(f"The response is compressed badly: {error}") from None
             data = self._inflater.unconsumed_tail
             yield piece
 
@@ -108,7 +108,7 @@ def is_compressed(headers: httpx.Headers) -> bool:
     if encoding in ("identity", ""):
         return False
     raise httpx.DecodingError(
-        f"The answer is encoded as {encoding[:40]!r}, which was not asked for."
+        f"The response is encoded as {encoding[:40]!r}, which was not requested."
     )
 
 
@@ -177,7 +177,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         except (HeartbitError, httpx.DecodingError):
             await response.aclose()
             raise
-        if compressed:  # the body below is decompressed, and has another length
+        if compressed:  # the body below is decompressed and has a different length
             del headers["content-encoding"]
             headers.pop("content-length", None)
         body = Body(

@@ -11,7 +11,7 @@ from heartbit_site.base.models.workspace import Workspace
 
 
 class AuditEntry(models.Model):
-    """One change or decision; written by ``base.audit.record`` in the transaction it is about.
+    """One change or decision; written by ``base.audit.record`` in the transaction of the change.
 
     The database computes ``number`` and ``hash`` and refuses updates and deletions; each hash
     covers the one before (``base/sql/audit.sql``), so a chain from which a row was removed or

@@ -1,1 +1,1 @@
-"""Database backend: Django's for PostgreSQL, with fewer round trips and kept plans."""
+"""Database backend: Django's for PostgreSQL, with fewer round trips and cached plans."""

@@ -11,29 +11,29 @@ from django.db.backends.postgresql import base
 
 
 class PreparingCursor(psycopg.Cursor[Any]):
-    """Cursor whose statements are prepared: their connection keeps what was parsed and planned."""
+    """Cursor whose statements are prepared: the connection caches their parsed form and plan."""
 
     def execute(self, query: Any, params: Any = None, **options: Any) -> PreparingCursor:
-        """Execute a statement; its values are sent beside the text."""
+        """Execute a statement; its values are sent separately from the text."""
         return super().execute(query, params, **{**options, "prepare": True})
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """A connection that is only asked ``SELECT 1`` if the server has sent something unasked.
+    """A connection that is only checked with ``SELECT 1`` if the server has sent unsolicited data.
 
-    A server that stops or ends a session says so, or at least closes the connection: either can be
-    read from the socket. So a connection on which nothing has come since its last statement is as
-    good as one that has just answered.
+    A server that stops or ends a session sends a message, or at least closes the connection: either
+    is visible on the socket. So a connection that has received nothing since its last statement is
+    as usable as one that has just answered.
     """
 
     def get_connection_params(self) -> dict[str, Any]:
-        """Return the parameters of Django's, with which statements can be prepared."""
-        # Django's text holds the values, so that it hardly ever comes again: none is prepared by
-        # itself, however often it came.
+        """Return Django's connection parameters, changed so that statements can be prepared."""
+        # Django's statements contain their values and hardly ever repeat, so none is prepared
+        # automatically.
         return {**super().get_connection_params(), "prepare_threshold": sys.maxsize}
 
     def preparing_cursor(self) -> Any:
-        """Return a cursor for a few constant statements that come again and again."""
+        """Return a cursor for a few constant statements that are repeated often."""
         self.close_if_health_check_failed()
         self.ensure_connection()
         with self.wrap_database_errors:

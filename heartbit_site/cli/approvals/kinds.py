@@ -70,7 +70,7 @@ OUTCOME: Final = Kind(
     options="--retry, --confirm or --skip",
     verdicts=frozenset({"retried", "confirmed", "skipped"}),
     nothing="No call is in doubt.",
-    about="a word on",
+    about="the outcome of",
     title="Nobody knows what became of a tool call.",
     keys="[r]etry, it may happen twice  [c]onfirm that it took effect  [s]kip it  [l]ater > ",
 )

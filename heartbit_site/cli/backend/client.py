@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import httpx
@@ -55,22 +56,29 @@ def send(
     extra = {"Idempotency-Key": key} if key else {}
     url = f"{server.url}{PREFIX}{path}"
     with httpx.Client(headers=headers(server), timeout=timeout) as client:
-        for times in range(BUSY_TIMES + 1):
-            try:
-                response = client.request(method, url, params=query, json=body, headers=extra)
-            except (httpx.TransportError, UnicodeEncodeError) as error:
-                raise unreachable(server, error) from error
-            pause = _pause(response)
-            # After a long pause a quota is spent: whoever asks hears that at once.
-            if response.status_code != 429 or times == BUSY_TIMES or pause > LONGEST_PAUSE:
-                break
-            time.sleep(pause)
+        ask = partial(client.request, method, url, params=query, json=body, headers=extra)
+        response = _answer(server, ask)
     if not response.is_success:
         refuse(server, response)
     found = {} if response.status_code == httpx.codes.NO_CONTENT else _json(response)
     if not isinstance(found, dict):
         raise CommandError(_stranger(server), CANNOT_START)
     return found
+
+
+def _answer(server: Server, ask: Callable[[], httpx.Response]) -> httpx.Response:
+    """Return the response to a request; ask a busy server again after its pause, if it is short."""
+    for times in range(BUSY_TIMES + 1):
+        try:
+            response = ask()
+        except (httpx.TransportError, UnicodeEncodeError) as error:
+            raise unreachable(server, error) from error
+        pause = _pause(response)
+        # After a long pause a quota is spent: whoever asks hears that at once.
+        if response.status_code != 429 or times == BUSY_TIMES or pause > LONGEST_PAUSE:
+            break
+        time.sleep(pause)
+    return response
 
 
 def headers(server: Server) -> dict[str, str]:

@@ -26,7 +26,7 @@ def cassette_of(server: Backend, run_id: str) -> Cassette:
             raise ConflictError(f"Run {run.id} is {run.status}: export it once it has ended.")
     runs = tuple(_recorded(server, run) for run in tree)
     if not runs[0].answers:
-        raise ConflictError(f"Run {tree[0].id} got no answer of a model: there is none to record.")
+        raise ConflictError(f"Run {tree[0].id} has no answer of a model to record.")
     return Cassette(runs=runs)
 
 

@@ -76,6 +76,22 @@ def server(
         address = variable_formats.server_address(url)
     except ValueError as error:
         raise ConfigurationError(f"{source} cannot be used: {error}.") from None
+    _check_is_meant(source, address)
+    key = variables.API_KEY.read(environ)
+    if not key:
+        raise ConfigurationError(
+            f"{source} names the server {address}, but HEARTBIT_API_KEY is not set: make a key "
+            "there with `heartbit keys create NAME`."
+        )
+    parts = urlsplit(address)
+    if parts.scheme == "http" and parts.hostname not in _HERE:
+        host = parts.hostname
+        note(f"The API key goes to {host} unencrypted: use https:// unless the network is yours.")
+    return Server(address, key)
+
+
+def _check_is_meant(source: str, address: str) -> None:
+    """Refuse a server that a file found by itself names, or beside --workspace."""
     if source == _UNNAMED:
         raise ConfigurationError(
             f"{source} names the server {address}: say --url {shlex.quote(address)}, or "
@@ -88,17 +104,6 @@ def server(
             f"decides the workspace: leave it out and put a key of {workspace} into "
             "HEARTBIT_API_KEY, or work here with --url ''."
         )
-    key = variables.API_KEY.read(environ)
-    if not key:
-        raise ConfigurationError(
-            f"{source} names the server {address}, but HEARTBIT_API_KEY is not set: make a key "
-            "there with `heartbit keys create NAME`."
-        )
-    parts = urlsplit(address)
-    if parts.scheme == "http" and parts.hostname not in _HERE:
-        host = parts.hostname
-        note(f"The API key goes to {host} unencrypted: use https:// unless the network is yours.")
-    return Server(address, key)
 
 
 def _configured(

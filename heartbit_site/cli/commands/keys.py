@@ -98,7 +98,7 @@ def _aware(expires: datetime) -> datetime:
     try:
         return to_utc(expires.astimezone())
     except (OverflowError, ValueError) as error:  # before it could be asked
-        said = error if isinstance(error, TooFarError) else TooFarError("The time is too far away.")
+        said = error if isinstance(error, TooFarError) else TooFarError("The time is out of range.")
         raise UsageError(f"--expires: {said}") from None
 
 

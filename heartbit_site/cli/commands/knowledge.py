@@ -104,13 +104,8 @@ def add(base: str = BASE, paths: list[Path] = PATHS, *, source: str = SOURCE) ->
             )
             continue
         try:
-            saved.append(
-                server.call(
-                    contract.SAVE_DOCUMENT,
-                    {"name": name, "content": _encoded(path), "source": source},
-                    base=base,
-                )
-            )
+            body = {"name": name, "content": _encoded(path), "source": source}
+            saved.append(server.call(contract.SAVE_DOCUMENT, body, base=base))
         except errors.CommandError as error:
             if error.code == errors.CANNOT_START:  # it is not about this document
                 raise
@@ -123,16 +118,22 @@ def add(base: str = BASE, paths: list[Path] = PATHS, *, source: str = SOURCE) ->
         rows = [{"name": name, "problem": problem} for name, problem in left_out.items()]
         output.write_json({"documents": documents, "left_out": rows})
     else:
-        _print_left_out(left_out, len(saved))
-        if hidden:
-            shown = output.listed([*hidden[:SHOWN], *(["others"] if len(hidden) > SHOWN else [])])
-            output.note(f"Hidden files and folders are not added unless they are named: {shown}.")
-        if not saved and not left_out:
-            output.note("There are no other files in these folders: nothing was added.")
-        if any(one.outcome != "unchanged" for one in saved):
-            shows = f"`heartbit knowledge documents {output.one_line(base)}` shows progress."
-            output.note(f"A worker reads them: {shows}")
+        _print_added(base, saved, left_out, hidden)
     return errors.FAILED if left_out else errors.OK
+
+
+def _print_added(
+    base: str, saved: list[contract.SavedDocumentOut], left_out: dict[str, str], hidden: list[str]
+) -> None:
+    _print_left_out(left_out, len(saved))
+    if hidden:
+        shown = output.listed([*hidden[:SHOWN], *(["others"] if len(hidden) > SHOWN else [])])
+        output.note(f"Hidden files and folders are not added unless they are named: {shown}.")
+    if not saved and not left_out:
+        output.note("There are no other files in these folders: nothing was added.")
+    if any(one.outcome != "unchanged" for one in saved):
+        shows = f"`heartbit knowledge documents {output.one_line(base)}` shows progress."
+        output.note(f"A worker reads them: {shows}")
 
 
 def _print_left_out(left_out: dict[str, str], added: int) -> None:
@@ -222,7 +223,7 @@ def _files(
                 elif file.is_file() or not file.exists():  # a link to nothing is named as well
                     yield file.relative_to(path).as_posix(), file
                 else:
-                    left_out[str(file)] = f"{file} is no plain file."
+                    left_out[str(file)] = f"{file} is not a plain file."
 
 
 def _encoded(path: Path) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from uuid import UUID
-
 from heartbit_site.cli.following.streams import stay
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
@@ -48,8 +46,5 @@ def resume(run: str = common.RUN, *, plain: bool = common.PLAIN) -> int:
     pinned.current_version = root.version  # what it runs with, whatever was published since
     check_run(pinned, root.model)
 
-    def start() -> UUID:
-        return root.pk
-
     note(f"Going on with run {root.pk} here.")
-    return stay_here(workspace, start, plain=plain, leaves=True)
+    return stay_here(workspace, lambda: root.pk, plain=plain, leaves=True)

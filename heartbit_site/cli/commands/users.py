@@ -26,6 +26,8 @@ from heartbit_site.cli.terminal.times import local_minute
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
+    from heartbit_site.base.models import Workspace
+
 PASSWORD_BYTES: Final = 12
 
 NAME = common.argument("NAME", "The name that the person logs in with.")
@@ -91,12 +93,14 @@ def create(
             workspace=workspace,
             role=role,
         )
+    return _done(user, secret, _created(user, role, workspace), generate=generate)
+
+
+def _created(user: User, role: str, workspace: Workspace | None) -> str:
     shown = output.one_line(user.username)
     if workspace is None:
-        text = f"Created the superuser {shown}."
-    else:
-        text = f"Created the user {shown} as {role} in the workspace {workspace.slug}."
-    return _done(user, secret, text, generate=generate)
+        return f"Created the superuser {shown}."
+    return f"Created the user {shown} as {role} in the workspace {workspace.slug}."
 
 
 @app.command(cls=ChangeHereCommand)

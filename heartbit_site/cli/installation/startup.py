@@ -39,8 +39,8 @@ def ensure_ready(
 
     Args:
         modules: Further modules that are wanted anyway, imported while the services start.
-        model: The `provider:model` that is going to be asked, empty for the default one. If that
-            is the local one, its server gets ahead; who needs it waits for it.
+        model: The `provider:model` that is going to be asked, empty for the default one. The
+            server of the local one gets ahead; who needs it waits for it.
         tools: False: the command calls no tool, so their code is not imported.
         reads_only: True: it only reads what is stored, so the admin, schedules, Celery and the
             tools are not imported.
@@ -60,14 +60,25 @@ def ensure_ready(
         return None
     if model is not None and is_local(model):
         Starting(environment, ["model"])
+    with _without_garbage_collection():
+        set_up_django(environment, tools=tools, reads_only=reads_only)
+        importlib.import_module("agents.llm.environment").check_environment(os.environ)
+        for module in modules:
+            importlib.import_module(module)
+    starting.wait()
+    return _prepare(environment, waits=waits)
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
     gc.disable()  # imports make little garbage: looking for it costs a tenth of a second
-    set_up_django(environment, tools=tools, reads_only=reads_only)
-    importlib.import_module("agents.llm.environment").check_environment(os.environ)
-    for module in modules:
-        importlib.import_module(module)
+    yield
     gc.freeze()
     gc.enable()
-    starting.wait()
+
+
+def _prepare(environment: Environment, *, waits: bool) -> Admin | None:
+    """Prepare the database, once it answers; print and return the first admin, if it is new."""
     if waits and "postgres" not in environment.embedded:
         waiting = importlib.import_module("heartbit_site.cli.installation.database_wait")
         waiting.wait_for_database(environment.database_url)

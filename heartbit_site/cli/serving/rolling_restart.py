@@ -58,8 +58,8 @@ def stop(backend: Backend, workers: Sequence[WorkerOut], *, patience: float) -> 
     still = _wait(left, patience)
     if still:
         raise CommandError(
-            f"Not every worker has left within {patience:g} s ({still}): it leaves when the tool "
-            "calls under way have ended; its log says more.",
+            f"Not every worker has left within {patience:g} s ({still}): it leaves when its "
+            "running tool calls have ended; see its log.",
             FAILED,
         )
 

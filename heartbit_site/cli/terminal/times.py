@@ -86,7 +86,7 @@ def moment(text: str, zone: ZoneInfo, option: str) -> datetime:
     """Return a point in time; without an offset from UTC it is meant in the zone.
 
     Raises:
-        CommandError: It is none, is out of range, or the zone's clocks leap over it.
+        CommandError: It is none, is out of range, or the clocks skip it.
     """
     try:
         found = datetime.fromisoformat(text)

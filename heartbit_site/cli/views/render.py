@@ -192,7 +192,7 @@ def _call(call: CallView) -> Text:
     if call.asked:
         line.append(" waits for a person's decision", style="yellow")
     elif call.doubt:
-        line.append(" of unknown outcome: waits for a person's word", style="yellow")
+        line.append(" of unknown outcome: waits for a person to resolve it", style="yellow")
     elif call.decided:
         line.append(f" ({one_line(call.decided, 60)})", style="magenta")
     elif call.grant is not None:

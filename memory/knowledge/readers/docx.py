@@ -27,7 +27,7 @@ _HEADING = re.compile(r"heading ([1-9])\Z", re.IGNORECASE)
 _DEEPEST_STYLE = 20
 _DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, KeyError, ParseError)
 _DAMAGED = "is not a DOCX file, or is damaged"
-# Deleted and moved text, instructions of fields, properties, and the reading aid of a word.
+# Deleted and moved text, field instructions, properties, and phonetic guides.
 _NO_TEXT = frozenset(
     {
         *("del", "moveFrom", "delText", "instrText", "delInstrText", "rt"),
@@ -40,7 +40,7 @@ _OTHER_FILES = frozenset({"altChunk", "subDoc"})
 
 
 def read(data: bytes, first: int) -> Extraction:
-    """Read a document; ``first`` is 0: its pages are made by the program that shows it."""
+    """Read a document; ``first`` is 0, since a DOCX file has no fixed pages."""
     _check_archive(data)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -107,7 +107,7 @@ class _Reader:
 
     def _paragraph(self, paragraph: Element) -> Iterator[Block]:
         text: list[str] = []
-        behind: list[Element] = []  # text boxes and notes, in which other paragraphs stand
+        behind: list[Element] = []  # text boxes and notes, which contain paragraphs
         self._read_text(paragraph, text, behind)
         yield Block("".join(text), self._level(paragraph))
         for each in behind:
@@ -129,7 +129,7 @@ class _Reader:
                 if note is None:
                     self._add_problem("Notes that are damaged or missing are left out.")
                     continue
-                if note not in self._marks:  # its text stands behind the first reference alone
+                if note not in self._marks:  # its text follows only the first reference
                     self._marks[note] = self._mark(note)
                     behind.append(note)
                 text.append(self._marks[note])
@@ -139,7 +139,7 @@ class _Reader:
                 self._read_text(child, text, behind)
 
     def _mark(self, note: Element) -> str:
-        """Return the next number of a note, with which its text begins too."""
+        """Return the next number of a note, which also precedes its text."""
         mark = f"[{len(self._marks) + 1}]"
         for own in note.iter():
             if _name(own) in {"footnoteRef", "endnoteRef"}:
@@ -168,7 +168,7 @@ class _Reader:
         return found or 0
 
     def _part(self, kind: str) -> list[Element]:
-        """Return the elements of a part beside the document; empty if it is missing."""
+        """Return the elements of an additional part; empty if it is missing."""
         if kind not in self._parts:
             return []
         try:

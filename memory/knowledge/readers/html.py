@@ -10,7 +10,7 @@ from heartbit_site.base.charsets import decode_text, html_charset
 from memory.knowledge.passages import Extraction, RefusedDocumentError
 from memory.knowledge.readers.markdown import blocks_of
 
-#: Beside the main text: navigation, and the page's own header and footer.
+#: Elements outside the main text: navigation, and the page's own header and footer.
 _BESIDE = "|".join(
     (
         "//nav",
@@ -22,7 +22,7 @@ _BESIDE = "|".join(
         "//footer[not(ancestor::main or ancestor::article)]",
     )
 )
-_XML_DECLARATION = re.compile(r"\A\s*<\?xml[^>]*>")  # names the encoding before it was decoded
+_XML_DECLARATION = re.compile(r"\A\s*<\?xml[^>]*>")  # names the encoding before decoding
 
 
 def read(data: bytes, first: int) -> Extraction:
@@ -30,7 +30,7 @@ def read(data: bytes, first: int) -> Extraction:
     source, problem = decode_text(data, html_charset(data))
     tree = trafilatura.load_html(_XML_DECLARATION.sub("", source))
     if tree is None:
-        raise RefusedDocumentError("has no HTML that can be read")
+        raise RefusedDocumentError("has no readable HTML")
     for element in tree.xpath(_BESIDE):
         element.clear(keep_tail=True)
     text = trafilatura.extract(

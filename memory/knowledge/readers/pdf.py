@@ -22,7 +22,7 @@ from memory.knowledge.passages import Block, Extraction, RefusedDocumentError
 
 PART_SECONDS: Final = 2.0
 PAGE_SECONDS: Final = 8.0
-AGAIN_SECONDS: Final = 1.0  # pypdf catches exceptions of its own parsing, and may go on
+AGAIN_SECONDS: Final = 1.0  # pypdf catches exceptions while parsing, and may continue
 MOST_OF_PART: Final = 200
 MOST_PAGES: Final = 10_000
 _MOST_OF_OUTLINE: Final = 5_000
@@ -103,7 +103,7 @@ def _problem(damaged: list[int]) -> str:
         return ""
     if len(damaged) == 1:
         return f"Page {damaged[0]} is damaged: some of its text is left out."
-    # Numbers that follow one another have the same distance to their place.
+    # Consecutive numbers have the same distance to their index.
     runs = itertools.groupby(enumerate(damaged), lambda each: each[1] - each[0])
     spans = []
     for _, run in runs:

@@ -112,11 +112,11 @@ async def test_an_event_is_created_listed_changed_and_deleted(radicale: str) -> 
     later = {"start": "2026-05-04T14:00", "end": "2026-05-04T15:00", "time_zone": "Europe/Berlin"}
     await value("update_event", **which, **later, **where)
     await value("update_event", **which, **later, **where)  # repeated: it is so already
-    assert "changed meanwhile" in await error("update_event", **which, title="Other", **where)
+    assert "has changed" in await error("update_event", **which, title="Other", **where)
     [event] = (await value("list_events", **DAY, **where))["events"]
     assert (event["title"], event["start"]) == ("Café & plans", "2026-05-04T14:00:00+02:00")
 
-    assert "changed meanwhile" in await error("delete_event", **which, **where)
+    assert "has changed" in await error("delete_event", **which, **where)
     which["etag"] = event["etag"]
     await value("delete_event", **which, **where)
     await value("delete_event", **which, **where)
@@ -270,12 +270,12 @@ async def test_bad_input_is_one_sentence(radicale: str) -> None:
     where = account(radicale)
     new = {"title": "x", "start": "2026-05-04T10:00", "end": "2026-05-04T11:00"}
     for change, said in [
-        ({"start": "tomorrow", "end": "tomorrow"}, "is no time"),
+        ({"start": "tomorrow", "end": "tomorrow"}, "is not a time"),
         ({"end": "2026-05-04T09:00"}, "ends before it starts"),
-        ({"end": "2026-05-05"}, "two dates"),
+        ({"end": "2026-05-05"}, "both be dates"),
         ({"time_zone": "Mars/Olympus"}, "time zone"),
         ({"repeat": "FREQ=SECONDLY"}, "daily, weekly"),
-        ({"repeat": "often"}, "no RRULE"),
+        ({"repeat": "often"}, "not a valid RRULE"),
         ({"calendar": "Private"}, "there are: Work"),
     ]:
         assert said in await error("create_event", **(new | change), **where)
@@ -283,7 +283,7 @@ async def test_bad_input_is_one_sentence(radicale: str) -> None:
     assert "at most 366" in await error("list_events", **span, **where)
     for event in ("../x.ics", "..%2fx", "a/b", ".", "http://169.254.169.254/"):
         text = await error("delete_event", event=event, **where)
-        assert "no id of an event" in text or "not below" in text
+        assert "not an event id" in text or "not below" in text
     wrong = account(radicale, password=SecretStr("wrong-canary"))
     text = await error("list_events", **DAY, **wrong)
     assert "check name and password" in text
@@ -486,7 +486,7 @@ async def test_google_calendar() -> None:
         which = {"event": event["id"], "etag": event["etag"]}
         await value("update_event", **which, title="Other", **where)
         await value("update_event", **which, title="Other", **where)  # repeated: it is so already
-        assert "changed meanwhile" in await error("update_event", **which, title="Third", **where)
+        assert "has changed" in await error("update_event", **which, title="Third", **where)
         await value("delete_event", event=event["id"], **where)
         await value("delete_event", event=event["id"], **where)
         assert google.events == {}

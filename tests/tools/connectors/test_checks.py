@@ -72,14 +72,14 @@ async def test_mail_servers_are_logged_in_to() -> None:
         smtp = SmtpCredential(**fields, port=server.port, password=SECRET, sender="ada@example.org")
         assert await said(smtp) == ""
         wrong = smtp.model_copy(update={"password": SecretStr("wrong")})
-        assert "does not let ada in" in await said(wrong)
+        assert "rejected the password of ada" in await said(wrong)
         assert "sender" in await said(smtp.model_copy(update={"sender": "nobody"}))
         assert server.envelopes == []
     with imap_server(user="ada", password=CANARY) as mailbox:
         imap = ImapCredential(**fields, port=mailbox.port, password=SECRET)
         assert await said(imap) == ""
         wrong_box = imap.model_copy(update={"password": SecretStr("wrong")})
-        assert "does not let ada in" in await said(wrong_box)
+        assert "rejected the password of ada" in await said(wrong_box)
 
 
 def http_credentials(url: str) -> list[CredentialType]:
@@ -121,7 +121,7 @@ async def test_a_service_that_never_answers_is_left(monkeypatch: pytest.MonkeyPa
         smtp = SmtpCredential(**fields, port=port, password=SECRET, sender="ada@example.org")
         for value in (imap, smtp, *http_credentials(f"http://127.0.0.1:{port}/")):
             text = await said(value)
-            assert "0.2 seconds" in text or "takes too long to answer" in text
+            assert "0.2 seconds" in text or "took too long to answer" in text
 
 
 async def test_an_oauth_client_gets_a_token(server: Server) -> None:
@@ -146,7 +146,7 @@ async def test_services_of_the_connectors_are_asked(server: Server) -> None:
     assert "401 Unauthorized: bad key" in await said(resend)
     server.answers["/web/search?q=heartbit&count=1"] = response(b'{"web": {"results": []}}')
     assert await said(BraveCredential(url=base, key=SECRET)) == ""
-    assert "no JSON" in await said(SearxngCredential(url=base))
+    assert "JSON that cannot be read" in await said(SearxngCredential(url=base))
 
 
 async def test_a_signing_secret_is_looked_at() -> None:

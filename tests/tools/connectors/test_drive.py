@@ -87,7 +87,7 @@ async def use(where: dict[str, Any]) -> None:
 
     # Repeating a write changes nothing; another content is refused until it is wanted.
     await value("write_file", file="notes.txt", text="Nothing.", **where)
-    assert "exists and has another content" in await error(
+    assert "exists with different content" in await error(
         "write_file", file="notes.txt", text="Something.", **where
     )
     await value("write_file", file="notes.txt", text="Something.", replace=True, **where)
@@ -100,7 +100,7 @@ async def use(where: dict[str, Any]) -> None:
     fetched = await value("fetch_file", file="art/logo.png", **place)
     assert fetched == {"artifact": "1.0-0123abcd-logo.png", "size": 5}
     assert stored["1.0-0123abcd-logo.png"] == b"\x89PNG\0"
-    assert "Nothing stores artifacts" in await error("fetch_file", file="art/logo.png", **where)
+    assert "No artifact store" in await error("fetch_file", file="art/logo.png", **where)
     assert "no file 'no.png'" in await error("fetch_file", file="no.png", **place)
     assert "no file 'gone.txt'" in await error("read_file", file="gone.txt", **where)
 
@@ -181,7 +181,7 @@ async def test_what_is_too_much_is_refused(drive: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(folder_module, "MAX_BYTES", 10)
     assert "full" in await error("write_file", file="a", text="y" * 11, replace=True)
     (drive / "picture").write_bytes(b"\x89PNG\0")
-    assert "no text file" in await error("read_file", file="picture")
+    assert "not a text file" in await error("read_file", file="picture")
     (drive / "latin.csv").write_bytes("Straße;Größe".encode("cp1252"))
     assert await value("read_file", file="latin.csv") == (
         "[No encoding is named: read as Windows-1252 (Western European), which is a guess; "

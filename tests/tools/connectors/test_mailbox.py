@@ -155,14 +155,18 @@ async def test_an_attachment_becomes_an_artifact_under_a_plain_name(server: Imap
         ("1.0-0123abcd-attachment.pdf", b"xxx"),
     ]
     assert "has 2 attachments" in refusal(await fetched(3))
-    assert "stores artifacts" in refusal(await fetched(1, None))
+    assert "No artifact store" in refusal(await fetched(1, None))
     server.remove(uid)
 
 
 @pytest.mark.usefixtures("uids")
 @pytest.mark.parametrize(
     ("id_", "words"),
-    [("17", "is not the id"), ("1-1", "renumbered"), ("x\r\nA1 DELETE INBOX", "is not the id")],
+    [
+        ("17", "is not a mail id"),
+        ("1-1", "renumbered"),
+        ("x\r\nA1 DELETE INBOX", "is not a mail id"),
+    ],
 )
 async def test_an_id_that_fits_no_mail_is_said(server: ImapServer, id_: str, words: str) -> None:
     result = await done("read_email", credentials=mailbox(server.port), id=id_)

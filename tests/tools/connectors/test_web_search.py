@@ -73,10 +73,10 @@ async def test_a_period_is_passed_on() -> None:
 @pytest.mark.parametrize(
     ("kind", "answer", "words"),
     [
-        ("brave", response(b"{}"), "Brave answers without a list of results: check the URL"),
-        ("brave", response(b'{"web": {"results": {}}}'), "without a list of results"),
-        ("brave", response(b"[" * 100_000), "Brave answers no JSON that can be read"),
-        ("brave", response(b"\xff\x00"), "Brave answers no JSON that can be read"),
+        ("brave", response(b"{}"), "Brave returned no list of results: check the URL"),
+        ("brave", response(b'{"web": {"results": {}}}'), "returned no list of results"),
+        ("brave", response(b"[" * 100_000), "Brave returned JSON that cannot be read"),
+        ("brave", response(b"\xff\x00"), "Brave returned JSON that cannot be read"),
         (
             "brave",
             response(
@@ -92,8 +92,8 @@ async def test_a_period_is_passed_on() -> None:
             "302 Found",
         ),
         ("searxng", response(b"", status="403 Forbidden"), "allow the format json"),
-        ("searxng", response(b"<html>"), "SearXNG answers no JSON"),
-        ("searxng", response(b'"x"'), "without a list of results"),
+        ("searxng", response(b"<html>"), "SearXNG returned JSON that cannot be read"),
+        ("searxng", response(b'"x"'), "returned no list of results"),
     ],
 )
 async def test_other_answers_become_a_sentence(kind: str, answer: bytes, words: str) -> None:

@@ -52,7 +52,7 @@ sys.exit(3)
     assert (ended.code, ended.ending, ended.sandbox) == (3, "exited", "docker")
     assert (ended.stdout, ended.stderr) == ("hi True\n", "no\n")
     assert ended.files == {"in.txt": b"hi", "out/b.bin": bytes(range(256))}
-    assert ended.refused == ("'link' is no plain file.",)
+    assert ended.refused == ("'link' is not a plain file.",)
     [deleted] = played.deleted
     assert deleted.startswith("c0ffee?")
     assert "force=" in deleted
@@ -109,12 +109,12 @@ async def test_it_fails_closed(
     with pytest.raises(SandboxError, match="The Docker engine refuses: No such image"):
         await find_sandbox()
     # The recorded engine has no walls, which the probe finds.
-    assert "A container does not hold (open: " in str(await Docker(IMAGE, played.url).problem())
+    assert "A container does not work (open: " in str(await Docker(IMAGE, played.url).problem())
     played.refuses = "OCI runtime create failed"
     with pytest.raises(SandboxError, match="refuses: OCI runtime create failed"):
         await run(played, "print(1)")
     assert played.deleted
-    with pytest.raises(SandboxError, match="leads to no host"):
+    with pytest.raises(SandboxError, match="has no network"):
         await run(played, "print(1)", hosts=("example.org",))
     away = await Docker(IMAGE, "unix:///nowhere/engine.sock").problem()
     assert "Cannot connect to Docker Engine" in str(away)

@@ -61,7 +61,7 @@ def test_an_archive_that_is_none_leaves_one_sentence_however_it_arrives(name: st
     found = read(data, name)
     assert not found.is_complete
     [sentence] = found.refused
-    assert sentence.startswith("The files could not be read, and none is kept: of their archive, ")
+    assert sentence.startswith("The files could not be read, and none is kept: in their archive, ")
     assert f"may leave {ENTRIES:,} files and folders" in sentence
     whole = unpack(data, LIMITS)
     assert (whole.files, whole.is_complete) == ({}, False)
@@ -123,9 +123,9 @@ async def test_programs_that_leave_too_many_files_hold_up_nobody_and_are_told(
     assert [(one.code, one.stdout, one.files) for one in ended] == 3 * [(0, "left\n", {})]
     assert {one.refused for one in ended} == {
         (
-            "The files could not be read, and none is kept: of their archive, it has more than "
-            "10000 entries. A program may leave 10,000 files and folders: remove what nobody "
-            "needs.",
+            "The files could not be read, and none is kept: in their archive, it has more than "
+            "10000 entries. A program may leave 10,000 files and folders: remove what is not "
+            "needed.",
         )
     }
     assert felt.megabytes < MEGABYTES

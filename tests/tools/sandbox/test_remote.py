@@ -50,7 +50,7 @@ async def test_it_is_found_by_its_settings_or_says_what_is_missing(
 
 
 async def test_another_key_runs_nothing(runner: RunnerProcess) -> None:
-    assert "refuses the key" in str(await Remote(runner.url, "x" * 64).problem())
+    assert "rejected the key" in str(await Remote(runner.url, "x" * 64).problem())
     for headers in ({}, {"Authorization": runner.key}, {"Authorization": "Bearer x"}):
         assert httpx.get(f"{runner.url}/v1/ready", headers=headers).status_code == 401
 
@@ -159,4 +159,4 @@ async def test_a_runner_without_walls_does_not_hold(
     monkeypatch.setattr(
         Liar, "body", json.dumps({**ENDED, "code": 1, "stderr": "open: x"}).encode()
     )
-    assert "does not hold (open: x)" in str(await Remote(liar, "x" * 64).problem())
+    assert "does not work (open: x)" in str(await Remote(liar, "x" * 64).problem())

@@ -21,7 +21,7 @@ CAME = (
     (4, "mara.lindqvist@example.org", "Bent rear wheel, order 1042", ""),
     (9, "offers@example.com", "Grow your shop", "Its sender offers@example.com may not write."),
     (26, "tom.ames@example.org", "Re: Service of another make", ""),
-    (31, "ines@example.org", "Away until Monday", "It says that a machine wrote it."),
+    (31, "ines@example.org", "Away until Monday", "Its header says that a machine wrote it."),
     (58, "jonas@example.org", "Can I try a Wren?", ""),
 )
 

@@ -1,7 +1,7 @@
 """Calendars at a CalDAV server (RFC 4791), over the guarded client.
 
-The package ``caldav`` brings an HTTP client of its own, which passes the guard against internal
-addresses by.
+The package ``caldav`` is not used: its own HTTP client would bypass the guard against internal
+addresses.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class CalDavCalendar:
         url = await self._url(event, calendar)
         present = await self._send("GET", url)
         if present.status_code in (_NOT_FOUND, _GONE):
-            raise CalendarError("There is no such event (any more): list the events again.")
+            raise CalendarError("There is no such event: list the events again.")
         if present.status_code != _OK:
             raise self._unwilling(present)
         edited = await icalendar_process.run("edit", ics=present.text, changes=dict(changes))
@@ -118,14 +118,14 @@ class CalDavCalendar:
         """Return the calendars of the account, sorted by name.
 
         Raises:
-            CalendarError: The server refuses, or the account has none.
+            CalendarError: The server refuses the request, or the account has no calendar.
         """
         asked = (
             "<d:resourcetype/><d:displayname/><d:current-user-principal/><c:calendar-home-set/>"
             "<c:supported-calendar-component-set/>"
         )
         url = self._account.url
-        for _ in range(3):  # the credential's URL, its person, the home of their calendars
+        for _ in range(3):  # the credential's URL, its principal, the principal's calendar home
             rows = await self._find(url, asked, depth=0)
             if rows and _is_calendar(rows[0]):
                 if not _holds_events(rows[0]):
@@ -181,7 +181,7 @@ class CalDavCalendar:
 
     async def _url(self, event: str, calendar: str) -> str:
         if not _EVENT_ID.fullmatch(event):
-            raise CalendarError(f"{event[:60]!r} is no id of an event: list_events shows them.")
+            raise CalendarError(f"{event[:60]!r} is not an event id: take one from list_events.")
         return self._below((await self._only(calendar)).url, event)
 
     async def _only(self, calendar: str) -> _Collection:
@@ -236,8 +236,8 @@ class CalDavCalendar:
 def _is_partner(url: str, other: str) -> bool:
     """Return True if a credential for a whole server may be sent to another one of its domain.
 
-    So iCloud keeps calendars: caldav.icloud.com names p42-caldav.icloud.com. Both have to be HTTPS
-    at the usual port, and of one registered domain, as browsers share cookies by.
+    iCloud needs this: caldav.icloud.com names p42-caldav.icloud.com. Both URLs must use HTTPS on
+    the default port and share a registered domain, the rule by which browsers share cookies.
     """
     from tld import get_fld  # noqa: PLC0415  reads a list of all public suffixes
 
@@ -253,7 +253,7 @@ def _is_partner(url: str, other: str) -> bool:
 
 
 def _host(url: str) -> str:
-    """Return the host and port of a URL, for a sentence; empty: it has none that is plain."""
+    """Return the host and port of a URL, for a sentence; empty if it has no plain one."""
     found = _NETLOC.match(url)
     return found[1] if found else ""
 
@@ -290,4 +290,4 @@ def _utc(moment: datetime) -> str:
 
 
 def _changed_meanwhile() -> CalendarError:
-    return CalendarError("The event was changed meanwhile: list the events again, then decide.")
+    return CalendarError("The event has changed: list the events again, then decide.")

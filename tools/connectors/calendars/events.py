@@ -20,7 +20,7 @@ class CalendarError(HeartbitError):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A time span to look at, as aware times."""
+    """A time span to look at, as time-zone-aware times."""
 
     start: datetime
     end: datetime
@@ -65,11 +65,11 @@ class Calendar(Protocol):
     async def update(
         self, event: str, changes: Mapping[str, Any], etag: str, calendar: str
     ) -> None:
-        """Change an event, unless its etag has changed or it is as wanted already."""
+        """Change an event, unless its etag has changed or it already has the new values."""
         ...
 
     async def delete(self, event: str, etag: str, calendar: str) -> None:
-        """Delete an event, unless its etag has changed; one that is gone is deleted."""
+        """Delete an event, unless its etag has changed; a missing event counts as deleted."""
         ...
 
 
@@ -77,11 +77,11 @@ def span_of(start: str, end: str, zone: tzinfo, zone_name: str) -> Span:
     """Return the span between two times that a model wrote; dates mean midnight.
 
     Raises:
-        CalendarError: They are no times, in the wrong order, or too far apart.
+        CalendarError: A time is not valid, or they are in the wrong order or too far apart.
     """
     first, last = _moment(start, zone), _moment(end, zone)
     if not timedelta(0) < last - first <= timedelta(days=MAX_DAYS):
-        raise CalendarError(f"The end has to be after the start, by at most {MAX_DAYS} days.")
+        raise CalendarError(f"The end must be after the start, by at most {MAX_DAYS} days.")
     return Span(first, last, zone_name)
 
 
@@ -89,10 +89,10 @@ def event_times(start: str, end: str, zone: tzinfo) -> tuple[str, str]:
     """Return an event's times in their stored form: local times, or dates for whole days.
 
     Raises:
-        CalendarError: They are no times, of two kinds, or in the wrong order.
+        CalendarError: A time is not valid, or they are of two kinds or in the wrong order.
     """
     if _is_date(start) != _is_date(end):
-        raise CalendarError("Start and end have to be two dates (whole days), or two times.")
+        raise CalendarError("Start and end must both be dates (whole days) or both be times.")
     first, last = _moment(start, zone), _moment(end, zone)
     if _is_date(start):
         if last < first:
@@ -120,7 +120,7 @@ def _moment(text: str, zone: tzinfo) -> datetime:
         found.astimezone(zone)
     except (ValueError, OverflowError):
         raise CalendarError(
-            f"{text[:40]!r} is no time: write 2026-05-31T14:30, or 2026-05-31 for a day."
+            f"{text[:40]!r} is not a time: write 2026-05-31T14:30, or 2026-05-31 for a day."
         ) from None
     if not 1900 <= found.year <= 2200:
         raise CalendarError(f"{text[:40]!r} is not between 1900 and 2200.")
@@ -136,7 +136,7 @@ def free_times(
     day_start: time,
     day_end: time,
 ) -> Iterator[tuple[datetime, datetime]]:
-    """Yield the gaps between busy events, of a least length in minutes, within each day's hours."""
+    """Yield the gaps between busy events, of minimum length in minutes, within each day's hours."""
     busy = sorted(_busy(event, zone) for event in events if event["busy"])
     least = timedelta(minutes=minutes)
     day = span.start.astimezone(zone).date()
@@ -156,6 +156,6 @@ def free_times(
 
 def _busy(event: dict[str, Any], zone: tzinfo) -> tuple[datetime, datetime]:
     start, end = (datetime.fromisoformat(event[name]) for name in ("start", "end"))
-    if event["all_day"]:  # from midnight to midnight where the person is
+    if event["all_day"]:  # from midnight to midnight in the given time zone
         return start.replace(tzinfo=zone), end.replace(tzinfo=zone)
     return start, end

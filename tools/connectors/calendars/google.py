@@ -1,4 +1,4 @@
-"""Google Calendar, by its API (version 3), over the guarded client."""
+"""Google Calendar over its API (version 3), with the guarded client."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class GoogleCalendar:
     async def update(
         self, event: str, changes: Mapping[str, Any], etag: str, calendar: str
     ) -> None:
-        """Change an event; see ``Calendar``. An occurrence is changed by itself."""
+        """Change an event; see ``Calendar``. Changing an occurrence keeps its series."""
         self._only(calendar)
         place, body = _place(event), _body(changes)
         headers = {"if-match": etag} if etag else {}
@@ -92,19 +92,19 @@ class GoogleCalendar:
             present = await self._send("GET", place)
             if present.status_code == _OK and _has(_json(present), body):
                 return  # an earlier attempt changed it
-            raise CalendarError("The event was changed meanwhile: list the events again.")
+            raise CalendarError("The event has changed: list the events again.")
         if answer.status_code in (_NOT_FOUND, _GONE):
-            raise CalendarError("There is no such event (any more): list the events again.")
+            raise CalendarError("There is no such event: list the events again.")
         if answer.status_code != _OK:
             raise _unwilling(answer)
 
     async def delete(self, event: str, etag: str, calendar: str) -> None:
-        """Delete an event; see ``Calendar``. An occurrence is deleted by itself."""
+        """Delete an event; see ``Calendar``. Deleting an occurrence keeps its series."""
         self._only(calendar)
         headers = {"if-match": etag} if etag else {}
         answer = await self._send("DELETE", _place(event), headers=headers)
         if answer.status_code == _CHANGED:
-            raise CalendarError("The event was changed meanwhile: list the events again.")
+            raise CalendarError("The event has changed: list the events again.")
         if not answer.is_success and answer.status_code not in (_NOT_FOUND, _GONE):
             raise _unwilling(answer)
 
@@ -143,15 +143,15 @@ class GoogleCalendar:
         token = _json(answer).get("access_token") if answer.status_code == _OK else None
         if not isinstance(token, str) or not _TOKEN.fullmatch(token):
             raise CalendarError(
-                f"Google gives no access token (HTTP {answer.status_code}): enter the credential "
-                "again with a new refresh token."
+                f"Google returned no access token (HTTP {answer.status_code}): enter the "
+                "credential again with a new refresh token."
             )
         return token
 
 
 def _place(event: str) -> str:
     if not _EVENT_ID.fullmatch(event):
-        raise CalendarError(f"{event[:60]!r} is no id of an event: list_events shows them.")
+        raise CalendarError(f"{event[:60]!r} is not an event id: take one from list_events.")
     return f"/{event}"
 
 
@@ -214,13 +214,13 @@ def _row(item: Any) -> dict[str, Any] | None:
 
 def _json(answer: httpx.Response) -> dict[str, Any]:
     if has_too_many(answer.content):
-        raise CalendarError(f"Google answers with more than {MAX_VALUES} values: ask for less.")
+        raise CalendarError(f"Google returned more than {MAX_VALUES} values: narrow the request.")
     try:
         found = parse_untrusted_json(answer.content, max_bytes=_MAX_JSON_BYTES)
     except UntrustedJSONError:
         found = None
     if not isinstance(found, dict):
-        raise CalendarError("Google's answer is not the expected JSON.")
+        raise CalendarError("Google's response is not the expected JSON.")
     return found
 
 

@@ -1,7 +1,7 @@
-"""iCalendar, read and written in a process of its own.
+"""iCalendar parsing and writing in a separate process.
 
 Invitations are written by outsiders, and a few lines of them can keep a parser of recurrence rules
-busy for hours. A process behind walls has limits of time and memory that hold; it also keeps the
+busy for hours. A sandboxed process has enforced limits on time and memory; it also keeps the
 parser's import (a third of a second) out of every worker.
 """
 
@@ -24,14 +24,14 @@ async def run(operation: str, **asked: Any) -> dict[str, Any]:
     """Carry out an operation of ``icalendar_script``.
 
     Raises:
-        CalendarError: It is refused, or took too much time or memory.
+        CalendarError: The operation is refused, or took too much time or memory.
     """
     given = json.dumps({"operation": operation, **asked}).encode()
     try:
         output = await read_on_loop(_SCRIPT, [], given, _LIMITS)
     except ReaderError:
         raise CalendarError(
-            "The calendar's entries take too much time or memory to read."
+            "Reading the calendar's entries takes too much time or memory."
         ) from None
     answer: dict[str, Any] = json.loads(output)
     if "refused" in answer:

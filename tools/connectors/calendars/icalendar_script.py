@@ -1,7 +1,7 @@
 """Program that reads and writes iCalendar, run with limits by ``icalendar_process``.
 
 It reads a JSON object from standard input and writes one to standard output. Events are written by
-outsiders: one that takes too long, or cannot be read, is left out.
+outsiders: an event that takes too long or cannot be read is left out.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ class RefusedOperationError(Exception):
 
 
 class UnknownZoneError(Exception):
-    """An event's time zone is not known, nor defined beside it; the text is its name."""
+    """An event's time zone is neither known nor defined in its calendar; the text is its name."""
 
 
 class _Zones(ZONEINFO):  # type: ignore[misc]  # icalendar has no types
-    """Time zones by the names of IANA and Windows, and by those of programs with a prefix."""
+    """Time zones by IANA name, Windows name, or an IANA name with a program's prefix."""
 
     def timezone(self, name: str) -> ZoneInfo | None:
-        """Return the zone of a name; None: it is not known, and may be defined by the calendar.
+        """Return the zone of a name; None if it is unknown, and the calendar may define it.
 
-        The table of Windows' names is that of tzlocal: icalendar's is of 2016.
+        Windows names come from tzlocal: icalendar's table is from 2016.
         """
         known = win_tz.get(name, name)
         if known not in _ZONES:
@@ -55,9 +55,9 @@ class _Zones(ZONEINFO):  # type: ignore[misc]  # icalendar has no types
 
 def _parse(ics: str) -> Calendar:
     """Parse a calendar's entry; a time in an unknown zone has none."""
-    tzp.use(_Zones())  # what another entry defined under a name does not hold for this one
+    tzp.use(_Zones())  # another entry's zone definitions do not apply to this entry
     calendar = Calendar.from_ical(ics)
-    if calendar.timezones and _unknown_zone(calendar):  # they may stand behind the events
+    if calendar.timezones and _unknown_zone(calendar):  # the definitions may follow the events
         calendar = Calendar.from_ical(ics)
     return calendar
 
@@ -136,12 +136,12 @@ def edit(ics: str, changes: dict[str, Any]) -> Any:
     masters = [event for event in events if "RECURRENCE-ID" not in event]
     if len(masters) != 1:
         raise RefusedOperationError(
-            "The calendar's entry is not one event: use a calendar program."
+            "The calendar entry is not a single event: use a calendar program."
         )
     event = masters[0]
     if "start" in changes and len(events) > 1:
         raise RefusedOperationError(
-            "Single dates of this recurring event were moved: use a calendar program."
+            "Some occurrences of this recurring event were moved: use a calendar program."
         )
     before = event.to_ical()
     _change(event, changes)
@@ -156,7 +156,7 @@ def edit(ics: str, changes: dict[str, Any]) -> Any:
 
 
 def _define_zones(calendar: Calendar) -> None:
-    """Add the definitions of zones that have none; others may be there, and not used any more."""
+    """Add missing zone definitions; definitions that are no longer used stay."""
     defined = {zone.tz_name for zone in calendar.timezones}
     for name in sorted(calendar.get_used_tzids() - defined):
         if name in _ZONES:
@@ -191,10 +191,10 @@ def _rule(text: str) -> vRecur:
         frequency = rule["FREQ"][0]
     except Exception:  # noqa: BLE001  as above
         raise RefusedOperationError(
-            "The repetition is no RRULE such as FREQ=WEEKLY;COUNT=10."
+            "The repetition is not a valid RRULE, such as FREQ=WEEKLY;COUNT=10."
         ) from None
     if frequency not in ("DAILY", "WEEKLY", "MONTHLY", "YEARLY"):
-        raise RefusedOperationError("An event repeats daily, weekly, monthly or yearly.")
+        raise RefusedOperationError("An event can repeat daily, weekly, monthly or yearly.")
     return rule
 
 
@@ -239,7 +239,7 @@ def main() -> None:
     except RefusedOperationError as error:
         answer = {"refused": str(error)}
     except Exception:  # noqa: BLE001  as above
-        answer = {"refused": "The calendar's entry cannot be read."}
+        answer = {"refused": "The calendar entry cannot be read."}
     json.dump(answer, sys.stdout)
 
 

@@ -133,7 +133,7 @@ async def update_event(
         first, last = events.event_times(start, end, zone_of(time_zone))
         changes |= {"start": first, "end": last, "zone": time_zone}
     if not changes:
-        raise events.CalendarError("Nothing is given that would change the event.")
+        raise events.CalendarError("No change is given: give at least one new value.")
     await _calendar(context, account).update(event, changes, etag, calendar)
     return f"Changed the event {event}."
 

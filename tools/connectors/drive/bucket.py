@@ -1,9 +1,8 @@
 """Drive in a bucket of an S3-compatible storage, over the guarded client.
 
-``obstore``, ``boto3`` and ``django-storages`` bring HTTP clients of their own, which the guard
-against internal addresses cannot check; three signed requests are all that a drive needs. Their
-signatures are those of AWS, version 4:
-https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+``obstore``, ``boto3`` and ``django-storages`` are not used: the guard against internal addresses
+cannot check their HTTP clients, and a drive needs only three signed requests (AWS Signature Version
+4): https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
 """
 
 from __future__ import annotations
@@ -72,14 +71,19 @@ def sign(
     request = "\n".join([method, parts.path or "/", parts.query, lines, names, digest])
     scope = f"{moment[:8]}/{region}/s3/aws4_request"
     text = "\n".join([_ALGORITHM, moment, scope, hashlib.sha256(request.encode()).hexdigest()])
+    signature = _signature(secret_key, scope, text)
+    credential = f"Credential={access_key}/{scope}"
+    own["authorization"] = (
+        f"{_ALGORITHM} {credential}, SignedHeaders={names}, Signature={signature}"
+    )
+    return own
+
+
+def _signature(secret_key: str, scope: str, text: str) -> str:
     key = f"AWS4{secret_key}".encode()
     for step in (*scope.split("/"), text):
         key = hmac.new(key, step.encode(), hashlib.sha256).digest()
-    credential = f"Credential={access_key}/{scope}"
-    own["authorization"] = (
-        f"{_ALGORITHM} {credential}, SignedHeaders={names}, Signature={key.hex()}"
-    )
-    return own
+    return key.hex()
 
 
 _NAMESPACE = "{http://s3.amazonaws.com/doc/2006-03-01/}"
@@ -133,7 +137,7 @@ class BucketDrive:
                 if present != data:
                     raise drive.exists(name)
                 return
-            headers["if-none-match"] = "*"  # for what is written in between
+            headers["if-none-match"] = "*"  # the file may have been written meanwhile
         answer = await self._send("PUT", name, body=data, headers=headers)
         if answer.status_code in (_CONFLICT, _PRECONDITION_FAILED):
             raise drive.exists(name)
@@ -142,7 +146,7 @@ class BucketDrive:
         etag = answer.headers.get("etag", "").strip('"')
         plain = _MD5.fullmatch(etag) and "x-amz-server-side-encryption" not in (answer.headers)
         if plain and etag != hashlib.md5(data, usedforsecurity=False).hexdigest():
-            raise drive.DriveError(f"{name} did not arrive whole: write it again with replace.")
+            raise drive.DriveError(f"{name} was stored incompletely: write it again with replace.")
 
     async def check(self) -> None:
         """List one file; raise as ``entries`` does."""
@@ -181,7 +185,7 @@ class BucketDrive:
             region=storage.region,
             headers=headers,
         )
-        # A redirect would carry a signature that is made for another address.
+        # A redirect would send a signature that is not valid for the new address.
         return await self._http.request(
             method, url, content=body, headers=signed, follow_redirects=False
         )

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from heartbit_site.base.errors import HeartbitError
 
 MAX_FILE_BYTES: Final = 10_000_000
-MAX_FILES: Final = 10_000  # of a workspace's folder; of a bucket, as many are looked at
+MAX_FILES: Final = 10_000  # of a workspace's folder; also the number listed from a bucket
 _NOT_IN_NAMES = frozenset('\\:*?"<>|\ufffd')
 _MAX_NAME_BYTES = 500
 _MAX_PART_BYTES = 200
@@ -51,8 +51,8 @@ class Drive(Protocol):
     async def write(self, name: str, data: bytes, *, replace: bool) -> None:
         """Write a file.
 
-        A file that has the content already stays as it is; one with another content is refused
-        unless ``replace``.
+        A file that already has this content is left unchanged; one with other content is replaced
+        only if ``replace`` is set.
         """
         ...
 
@@ -61,7 +61,7 @@ def checked_name(name: str) -> str:
     """Return a file's name in normal form (NFC).
 
     Raises:
-        DriveError: It is no path below the drive's root, or not one that every storage has.
+        DriveError: The name is not a path below the drive's root, or some storage cannot hold it.
     """
     normal = unicodedata.normalize("NFC", name)
     parts = normal.split("/")
@@ -71,8 +71,8 @@ def checked_name(name: str) -> str:
         )
     if any(_is_refused(part) for part in parts):
         raise DriveError(
-            f"{name[:100]!r} is no name of a file: write it like reports/2026/may.txt, with no "
-            "part that is empty, begins with a dot or a blank, or has unusual characters."
+            f"{name[:100]!r} is not a valid file name: write it like reports/2026/may.txt, with "
+            "no part that is empty, begins with a dot or a blank, or has unusual characters."
         )
     return normal
 
@@ -108,12 +108,10 @@ def too_large(name: str) -> DriveError:
 
 
 def missing(name: str) -> DriveError:
-    """Return the error for a file that is not there."""
-    return DriveError(f"There is no file {name!r}: list_files shows what there is.")
+    """Return the error for a missing file."""
+    return DriveError(f"There is no file {name!r}: list_files shows the existing files.")
 
 
 def exists(name: str) -> DriveError:
-    """Return the error for a file that has another content."""
-    return DriveError(
-        f"{name} exists and has another content: choose another name, or set replace."
-    )
+    """Return the error for a file that exists with different content."""
+    return DriveError(f"{name} exists with different content: choose another name, or set replace.")

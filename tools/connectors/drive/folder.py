@@ -1,7 +1,7 @@
 """Drive of a workspace in a directory of this machine, also as a source of documents.
 
-Every part of a path is opened by itself, relative to the one before and never through a link, so
-no name leads out of the workspace's folder, whatever else writes there. Django's file storage
+Each part of a path is opened relative to the part before it and never through a link, so no name
+leads out of the workspace's folder, even while other programs write there. Django's file storage
 resolves paths as text and follows links, so it is not used.
 """
 
@@ -46,11 +46,11 @@ class FolderDrive:
         return await asyncio.to_thread(self.read_whole, drive.checked_name(name))
 
     async def write(self, name: str, data: bytes, *, replace: bool) -> None:
-        """Write a file at once or not at all; see ``Drive``."""
+        """Write a file atomically; see ``Drive``."""
         await asyncio.to_thread(self._write, drive.checked_name(name), data, replace)
 
     def list_below(self, folder: str) -> list[drive.FileEntry]:
-        """Do as ``entries``, for threads; the folder's name is in normal form."""
+        """Do the work of ``entries`` in a thread; the folder's name is in normal form."""
         try:
             with self._opened(folder) as top:
                 return sorted(_walk(top, f"{folder}/" if folder else ""), key=lambda e: e.name)
@@ -60,7 +60,7 @@ class FolderDrive:
             raise _unusable(folder or "the drive", error) from None
 
     def read_whole(self, name: str) -> bytes:
-        """Do as ``read``, for threads; the name is in normal form."""
+        """Do the work of ``read`` in a thread; the name is in normal form."""
         folder, _, last = name.rpartition("/")
         try:
             with self._opened(folder) as parent:
@@ -68,7 +68,7 @@ class FolderDrive:
                 with os.fdopen(file, "rb") as opened:
                     found = os.fstat(file)
                     if not _is_plain(found):
-                        raise drive.DriveError(f"{name} is no plain file.")
+                        raise drive.DriveError(f"{name} is not a plain file.")
                     if found.st_size > drive.MAX_FILE_BYTES:
                         raise drive.too_large(name)
                     return opened.read(drive.MAX_FILE_BYTES)
@@ -168,15 +168,15 @@ class DriveSource:
         """Return a folder's name in normal form.
 
         Raises:
-            DriveError: It is no folder below the drive's root.
+            DriveError: The name is not a folder below the drive's root.
         """
         found = drive.checked_folder(name)
         if not found:
-            raise drive.DriveError("Name a folder of the drive, such as handbook: not all of it.")
+            raise drive.DriveError("Name a folder of the drive, such as handbook, not the root.")
         return found
 
     def names(self, workspace_id: int, folder: str) -> tuple[list[str], bool]:
-        """Return the files below a folder by name, and True if these are all of them."""
+        """Return the files below a folder by name, and True if the list is complete."""
         found = workspace_drive(workspace_id).list_below(folder)
         return [entry.name for entry in found], len(found) < drive.MAX_FILES
 
@@ -184,6 +184,6 @@ class DriveSource:
         """Return a file's content.
 
         Raises:
-            DriveError: It is gone, too large, or no plain file.
+            DriveError: The file is missing, too large, or not a plain file.
         """
         return workspace_drive(workspace_id).read_whole(drive.checked_name(name))

@@ -18,7 +18,7 @@ Folder = Annotated[str, Field(max_length=500, description="Folder to look below;
 File = Annotated[
     str, Field(min_length=1, max_length=500, description="Name such as reports/2026/may.txt.")
 ]
-# Neither a folder nor a bucket keeps who wrote a file, or what its writer had read.
+# Neither a folder nor a bucket records who wrote a file, or what its author had read.
 _LABELS = (Label.PRIVATE, Label.UNTRUSTED)
 _SEARCHED_FILES = 100  # whose contents one search reads
 _SEARCHED_BYTES = 1_000_000  # of each
@@ -77,7 +77,7 @@ async def read_file(
     data = await _drive(context, storage).read(file)
     text, problem = await asyncio.to_thread(decode_text, data)
     if "\0" in text[:8_000]:
-        raise DriveError(f"{file} is no text file ({len(data)} bytes): fetch_file.")
+        raise DriveError(f"{file} is not a text file ({len(data)} bytes): use fetch_file.")
     whole = text.encode()
     part = describe_part(file, whole[offset : offset + length], offset=offset, size=len(whole))
     return f"[{problem}]\n{part}" if problem else part
@@ -94,7 +94,7 @@ async def fetch_file(
     from heartbit_site.base import orm  # noqa: PLC0415  as in _drive
 
     if context.store_artifact is None:
-        raise DriveError("Nothing stores artifacts here: files cannot be fetched.")
+        raise DriveError("No artifact store here: files cannot be fetched.")
     name = checked_name(file)
     data = await _drive(context, storage).read(name)
     store = partial(context.store_artifact, name.rpartition("/")[2], data)
@@ -120,7 +120,7 @@ async def write_file(
     if text is not None:
         data = text.encode()
     elif context.read_artifact is None:
-        raise DriveError("Nothing stores artifacts here: give a text.")
+        raise DriveError("No artifact store here: give a text.")
     else:
         from heartbit_site.base import orm  # noqa: PLC0415  as in _drive
 

@@ -1,1 +1,1 @@
-"""Programs of Heartbit's own that run in a sandbox, as files: nothing imports them."""
+"""Heartbit's own programs that run in a sandbox as files; no module imports them."""

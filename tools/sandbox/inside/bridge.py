@@ -1,7 +1,8 @@
 """Carry connections from a port of loopback to the sandbox's proxy: `bridge.py PORT SOCKET`.
 
-Programs speak TCP to a proxy, and the sandbox's is a Unix socket. It returns when the port is open,
-and leaves a process that ends with the sandbox. Only the standard library is there.
+Programs speak TCP to a proxy, but the sandbox's proxy is a Unix socket. The bridge returns when the
+port is open, and leaves a process that ends with the sandbox. Only the standard library is
+available.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import socket
 import sys
 import threading
 
-_MOST = 8  # connections at once, of two threads each
+_MOST = 8  # concurrent connections, of two threads each
 
 
 def _carry(source: socket.socket, target: socket.socket) -> None:

@@ -1,7 +1,8 @@
-"""Check the walls from inside, and print ``held`` if each of them stands.
+"""Check the sandbox from inside, and print ``held`` if every restriction is in force.
 
-It needs only the standard library, and runs where nothing of Heartbit is. The file ``hidden`` in
-its folder has paths that must not be there, ``usual`` names of variables that may be, one a line.
+It needs only the standard library and runs without any of Heartbit's code. In its folder, the file
+``hidden`` lists paths that must not exist and ``usual`` lists environment variables that may exist,
+one per line.
 """
 
 from __future__ import annotations

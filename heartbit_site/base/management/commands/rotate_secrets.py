@@ -27,7 +27,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Rotate and report; a secret that cannot be read makes the command fail."""
         if options["batch"] < 1:
-            raise CommandError("--batch has to be 1 or more.")
+            raise CommandError("--batch must be 1 or more.")
         try:
             rotation = rotate_secrets(batch=options["batch"], by=terminal_user())
         except HeartbitError as error:
