@@ -14,6 +14,7 @@ from agents.workflows.records import (
     Buffered,
     DroppedEdge,
     Fired,
+    LateSources,
     NodeError,
     RunOutput,
     Sent,
@@ -84,6 +85,7 @@ class GraphCommitted(Event):
         writes: Operations on the state before those of the finished calls.
         buffered: Messages that wait for others of a fan-in.
         fired: Fan-ins that delivered.
+        late: Sources for which a fan-in did not wait, where these have changed.
         cancelled: Open calls that no one waits for.
         skipped: Nodes that were sent a message, but whose condition is false.
         yields: Outputs of the run.
@@ -98,6 +100,7 @@ class GraphCommitted(Event):
     writes: tuple[Write, ...] = ()
     buffered: tuple[Buffered, ...] = ()
     fired: tuple[Fired, ...] = ()
+    late: tuple[LateSources, ...] = ()
     cancelled: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     yields: tuple[RunOutput, ...] = ()

@@ -193,6 +193,19 @@ class Fired:
 
 
 @dataclass(frozen=True, slots=True)
+class LateSources:
+    """Sources for which a fan-in did not wait: it drops the next message of each.
+
+    Attributes:
+        edge: Position of the fan-in in the graph.
+        sources: All of them; none: no message is to be dropped any longer.
+    """
+
+    edge: int
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RunOutput:
     """An output of the run, and the node that it is from."""
 

@@ -93,6 +93,7 @@ class GraphState:
         last: Last finished activation of each node.
         visit_counts: Number of finished activations of each node.
         buffers: Messages that wait at a fan-in, oldest first, by edge and source.
+        late: Sources whose next message is dropped, by the position of their fan-in.
         values: Values of the state's keys.
         sizes: Size of each of these values as JSON; for numbers, of their last writes.
         yields: Outputs of the run, in order.
@@ -108,6 +109,7 @@ class GraphState:
     last: dict[str, str] = field(default_factory=dict)
     visit_counts: dict[str, int] = field(default_factory=dict)
     buffers: dict[int, dict[str, list[NodeMessage]]] = field(default_factory=dict)
+    late: dict[int, tuple[str, ...]] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     yields: list[RunOutput] = field(default_factory=list)
@@ -164,6 +166,8 @@ class GraphState:
         for call_id in committed.cancelled:
             self._cancel(call_id)
         self._buffer(committed.buffered, committed.fired)
+        self.late |= {one.edge: one.sources for one in committed.late}
+        self.late = {edge: sources for edge, sources in self.late.items() if sources}
         self.yields += committed.yields
         self.skipped |= set(committed.skipped)
         for activation in committed.next:

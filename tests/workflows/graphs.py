@@ -64,33 +64,66 @@ def _edge(random: random.Random, names: list[str]) -> dict[str, Any]:
 
 
 def ready_graph(random: random.Random) -> dict[str, Any]:
-    """An acyclic graph with one group of edges into each node."""
+    """An acyclic graph, most of the time one whose nodes may start as soon as they can."""
     names = [f"n{number}" for number in range(random.randint(2, 9))]
     nodes: dict[str, dict[str, Any]] = {name: {"function": name} for name in names}
     edges: list[dict[str, Any]] = []
-    start = [names[0]]
-    for index, name in enumerate(names[1:], 1):
-        sources = random.sample(names[:index], random.randint(0, min(3, index)))
+    start, waiting = [names[0]], names[1:]
+    while waiting:
+        name = waiting.pop(0)
+        before = names[: names.index(name)]
+        sources = random.sample(before, random.randint(0, min(3, len(before))))
         if not sources:
             start.append(name)
-        elif len(sources) == 1:
-            edges.append({"from": sources[0], "to": name, "when": _maybe(random)})
-        else:
+        elif len(sources) > 1:
             edges.append({"from": sources, "to": name, "message": "{{ str(message) }}"})
-        if random.random() < 0.2:
-            nodes[name]["each"] = "[message, str(message), 3]"
-        if random.random() < 0.2:
-            nodes[name]["when"] = "len(str(message)) % 3 > 0"
-        if random.random() < 0.2:
-            nodes[name]["on_error"] = "continue"
+        else:
+            edges.append(_ready_edge(random, sources[0], name, waiting))
+        _decorate(random, nodes, name, before)
     random.shuffle(edges)
     shuffled = list(nodes.items())
     random.shuffle(shuffled)
-    return {"nodes": dict(shuffled), "edges": edges, "start": start}
+    keys = {f"{name} key": {"merge": "append"} for name in names}
+    return {"nodes": dict(shuffled), "edges": edges, "start": start, "state": keys}
 
 
-def _maybe(random: random.Random) -> str:
-    return "len(str(message)) % 4 > 0" if random.random() < 0.3 else ""
+def _ready_edge(
+    random: random.Random, source: str, target: str, waiting: list[str]
+) -> dict[str, Any]:
+    """An edge to a node, or to the next one as well."""
+    condition = "len(str(message)) % 4 > 0"
+    kind = random.choice(["direct", "direct", "when", "switch", "out"])
+    if kind == "when":
+        return {"from": source, "to": target, "when": condition}
+    if kind == "direct" or not waiting:
+        return {"from": source, "to": target}
+    other = waiting.pop(0)
+    if kind == "out":
+        return {"from": source, "to": [target, other], "select": "[len(str(message)) % 2]"}
+    return {"from": source, "cases": [{"when": condition, "to": target}], "default": other}
+
+
+def _decorate(
+    random: random.Random, nodes: dict[str, dict[str, Any]], name: str, before: list[str]
+) -> None:
+    """Give a node more to do: entries, a condition, an error handler, a write, a look back."""
+    node = nodes[name]
+    match random.randint(0, 9):
+        case 0:
+            node["each"] = "[message, str(message), 3]"
+        case 1:
+            node["when"] = "len(str(message)) % 3 > 0"
+        case 2:
+            node["on_error"] = "continue"
+        case 3:
+            del node["function"]
+            node["set"] = {f"{name} key": "{{ str(message) }}"}
+        case 4:
+            other = random.choice(before)
+            node["when"] = f"len(str(steps.{other}.output) + str(state['{other} key'])) > 5"
+        case 5:
+            node["on_error"] = f"{name} mend"
+            nodes[f"{name} mend"] = {"function": "mend"}
 
 
 def number(given: CallInput) -> int:
@@ -111,6 +144,6 @@ def logged(given: CallInput) -> Any:
 def plain(given: CallInput) -> Any:
     """Work of a node of ``ready_graph``."""
     found = number(given)
-    if given.node.on_error == "continue" and found % 3 == 0:
+    if given.node.on_error != "fail" and found % 3 == 0:
         raise ValueError(f"{found}")
     return f"{given.node.name}{found}"

@@ -233,6 +233,6 @@ async def test_a_question_holds_up_nobody_and_its_answer_is_routed(studio: Studi
         wait = await orm.run_in_thread(waiting)
     events = await orm.run_in_thread(lambda: list(RunEvent.objects.filter(run=run_id)))
     assert [event.type for event in events].count("graph.committed") == 4, "the others went on"
-    await orm.run_in_thread(lambda: answer_wait(wait, True, by=SYSTEM))
+    await orm.run_in_thread(lambda: answer_wait(wait, answer=True, by=SYSTEM))
     run = await wait_for_end(run_id, studio.host.window)
     assert (run.status, run.structured) == (RunStatus.SUCCEEDED, [3, "yes"]), run.error

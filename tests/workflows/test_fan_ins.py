@@ -182,3 +182,42 @@ def test_an_error_handler_counts_as_a_path() -> None:
     }
     played = play(graph, {"x": broken}, input=1)
     assert played.output["b"]["error"]["message"] == "no"
+
+
+@pytest.mark.parametrize("wait", ["any", 1])
+def test_a_late_message_does_not_fire_a_fan_in_again(wait: Any) -> None:
+    graph = {
+        "nodes": functions("a", "b", "slow", "slower", "log", "d"),
+        "start": "a",
+        "edges": [
+            {"from": "a", "to": ["b", "slow"]},
+            {"from": "slow", "to": ["slower", "log"]},
+            {"from": ["b", "slower"], "to": "d", "wait": wait},
+            {"from": "slower", "to": "log"},
+        ],
+    }
+    played = play(graph, input=1)
+    assert (played.runs_of("slower"), played.runs_of("d")) == (1, 1)
+    assert played.state.late == {}
+    dropped = [one for commit in played.commits for one in commit.dropped]
+    assert [one.reason for one in dropped] == ["the fan-in did not wait for it"]
+
+
+def test_a_source_that_never_comes_owes_nothing_in_the_next_round() -> None:
+    graph = {
+        "nodes": functions("a", "b", "slow", "slower", "log", "d"),
+        "start": "a",
+        "state": {"n": {"merge": "add", "initial": 0}},
+        "edges": [
+            {"from": "a", "to": ["b", "slow"]},
+            {"from": "slow", "to": "slower", "when": "state.n > 1"},
+            {"from": "slow", "to": "log"},
+            {"from": ["b", "slower"], "to": "d", "wait": "any"},
+            {"from": "d", "to": "a", "when": "state.n < 2"},
+            {"from": "d", "when": "state.n >= 2", "output": "done"},
+            {"from": "log", "when": "True", "output": "logged"},
+        ],
+    }
+    played = play(graph, {"d": lambda g: result(g.message, writes=(Write("n", "add", 1),))})
+    assert played.output == ["logged", "logged", "done"]
+    assert played.state.buffers == {}

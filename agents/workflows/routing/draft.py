@@ -19,6 +19,7 @@ from agents.workflows.records import (
     Buffered,
     DroppedEdge,
     Fired,
+    LateSources,
     NodeMessage,
     Role,
     RunOutput,
@@ -49,6 +50,7 @@ class Draft:
         values: Values of the state's keys after their writes.
         contents: Contents of messages.
         steps: Nodes as expressions see them.
+        late: Sources whose next message is dropped, by the position of their fan-in.
     """
 
     graph: Graph
@@ -61,6 +63,7 @@ class Draft:
     dropped: list[DroppedEdge] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
     buffered: list[Buffered] = field(default_factory=list)
+    late: dict[int, set[str]] = field(default_factory=dict)
     fired: list[Fired] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
@@ -154,11 +157,18 @@ class Draft:
             writes=tuple(self.writes),
             buffered=tuple(self.buffered),
             fired=tuple(self.fired),
+            late=tuple(self._late_sources()),
             cancelled=tuple(self._cancelled_calls()),
             skipped=tuple(self.skipped),
             yields=tuple(self.yields),
             next=tuple(activations),
         )
+
+    def _late_sources(self) -> Iterator[LateSources]:
+        for edge, names in self.late.items():
+            sources = tuple(sorted(names))
+            if sources != self.state.late.get(edge, ()):
+                yield LateSources(edge, sources)
 
 
 def new_draft(
@@ -180,4 +190,6 @@ def new_draft(
     contents = Contents(state, data)
     last = {one.activation.node: one.activation.id for one in done}
     steps = NodeViews(graph.nodes, state, contents, last)
-    return Draft(graph, state, done, merge(graph, state, done), contents, steps)
+    draft = Draft(graph, state, done, merge(graph, state, done), contents, steps)
+    draft.late = {edge: set(sources) for edge, sources in state.late.items()}
+    return draft

@@ -91,6 +91,10 @@ def _route(draft: Draft, edge: Edge, node: GraphNode, message: NodeMessage, targ
             return _send_case(draft, edge, node.name, message)
         case "fan_out":
             return _send_selected(draft, edge, node.name, message, target)
+        case "fan_in" if node.name in draft.late.get(edge.index, ()):
+            draft.late[edge.index].remove(node.name)
+            draft.drop(edge, node.name, edge.targets[0], "the fan-in did not wait for it")
+            return True
         case "fan_in":
             draft.buffered.append(Buffered(edge.index, node.name, message))
             return True

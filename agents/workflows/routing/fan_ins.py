@@ -8,6 +8,8 @@ source missing. Fan-ins that wait only for each other deliver in their declared 
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 from agents.workflows.graph import FanIn
 from agents.workflows.records import FanInPart, Fired, NodeMessage
 from agents.workflows.routing.deliveries import deliver
@@ -36,6 +38,9 @@ def fire_fan_ins(draft: Draft) -> Buffers:
         if index is None:
             break
         _fire(draft, draft.graph.fan_ins[index], buffers)
+    for index, sources in draft.late.items():
+        fan_in = draft.graph.fan_ins[index]
+        sources.intersection_update(_reached(draft, fan_in, buffers, _alive(draft)))
     return buffers
 
 
@@ -64,26 +69,45 @@ def _is_due(draft: Draft, index: int, buffers: Buffers, alive: set[str]) -> bool
     missing = {source for source in fan_in.sources if not queues.get(source)}
     if len(fan_in.sources) - len(missing) >= fan_in.wanted:
         return True
-    others = {draft.graph.fan_ins[edge].target for edge in buffers if edge != index}
-    return not any(missing & fan_in.feeding.get(node, frozenset()) for node in alive | others)
+    return not missing & _reached(draft, fan_in, buffers, alive)
+
+
+def _reached(draft: Draft, fan_in: FanIn, buffers: Buffers, alive: set[str]) -> set[str]:
+    """Return the sources of a fan-in that can still send it a message."""
+    others = {draft.graph.fan_ins[edge].target for edge in buffers if edge != fan_in.edge.index}
+    found: set[str] = set()
+    for node in alive | others:
+        found |= fan_in.feeding.get(node, frozenset())
+    return found
 
 
 def _fire(draft: Draft, fan_in: FanIn, buffers: Buffers) -> None:
-    edge, target = fan_in.edge, fan_in.target
+    edge = fan_in.edge
     oldest, remaining = take_oldest(buffers.pop(edge.index))
-    waits_for_all = edge.spec.wait == "all"
-    draft.fired.append(Fired(edge.index, is_cleared=not waits_for_all))
-    chosen = oldest
-    if waits_for_all:
+    if edge.spec.wait == "all":
+        draft.fired.append(Fired(edge.index))
         if remaining:
             buffers[edge.index] = remaining
+        chosen = oldest
     else:
         names = [source for source in fan_in.sources if source in oldest][: fan_in.wanted]
         chosen = {source: oldest[source] for source in names}
-        for source in oldest.keys() - chosen.keys():
-            draft.drop(edge, source, target, "the fan-in has the messages for which it waits")
-        _cancel_rest(draft, fan_in, buffers)
+        _leave_rest(draft, fan_in, buffers, oldest.keys() - chosen.keys())
     _deliver(draft, fan_in, _combined(fan_in, chosen))
+
+
+def _leave_rest(draft: Draft, fan_in: FanIn, buffers: Buffers, unused: AbstractSet[str]) -> None:
+    """Drop the messages for which a fan-in does not wait, those that are still to come included."""
+    edge, target = fan_in.edge, fan_in.target
+    for source in sorted(unused):
+        draft.drop(edge, source, target, "the fan-in has the messages for which it waits")
+    cancelled = _cancel_rest(draft, fan_in, buffers)
+    late = _reached(draft, fan_in, buffers, _alive(draft))
+    taken = {one.source for one in draft.buffered if one.edge == edge.index}
+    queued = draft.state.buffers.get(edge.index, {}).keys()
+    draft.late.setdefault(edge.index, set()).update(late - taken - queued)
+    draft.fired.append(Fired(edge.index, is_cleared=True))
+    draft.fired += cancelled
 
 
 def _combined(fan_in: FanIn, chosen: dict[str, NodeMessage]) -> NodeMessage:
@@ -112,8 +136,8 @@ def _deliver(draft: Draft, fan_in: FanIn, message: NodeMessage) -> None:
         draft.take(edge, source, target)
 
 
-def _cancel_rest(draft: Draft, fan_in: FanIn, buffers: Buffers) -> None:
-    """Cancel what leads to the fan-in alone: no one waits for it any longer."""
+def _cancel_rest(draft: Draft, fan_in: FanIn, buffers: Buffers) -> list[Fired]:
+    """Cancel everything that leads to the fan-in alone; return the fan-ins that are emptied."""
     exclusive = fan_in.exclusive
     draft.deliveries = [one for one in draft.deliveries if one.node not in exclusive]
     ended = {visit.activation.id for visit in draft.done} | set(draft.cancelled)
@@ -122,7 +146,7 @@ def _cancel_rest(draft: Draft, fan_in: FanIn, buffers: Buffers) -> None:
         for key, visit in draft.state.visits.items()
         if key not in ended and visit.activation.node in exclusive
     ]
-    for edge in list(buffers):
-        if draft.graph.fan_ins[edge].target in exclusive:
-            del buffers[edge]
-            draft.fired.append(Fired(edge, is_cleared=True))
+    emptied = [edge for edge in buffers if draft.graph.fan_ins[edge].target in exclusive]
+    for edge in emptied:
+        del buffers[edge]
+    return [Fired(edge, is_cleared=True) for edge in emptied]
