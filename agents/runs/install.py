@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "78a68934072a38409425e15f8394d3183205f81e6ba56851ab2c2f6a31481e68"
+FINGERPRINT = "9c7c996c8e3340fd4147258bd6aff57e96588ca62784bde5b9031caa3f4c0301"
 
 
 def statements() -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents.actions.fork_run import fork_run
+from agents.actions.runs import cancel_run
 from agents.actions.save_agent import create_agent
 from agents.actions.waits import answer_wait
-from agents.choices import RunStatus
+from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Run, RunEvent, Wait
 from agents.runtime.execution import workflows
@@ -236,3 +239,52 @@ async def test_a_question_holds_up_nobody_and_its_answer_is_routed(studio: Studi
     await orm.run_in_thread(lambda: answer_wait(wait, answer=True, by=SYSTEM))
     run = await wait_for_end(run_id, studio.host.window)
     assert (run.status, run.structured) == (RunStatus.SUCCEEDED, [3, "yes"]), run.error
+
+
+async def test_it_is_forked_after_a_superstep_whose_nodes_are_not_repeated(studio: Studio) -> None:
+    def make() -> None:
+        publish(
+            studio.workspace,
+            name="count",
+            state={"n": {"merge": "append", "initial": []}},
+            nodes={"up": {"set": {"n": "{{ input }}"}}},
+            start="up",
+            edges=[
+                {"from": "up", "to": "up", "when": "len(state.n) < 4"},
+                {"from": "up", "output": "{{ state.n }}", "when": "len(state.n) >= 4"},
+            ],
+        )
+
+    await orm.run_in_thread(make)
+    run = await studio.run("a", agent="count", model="")
+    assert run.structured == ["a"] * 4
+    made = await orm.run_in_thread(lambda: fork_run(run, 2, by=SYSTEM, home=Placement.LOCAL))
+    studio.host.execute(made.run_id)
+    forked = await wait_for_end(made.run_id, studio.host.window)
+    assert (forked.status, forked.structured) == (RunStatus.SUCCEEDED, ["a"] * 4), forked.error
+    calls = await orm.run_in_thread(
+        lambda: list(forked.calls.order_by("pk").values_list("call_id", "tool", "status"))
+    )
+    assert calls == [(f"{step}.0", "up", "ok") for step in range(4)]
+    assert [event.type for event in await studio.events(forked)].count("node.finished") == 4
+
+
+async def test_a_cancelled_run_cancels_the_children_of_its_nodes(
+    studio: Studio, agent: Callable[..., Agent]
+) -> None:
+    def make() -> None:
+        agent("slow")
+        steps = {"call": {"agent": "slow", "task": "[[latency: 20000]] {{ input }}"}}
+        publish(studio.workspace, name="waits", steps=steps)
+
+    await orm.run_in_thread(make)
+    run_id = await studio.start("x", agent="waits")
+    while not await orm.run_in_thread(
+        lambda: Run.objects.filter(parent=run_id, status=RunStatus.RUNNING).exists()
+    ):
+        await asyncio.sleep(0.02)
+    await orm.run_in_thread(lambda: cancel_run(studio.workspace, run_id, reason="enough"))
+    run = await wait_for_end(run_id, studio.host.window)
+    child = await orm.run_in_thread(lambda: run.children.get())
+    ended = await wait_for_end(child.pk, studio.host.window)
+    assert (run.status, ended.status) == (RunStatus.CANCELLED, RunStatus.CANCELLED)

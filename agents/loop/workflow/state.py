@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from agents.journal.events import RunPaused
+from agents.journal.events import RunForked, RunPaused
 from agents.journal.folding import folds
 from agents.llm.messages import ToolCall
 from agents.loop.call_state import CallingState, CallState
@@ -56,6 +56,14 @@ class WorkflowState(CallingState):
     def _pause_call(self, paused: RunPaused) -> None:
         call_id, _, attempt = paused.key.removeprefix(PAUSE).rpartition(":")
         self.paused[call_id] = int(attempt)
+
+    @folds(RunForked)
+    def _ask_again(self, _: RunForked) -> None:
+        """Begin the calls again whose waits belong to the source run."""
+        for call_id, call in self.calls.items():
+            if super(WorkflowState, self).open_waits(call):
+                self.calls[call_id] = CallState(call_id, call.call)
+        self.paused.clear()
 
     def _drop(self, call_id: str) -> CallState:
         call = self.calls.pop(call_id)

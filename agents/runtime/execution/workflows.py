@@ -10,6 +10,7 @@ from typing import Any
 from agents.definitions import snapshot
 from agents.definitions.definition import AgentDefinition, BoundTool
 from agents.definitions.kinds import KINDS
+from agents.errors import ProgramToolsError
 from agents.loop.workflow.engine import WorkflowEngine
 from agents.loop.workflow.node_tool import LONGEST_SECONDS
 from agents.loop.workflow.nodes import node_tools
@@ -20,6 +21,8 @@ from agents.runtime.execution.installed_executors import installed_executors
 from agents.runtime.toolset.big_results import read_stored
 from agents.workflows.calls import CallInput
 from agents.workflows.contents import RunData
+from agents.workflows.executors.executor import Executor
+from agents.workflows.executors.registry import UnknownExecutorError
 from agents.workflows.graph import Graph, compile_graph
 from agents.workflows.spec.graph import read_graph
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
@@ -72,11 +75,7 @@ async def build_workflow(active: ActiveRun, sources: EngineDependencies) -> Work
     """Build the engine of a workflow's run, with its nodes as tools."""
     definition = await sources.definitions(read).get(active.claimed.version_id)
     graph, state = definition.graph, active.journaled.state
-    executors = {
-        name: installed_executors().find(used)
-        for name, node in graph.nodes.items()
-        if (used := node.spec.function or node.spec.validator)
-    }
+    executors = find_executors(graph)
     inputs: dict[str, CallInput] = {}
     own = node_tools(graph, state.graph, inputs, executors)
     toolbox = await sources.toolbox(active, definition.tools, own)
@@ -87,6 +86,22 @@ async def build_workflow(active: ActiveRun, sources: EngineDependencies) -> Work
         NodeToolbox(graph, data, state, toolbox, inputs, executors),
         active.gate,
     )
+
+
+def find_executors(graph: Graph) -> dict[str, Executor]:
+    """Return the executor of each node that calls one, by the node's name.
+
+    Raises:
+        ProgramToolsError: This process has none of that name: another one may.
+    """
+    try:
+        return {
+            name: installed_executors().find(used)
+            for name, node in graph.nodes.items()
+            if (used := node.spec.function or node.spec.validator)
+        }
+    except UnknownExecutorError as error:
+        raise ProgramToolsError(str(error)) from error
 
 
 def read_input(task: str) -> Any:
