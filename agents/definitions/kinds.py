@@ -98,8 +98,9 @@ KINDS: Final = {
         "workflow",
         engine="agents.runtime.execution.workflows:build_workflow",
         state="agents.loop.workflow.state:WorkflowState",
+        view="agents.live.workflow_view:WorkflowView",
         section="workflows",
-        check="agents.workflows.validation.complaints:complaints",
+        check="agents.runtime.execution.workflow_complaints:complaints",
         settings="agents.workflows.spec.workflow:WorkflowSpec",
     ),
 }

@@ -13,8 +13,11 @@ from agents.actions.save_agent import create_agent
 from agents.actions.waits import answer_wait
 from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
+from agents.live.tree_view import TreeView
+from agents.live.updates import EventUpdate, seen
 from agents.models import Run, RunEvent, Wait
-from agents.runtime.execution import workflows
+from agents.runs.history import load_history
+from agents.runtime.execution import workflow_complaints, workflows
 from agents.workflows.builder.state_keys import add
 from agents.workflows.builder.workflow import Workflow
 from agents.workflows.executors.context import Context
@@ -23,6 +26,8 @@ from agents.workflows.executors.registry import ExecutorRegistry
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM
+from heartbit_site.config.errors import ConfigFileError
+from heartbit_site.config.read import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -201,7 +206,8 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The functions of this module are those of an app."""
     registry = ExecutorRegistry()
     registry.add_all([grade, publish_it, moody])
-    monkeypatch.setattr(workflows, "installed_executors", lambda: registry)
+    for module in (workflows, workflow_complaints):
+        monkeypatch.setattr(module, "installed_executors", lambda: registry)
 
 
 async def test_a_question_holds_up_nobody_and_its_answer_is_routed(studio: Studio) -> None:
@@ -288,3 +294,49 @@ async def test_a_cancelled_run_cancels_the_children_of_its_nodes(
     child = await orm.run_in_thread(lambda: run.children.get())
     ended = await wait_for_end(child.pk, studio.host.window)
     assert (run.status, ended.status) == (RunStatus.CANCELLED, RunStatus.CANCELLED)
+
+
+async def test_its_view_shows_supersteps_with_the_calls_of_their_nodes(studio: Studio) -> None:
+    def make() -> None:
+        broken = {"tool": "calculate", "arguments": {"expression": "1/0"}, "on_error": "continue"}
+        steps = {"sum": broken, "say": {"set": {}, "needs": ["sum"]}}
+        publish(studio.workspace, name="shows", steps=steps)
+
+    await orm.run_in_thread(make)
+    run = await studio.run("x", agent="shows", model="")
+    tree = TreeView()
+    tree.apply(seen(run))
+    for recorded in (await orm.run_in_thread(lambda: load_history(run))).journal:
+        tree.apply(EventUpdate(run.pk, recorded))
+    parts = tree.runs[run.pk].snapshot()
+    assert [parts[name]["calls"] for name in ("turn 0", "turn 1")] == [["0.0"], ["1.0"]]
+    calls = [parts[f"call {step}.0"] for step in (0, 1)]
+    assert [(call["tool"], call["status"]) for call in calls] == [("sum", "error"), ("say", "ok")]
+    assert "division by zero" in calls[0]["result"].lower()
+
+
+def test_all_faults_of_a_file_are_named_at_their_place(workspace: Workspace) -> None:
+    text = """
+[[agents]]
+name = "scribe"
+description = "Writes."
+system_prompt = "Write."
+
+[[workflows]]
+name = "digest"
+[workflows.steps.find]
+agent = "scrib"
+task = "{{ input.topic }}"
+[workflows.steps.count]
+needs = ["find"]
+function = "gradee"
+[workflows.steps.write]
+needs = ["find"]
+agent = "scribe"
+task = "{{ steps.fnd.output }}"
+"""
+    with pytest.raises(ConfigFileError) as refused:
+        parse(text)
+    found = {(one.line, one.message) for one in refused.value.problems}
+    for line, name in ((10, "scrib"), (14, "gradee"), (18, "fnd")):
+        assert any(at == line and name in said for at, said in found), found

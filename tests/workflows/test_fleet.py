@@ -10,11 +10,14 @@ import pytest
 from agents.actions.save_agent import create_agent
 from agents.choices import RunStatus
 from agents.models import Run
+from agents.runtime.execution import workflow_complaints
+from agents.workflows.executors.registry import ExecutorRegistry
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base.audit import SYSTEM
 from tests.fleet import Worker, wait_until
 from tests.starts import start_run
 from tests.workflows import shop
+from tests.workflows.shop import agent_workflows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +25,15 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
 pytestmark = pytest.mark.usefixtures("database")
+registry = ExecutorRegistry()
+registry.add_all(vars(agent_workflows).values())
 ENVIRONMENT = {"HEARTBIT_EXTRA_APPS": shop.__name__, "HEARTBIT_LEASE_SECONDS": "3"}
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process publishes what the workers run."""
+    monkeypatch.setattr(workflow_complaints, "installed_executors", lambda: registry)
 
 
 def publish(workspace: Workspace) -> str:

@@ -8,9 +8,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from agents.definitions.validation_messages import Complaint, Path
+from agents.runtime.execution.installed_executors import installed_executors
 from agents.workflows.spec.graph import GraphSpec, read_graph
 from agents.workflows.spec.steps import STEPS, with_graph
-from agents.workflows.validation.faults import Installation
+from agents.workflows.validation.faults import Installation, KnownFunction
 from agents.workflows.validation.validate import find_faults
 
 
@@ -30,10 +31,15 @@ def complaints(
     except (ValidationError, ValueError):
         return
     known = frozenset(map(str, names))
-    installation = Installation(agents=known, workflows=known, tools=frozenset(tools))
+    functions = {
+        name: KnownFunction(one.input_schema, one.output_schema)
+        for name, one in installed_executors().items()
+    }
+    installation = Installation(functions, known, known, frozenset(tools))
     name = str(table.get("name", ""))
     for fault in find_faults(graph, name=name, installation=installation):
-        yield (*path, *_place(table, graph, fault.place)), fault.sentence
+        sentence = fault.sentence[:1].lower() + fault.sentence[1:].rstrip(".")
+        yield (*path, *_place(table, graph, fault.place)), f"is not valid: {sentence}"
 
 
 def _place(table: Mapping[str, Any], graph: GraphSpec, place: Path) -> Path:
