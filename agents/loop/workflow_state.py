@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from agents.journal.events import RunForked
 from agents.journal.folding import folds
 from agents.llm.messages import ToolCall
 from agents.loop.call_state import CallingState, CallState
@@ -54,6 +55,11 @@ class WorkflowState(CallingState):
         for activation in committed.next:
             for call_id in activation.call_ids:
                 self.calls[call_id] = CallState(call_id, ToolCall(call_id, activation.node, ""))
+
+    @folds(RunForked)
+    def _edit_state(self, forked: RunForked) -> None:
+        """Apply the edits of a fork to the state of the graph."""
+        self.graph.edit(forked.edits.get("state", {}))
 
     def _forget_waits(self, call: CallState) -> None:
         self._forget(*call.wait_keys)

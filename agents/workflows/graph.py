@@ -84,20 +84,27 @@ class FanIn:
         target: Node that is sent the messages.
         wanted: Number of sources for which it waits.
         feeding: For each node, the sources that a message at the node may still reach without
-            passing this fan-in.
+            passing this fan-in: a bit for each source, in their order.
         exclusive: Nodes all of whose paths lead into this fan-in.
     """
 
     edge: Edge
     target: str
     wanted: int
-    feeding: Mapping[str, frozenset[str]]
+    feeding: Mapping[str, int]
     exclusive: frozenset[str]
 
     @property
     def sources(self) -> tuple[str, ...]:
         """Sources, in their declared order."""
         return self.edge.sources
+
+    def fed_by(self, nodes: Iterable[str]) -> set[str]:
+        """Return the sources that messages at these nodes may still reach."""
+        bits = 0
+        for node in nodes:
+            bits |= self.feeding.get(node, 0)
+        return {source for position, source in enumerate(self.sources) if bits >> position & 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,24 +186,28 @@ def _fan_in(edge: Edge, nodes: Mapping[str, GraphNode]) -> FanIn:
     wait = edge.spec.wait
     wanted = len(sources) if wait == "all" else 1 if wait == "any" else int(wait)
     before: dict[str, set[str]] = defaultdict(set)
-    after: dict[str, set[str]] = defaultdict(set)
     for node in nodes.values():
         for target in targets_of(node, without=edge.index):
             before[target].add(node.name)
-            after[node.name].add(target)
-    feeding: dict[str, set[str]] = defaultdict(set)
-    for source in sources:
-        for name in reachable([source], before):
-            feeding[name].add(source)
+    feeding = _feeding(sources, before)
     ends = [node.name for node in nodes.values() if node.is_terminal or _has_end(node)]
     elsewhere = reachable(ends, before)
     return FanIn(
         edge,
         edge.targets[0],
         min(wanted, len(sources)),
-        {name: frozenset(found) for name, found in feeding.items()},
+        feeding,
         frozenset(feeding.keys() - elsewhere),
     )
+
+
+def _feeding(sources: Iterable[str], before: Mapping[str, Iterable[str]]) -> dict[str, int]:
+    """Return the sources that each node leads to, as bits (see ``FanIn``)."""
+    found: dict[str, int] = defaultdict(int)
+    for position, source in enumerate(sources):
+        for name in reachable([source], before):
+            found[name] |= 1 << position
+    return dict(found)
 
 
 def _has_end(node: GraphNode) -> bool:

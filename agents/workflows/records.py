@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from agents.workflows.expressions.compiler import Reference
+from agents.workflows.expressions.reference import Reference
 
 #: Call that "produced" the run's input, in references.
 INPUT: Final = "input"

@@ -7,7 +7,7 @@ keys, and the results that any of these, or an expression ``steps.NAME.output``,
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -173,6 +173,10 @@ class GraphState:
         for activation in committed.next:
             self._activate(activation)
         self._forget_unread()
+
+    def edit(self, values: Mapping[str, Any]) -> None:
+        """Replace values of the state, as a fork may."""
+        self._write(Write(key, "set", value) for key, value in values.items())
 
     def _use(self, visit_id: str) -> None:
         visit = self.visits.pop(visit_id)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from agents.definitions.snapshot import digest
+from agents.definitions.kinds import KINDS, RegisteredKind, part_of
+from agents.definitions.snapshot import digest, settings_of, write
+from agents.loop.workflow_state import WorkflowState
 from agents.workflows.builder.state_keys import add
 from agents.workflows.builder.steps import step, steps
 from agents.workflows.builder.workflow import Workflow
 from agents.workflows.executors.context import Context
 from agents.workflows.executors.executor import executor
 from agents.workflows.records import Write
-from agents.workflows.spec.graph import read_graph
+from agents.workflows.spec.graph import GraphSpec, read_graph
 from agents.workflows.spec.workflow import WorkflowSpec
 from agents.workflows.validation.validate import find_faults
 from heartbit_site.base.errors import ConfigurationError
@@ -318,3 +321,22 @@ def test_invalid_settings_are_refused_with_a_sentence(settings: Any, part: str) 
     with pytest.raises(ValidationError) as raised:
         WorkflowSpec.model_validate({"name": "w", **settings})
     assert part in str(raised.value)
+
+
+def test_a_version_of_a_workflow_pins_its_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = RegisteredKind(
+        "workflow",
+        state="agents.loop.workflow_state:WorkflowState",
+        section="workflows",
+        spec=WorkflowSpec,
+    )
+    monkeypatch.setitem(KINDS, "workflow", kind)
+    spec = review().spec
+    snapshot = write(spec, {}, ())
+    assert json.loads(json.dumps(snapshot)) == snapshot
+    assert digest(snapshot) == digest(write(from_toml(REVIEW), {}, ()))
+    assert read_graph(snapshot) == spec.graph
+    again = WorkflowSpec.model_validate({"name": "review", **settings_of(snapshot, WorkflowSpec)})
+    assert again.graph == spec.graph
+    assert kind.own == set(GraphSpec.model_fields)
+    assert part_of("workflow", "state") is WorkflowState

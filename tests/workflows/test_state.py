@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
-from agents.journal.events import CallWaiting, Event, RecordedEvent, ToolStarted, WaitResolved
+from agents.journal.events import (
+    CallWaiting,
+    Event,
+    RecordedEvent,
+    RunForked,
+    ToolStarted,
+    WaitResolved,
+)
 from agents.loop.workflow_state import WorkflowState
+from agents.workflows.contents import RunData
 from agents.workflows.events import GraphCommitted, NodeFinished
+from agents.workflows.moves import find_misfits
 from agents.workflows.records import Activation, NodeError, NodeMessage
-from tests.workflows.driver import functions, play
+from agents.workflows.routing.route import route
+from tests.workflows.driver import Driver, compiled, functions, play
 
 NOW = datetime(2026, 11, 29, tzinfo=UTC)
 START = GraphCommitted(
@@ -80,3 +91,49 @@ def test_the_state_does_not_grow_with_the_supersteps() -> None:
     assert set(played.state.produced) == set(played.state.last.values())
     assert played.state.visits == {}
     assert played.state.calls == {}
+
+
+def test_a_fork_may_edit_the_state() -> None:
+    forked = RunForked("0199", 1, 0, {"state": {"n": 7}})
+    assert folded(START, forked).graph.values == {"n": 7}
+
+
+LINE: dict[str, Any] = {
+    "nodes": functions("a", "b", "c") | {"q": {"ask": "?"}},
+    "start": ["a", "q"],
+    "state": {"n": {"merge": "add", "initial": 1}},
+    "edges": [{"from": ["a", "q"], "to": "b"}, {"from": "b", "to": "c"}],
+}
+
+
+def test_a_run_that_ended_without_saying_so_ends_again() -> None:
+    played = play(LINE | {"start": "a"}, input=1)
+    routed = route(compiled(LINE), played.state, RunData(1))
+    assert routed is not None
+    assert (routed.commit, routed.ending) == (None, played.ending)
+
+
+def test_a_move_to_a_version_that_does_not_fit_is_refused_with_names() -> None:
+    """Conformance case 14, the part without a database."""
+    driver = Driver(LINE, input=1)
+    state = driver.play().state
+    other = compiled({**LINE, "edges": [*LINE["edges"], {"from": "c", "output": 1}]})
+    assert find_misfits(driver.graph, other, state) == []
+    other = compiled(
+        {
+            "nodes": functions("a", "b", "c"),
+            "start": ["a"],
+            "edges": [{"from": "a", "to": "b"}, {"from": "b", "to": "c"}],
+        }
+    )
+    assert find_misfits(driver.graph, other, state) == [
+        'The node "q" is open in the run, and the other version has no such node.',
+        "The fan-in a, q → b holds messages of the run, and the other version does not have it as "
+        "its edge of the same position.",
+        'The key "n" of the state has a value, and the other version has no such key.',
+    ]
+    changed = LINE | {"nodes": functions("a", "b", "c", "q"), "state": {"n": {"merge": "max"}}}
+    assert find_misfits(driver.graph, compiled(changed), state) == [
+        'The node "q" is open in the run, and is of another kind in the other version.',
+        'The key "n" of the state is merged in another way in the other version.',
+    ]

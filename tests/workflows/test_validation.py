@@ -263,6 +263,13 @@ def test_workflows_that_run_each_other_are_refused() -> None:
     assert "is nested 10 levels deep, and 8 are accepted" in fault
 
 
+def test_a_graph_with_too_many_paths_is_refused_before_they_are_followed() -> None:
+    names = [f"n{number}" for number in range(1000)]
+    edges = [{"from": names, "to": name} for name in names[:20]]
+    [fault] = faults_of({"nodes": functions(*names), "start": "n0", "edges": edges})
+    assert fault.startswith("The graph connects 20,000 pairs of nodes, and its fan-ins have 20,000")
+
+
 def test_a_large_graph_is_checked_quickly() -> None:
     names = [f"n{number}" for number in range(1000)]
     graph = {

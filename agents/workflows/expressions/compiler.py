@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from agents.workflows.expressions import operations
 from agents.workflows.expressions.errors import OperationError
 from agents.workflows.expressions.frame import MAX_INTEGER, Evaluate, Frame
 from agents.workflows.expressions.functions import FUNCTIONS
+from agents.workflows.expressions.reference import Reference, path_of
 from tools.texts.near_names import hint
-
-#: Path of data that an expression reads, beginning with its root: ``("state", "rounds")``.
-Reference: TypeAlias = tuple[str | int, ...]
 
 #: Roots that an expression may read.
 ROOTS: Final = ("message", "state", "input", "steps", "item", "index")
@@ -264,25 +262,6 @@ class Compiler:
             return found
 
         return evaluate
-
-
-def path_of(node: ast.expr) -> Reference | None:
-    """Return a path of constant keys from a name; None: the node is no such path."""
-    keys: list[str | int] = []
-    while not isinstance(node, ast.Name):
-        if isinstance(node, ast.Attribute) and not node.attr.startswith("__"):
-            keys.append(node.attr)
-        elif (
-            isinstance(node, ast.Subscript)
-            and isinstance(node.slice, ast.Constant)
-            and isinstance(node.slice.value, str | int)
-            and not isinstance(node.slice.value, bool)
-        ):
-            keys.append(node.slice.value)
-        else:
-            return None
-        node = node.value
-    return (node.id, *reversed(keys))
 
 
 _METHODS: Final[dict[type[ast.expr], Callable[[Compiler, Any], Evaluate]]] = {

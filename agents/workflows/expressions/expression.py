@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from agents.workflows.expressions.compiler import Compiler, Reference, path_of
+from agents.workflows.expressions.compiler import Compiler
 from agents.workflows.expressions.errors import (
     EvaluationError,
     ExpressionError,
@@ -28,6 +28,7 @@ from agents.workflows.expressions.errors import (
     shown,
 )
 from agents.workflows.expressions.frame import Evaluate, Frame
+from agents.workflows.expressions.reference import Reference, path_of
 
 MAX_CHARACTERS: Final = 1_000
 

@@ -45,6 +45,8 @@ def to_text(frame: Frame, value: Any) -> str:
     if isinstance(value, str):
         frame.spend_text(len(value))
         return value
+    if type(value) is int:
+        return str(value)
     written = json.dumps(_plain(frame, value, 0), ensure_ascii=False, sort_keys=True)
     frame.spend_text(len(written))
     return written

@@ -15,6 +15,8 @@ from agents.workflows.expressions.frame import MAX_INTEGER, Frame
 
 _MAX_DEPTH: Final = 100  # of nested data that is compared or written as text
 _SHOWN_KEYS: Final = 8
+#: Types of values whose comparison with any other one is no work.
+_SCALARS: Final = frozenset({int, float, bool, type(None)})
 
 
 def kind_of(value: Any) -> str:
@@ -154,6 +156,8 @@ def _calculate(sign: str, left: Any, right: Any, result: Callable[[], float]) ->
 
 def equal(frame: Frame, left: Any, right: Any, depth: int = 0) -> bool:
     """Return True if two values are equal."""
+    if type(left) in _SCALARS or type(right) in _SCALARS:
+        return bool(left == right)
     if isinstance(left, str) and isinstance(right, str):
         frame.spend_text(min(len(left), len(right)))
         return left == right
@@ -174,7 +178,7 @@ def equal(frame: Frame, left: Any, right: Any, depth: int = 0) -> bool:
 
 
 def _deeper(frame: Frame, depth: int) -> int:
-    frame.spend(1)
+    frame.spend(3)
     if depth > _MAX_DEPTH:
         raise OperationError("compares data that is nested too deeply")
     return depth + 1

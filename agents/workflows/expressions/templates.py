@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agents.workflows.expressions.compiler import Reference
 from agents.workflows.expressions.errors import (
     EvaluationError,
     ExpressionError,
@@ -24,6 +23,7 @@ from agents.workflows.expressions.errors import (
 from agents.workflows.expressions.expression import Expression, compile_expression
 from agents.workflows.expressions.frame import Frame
 from agents.workflows.expressions.functions import to_text
+from agents.workflows.expressions.reference import Reference
 
 MAX_CHARACTERS: Final = 100_000
 MAX_EXPRESSIONS: Final = 200

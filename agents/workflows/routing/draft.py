@@ -8,9 +8,9 @@ from typing import Any
 
 from agents.workflows.contents import Contents, NodeViews, RunData
 from agents.workflows.events import GraphCommitted
-from agents.workflows.expressions.compiler import Reference
 from agents.workflows.expressions.errors import EvaluationError
 from agents.workflows.expressions.expression import Expression
+from agents.workflows.expressions.reference import Reference
 from agents.workflows.expressions.templates import Template
 from agents.workflows.graph import Edge, Graph
 from agents.workflows.records import (

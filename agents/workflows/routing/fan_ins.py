@@ -75,10 +75,7 @@ def _is_due(draft: Draft, index: int, buffers: Buffers, alive: set[str]) -> bool
 def _reached(draft: Draft, fan_in: FanIn, buffers: Buffers, alive: set[str]) -> set[str]:
     """Return the sources of a fan-in that can still send it a message."""
     others = {draft.graph.fan_ins[edge].target for edge in buffers if edge != fan_in.edge.index}
-    found: set[str] = set()
-    for node in alive | others:
-        found |= fan_in.feeding.get(node, frozenset())
-    return found
+    return fan_in.fed_by(alive | others)
 
 
 def _fire(draft: Draft, fan_in: FanIn, buffers: Buffers) -> None:

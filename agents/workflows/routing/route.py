@@ -38,6 +38,8 @@ def route(graph: Graph, state: GraphState, data: RunData) -> Routed | None:
     try:
         if not state.is_started:
             return _begin(graph, state, data)
+        if not state.visits:  # the last commit was journaled, and the run did not end with it
+            return Routed(None, _ending(new_draft(graph, state, data, (), merge_writes)))
         done = _due(graph, state)
         return _commit(new_draft(graph, state, data, done, merge_writes)) if done else None
     except RoutingError as error:

@@ -15,7 +15,7 @@ from heartbit_site.base.spec import Spec
 #: Kinds of merge of a key of the state.
 Merge = Literal["set", "append", "add", "merge", "min", "max"]
 MAX_NODES: Final = 1_000
-MAX_EDGES: Final = 5_000
+MAX_EDGES: Final = 3_000
 
 
 class StateKeySpec(PlainSpec):

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from agents.workflows.graph import reachable
 from agents.workflows.spec.graph import GraphSpec
 from agents.workflows.spec.values import RESERVED
 from agents.workflows.validation.faults import FaultList
+
+#: Pairs of nodes that edges connect.
+MAX_PAIRS: Final = 50_000
+#: Pairs times sources of fan-ins: the steps in which paths into fan-ins are followed.
+MAX_STEPS: Final = 5_000_000
 
 
 def next_nodes(graph: GraphSpec, *, with_errors: bool = True) -> dict[str, set[str]]:
@@ -36,6 +42,18 @@ def reversed_of(after: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
         for target in following:
             before[target].add(name)
     return before
+
+
+def check_size(graph: GraphSpec, faults: FaultList) -> None:
+    """Add a fault of a graph whose paths into fan-ins are too many to be followed."""
+    pairs = sum(len(edge.sources) * max(1, len(edge.targets)) for edge in graph.edges)
+    sources = sum(len(edge.sources) for edge in graph.edges if edge.kind == "fan_in")
+    if pairs > MAX_PAIRS or pairs * sources > MAX_STEPS:
+        faults.add(
+            ("edges",),
+            f"The graph connects {pairs:,} pairs of nodes, and its fan-ins have {sources:,} "
+            "sources: move a part of it into a workflow of its own.",
+        )
 
 
 def check_paths(graph: GraphSpec, faults: FaultList) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agents.workflows.expressions.compiler import Reference
 from agents.workflows.expressions.expression import compile_expression
+from agents.workflows.expressions.reference import Reference
 from agents.workflows.expressions.templates import compile_template
 from agents.workflows.spec.graph import GraphSpec
 from agents.workflows.spec.node import NodeSpec

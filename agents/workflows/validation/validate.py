@@ -14,7 +14,7 @@ from agents.workflows.validation.faults import (
 from agents.workflows.validation.names import check_names
 from agents.workflows.validation.nesting import check_nesting
 from agents.workflows.validation.order import check_order
-from agents.workflows.validation.paths import check_paths
+from agents.workflows.validation.paths import check_paths, check_size
 from agents.workflows.validation.references import check_references
 from agents.workflows.validation.types import check_types
 from agents.workflows.validation.writers import check_writers
@@ -36,6 +36,9 @@ def find_faults(
         workflows: Workflows that each of the installation's workflows runs, by name.
     """
     faults, known = FaultList(), installation or Installation()
+    check_size(graph, faults)
+    if faults.found:
+        return faults.found
     check_names(graph, known, faults)
     has_sound_names = not faults.found
     check_references(graph, faults)
