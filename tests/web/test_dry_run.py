@@ -216,8 +216,8 @@ class TestWhatItShows:
         ("statement", "words"),
         [
             ("INSERT INTO book_log VALUES ('a'), ('b')", "no primary key. Counted: 2 inserted"),
-            ("TRUNCATE book_log", "as a whole"),
-            ("DROP TABLE book_log", "as a whole"),
+            ("TRUNCATE book_log", "truncates, alters, creates or drops"),
+            ("DROP TABLE book_log", "truncates, alters, creates or drops"),
             ("UPDATE base_workspace SET name = name WHERE id = -1", ""),
             ("UPDATE agents_agent SET description = 'x' WHERE name = 'clerk'", "Heartbit's own"),
         ],
