@@ -157,6 +157,10 @@ class CallingState(RunState):
         keys = [request.key for request in requests if request is not None]
         return sum(key not in self.resolved for key in (*keys, *call.wait_keys))
 
+    def may_run(self, call: CallState) -> bool:
+        """Return True if a call can be served now."""
+        return not self.open_waits(call)
+
     def is_waiting_for_calls(self, call: CallState) -> bool:
         """Return True if a call's script waits for results of its own calls."""
         return any(one.parent == call.call_id for one in self.open_calls())

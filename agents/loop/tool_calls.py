@@ -174,7 +174,7 @@ class ToolCallRunner:
                     *(
                         self._serve(call) if self._is_served(call) else self._too_many(call)
                         for call in self._state.open_calls()
-                        if call.call_id not in waiting and not self._state.open_waits(call)
+                        if call.call_id not in waiting and self._state.may_run(call)
                     )
                 )
             )

@@ -328,7 +328,7 @@ def test_a_version_of_a_workflow_pins_its_graph(monkeypatch: pytest.MonkeyPatch)
         "workflow",
         state="agents.loop.workflow_state:WorkflowState",
         section="workflows",
-        spec=WorkflowSpec,
+        settings=WorkflowSpec,
     )
     monkeypatch.setitem(KINDS, "workflow", kind)
     spec = review().spec

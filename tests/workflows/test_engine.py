@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -340,3 +341,23 @@ task = "{{ steps.fnd.output }}"
     found = {(one.line, one.message) for one in refused.value.problems}
     for line, name in ((10, "scrib"), (14, "gradee"), (18, "fnd")):
         assert any(at == line and name in said for at, said in found), found
+
+
+async def test_no_more_entries_run_at_once_than_the_node_allows(
+    studio: Studio, agent: Callable[..., Agent]
+) -> None:
+    def make() -> None:
+        agent("scribe")
+        task = "[[latency: 60]] [[text: {{ item }}!]]"
+        one = {"each": "input.urls", "agent": "scribe", "task": task, "max_parallel": 2}
+        publish(studio.workspace, name="window", steps={"one": one})
+
+    await orm.run_in_thread(make)
+    run = await studio.run(json.dumps({"urls": list("abcdefg")}), agent="window")
+    assert run.status == RunStatus.SUCCEEDED, run.error
+    assert run.structured == [f"{letter}!" for letter in "abcdefg"]
+    children = await orm.run_in_thread(
+        lambda: list(run.children.values_list("created_at", "finished_at"))
+    )
+    most = max(sum(began <= at < ended for began, ended in children) for at, _ in children)
+    assert most == 2

@@ -72,15 +72,16 @@ class WorkflowEngine:
             return await self._take(routed)
         if self._gate.yield_reason:
             return "yielded"
-        pauses = self._pauses()
-        self._state.delayed = {call_id for call_id, _ in pauses}
+        pauses = dict(self._pauses())
+        held_back = self._beyond_parallel()
+        self._state.delayed = held_back | pauses.keys()
         before = self._state.folded_seq
         held = await self._calls.take()
         if self._state.folded_seq > before:
             routed = route(self._graph, self._state.graph, self._data)
             if routed is not None:
                 return await self._take(routed)
-        return await self._suspend(held, [pause for _, pause in pauses])
+        return await self._suspend(held, pauses, held_back)
 
     async def _take(self, routed: Routed) -> Outcome | None:
         """Journal a commit, together with the run's end if it leads to one."""
@@ -102,14 +103,37 @@ class WorkflowEngine:
             return None
         return "succeeded" if isinstance(ending, RunSucceeded) else "failed"
 
-    async def _suspend(self, held: Sequence[Held], pauses: Sequence[RunPaused]) -> Outcome | None:
-        """Wait for calls, until routing may have something to do."""
-        waits = {call.call_id: self._state.open_waits(call) for call in self._state.open_calls()}
-        waits |= {one.call_id: 1 for one in held}
-        if not all(waits.values()):
+    async def _suspend(
+        self, held: Sequence[Held], pauses: Mapping[str, RunPaused], held_back: set[str]
+    ) -> Outcome | None:
+        """Wait for calls, until routing, or a call that is held back, may have something to do."""
+        calls = self._state.open_calls()
+        waits = {one.call_id: self._state.open_waits(one) for one in calls}
+        waits |= dict.fromkeys([*(one.call_id for one in held), *pauses], 1)
+        if not all(waits[call_id] for call_id in waits.keys() - held_back):
             return None  # a wait ended meanwhile: its call can be served
-        is_suspended = await self._calls.suspend(held, *pauses, wake_at=self._wake_at(waits))
+        wake_at = sum(waits.values()) - 1 if held_back else self._wake_at(waits)
+        is_suspended = await self._calls.suspend(held, *pauses.values(), wake_at=wake_at)
         return "suspended" if is_suspended else None
+
+    def _beyond_parallel(self) -> set[str]:
+        """Return the calls that would exceed the number of calls at the same time."""
+        state, limits = self._state, self._graph.spec.limits
+        node_of = {one.call_id: one.activation.node for one in state.graph.open_calls()}
+        calls = sorted(state.open_calls(), key=state.open_waits, reverse=True)
+        running: Counter[str] = Counter()
+        found = set()
+        for call in calls:  # those that wait first: they count, and are not held back
+            node = node_of[call.call_id]
+            most = self._graph.nodes[node].spec.max_parallel or limits.items
+            is_over = running[node] >= most or running.total() >= (
+                limits.max_parallel or limits.activations
+            )
+            if is_over and not state.open_waits(call):
+                found.add(call.call_id)
+            else:
+                running[node] += 1
+        return found
 
     def _wake_at(self, waits: Mapping[str, int]) -> int:
         """Return the number of open waits at which an activation, or the superstep, is complete.

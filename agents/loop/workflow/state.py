@@ -22,7 +22,7 @@ class WorkflowState(CallingState):
     Attributes:
         graph: Fold of the graph's events.
         paused: Attempt that each call of a node with a long backoff has paused for, by call id.
-        delayed: Calls that may not be served before their pause; not journaled.
+        delayed: Calls that may not be served yet, which each step decides; not journaled.
     """
 
     graph: GraphState = field(default_factory=GraphState)
@@ -78,9 +78,11 @@ class WorkflowState(CallingState):
         """Return the number of waits that a call has not seen the end of (see ``CallingState``)."""
         attempt = self.paused.get(call.call_id)
         is_paused = attempt is not None and pause_key(call.call_id, attempt) in self._pauses
-        return super(WorkflowState, self).open_waits(call) + (
-            is_paused or call.call_id in self.delayed
-        )
+        return super(WorkflowState, self).open_waits(call) + is_paused
+
+    def may_run(self, call: CallState) -> bool:
+        """Return True if a call can be served now (see ``CallingState``)."""
+        return call.call_id not in self.delayed and not self.open_waits(call)
 
     def holds_barrier(self, call_id: str) -> bool:
         """Return True if the superstep ends only after this call."""

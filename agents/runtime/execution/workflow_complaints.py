@@ -30,6 +30,14 @@ def complaints(
         graph = read_graph(with_graph(table))
     except (ValidationError, ValueError):
         return
+    for index, node in enumerate(graph.nodes):
+        for setting in ("group", "queue"):
+            if getattr(node, setting):
+                place = _place(table, graph, ("nodes", index, setting))
+                yield (*path, *place), "is not supported yet: remove it"
+        if node.retry.strong_when:
+            place = _place(table, graph, ("nodes", index, "retry"))
+            yield (*path, *place), "has strong_when, which is not supported yet: remove it"
     known = frozenset(map(str, names))
     functions = {
         name: KnownFunction(one.input_schema, one.output_schema)

@@ -25,6 +25,7 @@ from agents.workflows.executors.executor import Executor
 from agents.workflows.executors.registry import UnknownExecutorError
 from agents.workflows.graph import Graph, compile_graph
 from agents.workflows.spec.graph import read_graph
+from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 
 #: A node's result is routed, so it is never cut.
@@ -93,15 +94,22 @@ def find_executors(graph: Graph) -> dict[str, Executor]:
 
     Raises:
         ProgramToolsError: This process has none of that name: another one may.
+        ConfigurationError: One of them cannot be called here.
     """
     try:
-        return {
+        found = {
             name: installed_executors().find(used)
             for name, node in graph.nodes.items()
             if (used := node.spec.function or node.spec.validator)
         }
     except UnknownExecutorError as error:
         raise ProgramToolsError(str(error)) from error
+    for one in found.values():
+        if one.queue:
+            raise ConfigurationError(
+                f"The executor {one.name!r} names a queue, which is not supported yet: remove it."
+            )
+    return found
 
 
 def read_input(task: str) -> Any:
