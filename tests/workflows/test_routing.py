@@ -311,6 +311,16 @@ def test_the_answer_to_a_question_of_a_function_is_sent_to_its_reply() -> None:
     assert driver.played.runs_of("b") == 1
 
 
+def test_a_question_that_expires_is_an_error_of_its_function() -> None:
+    ask = {"a": lambda given: result(asked=AskedPerson("Sure?", timeout_seconds=1))}
+    graph = {"nodes": functions("late", a={"on_error": "late"}), "start": "a"}
+    driver = Driver(graph, ask)
+    driver.play()
+    [call] = driver.waiting()
+    driver.record(expired(call, driver.graph.nodes["a"].spec))
+    assert driver.play().output["error"]["type"] == "timeout"
+
+
 def test_messages_that_a_function_sends_itself_go_to_their_targets() -> None:
     sends = (Sent("to both"), Sent("to c", target="c"))
     graph = {
@@ -432,3 +442,27 @@ def test_ten_thousand_supersteps_of_a_self_edge_stay_as_small_as_ten() -> None:
     played = play(graph, work, is_stored=False)
     assert played.output == 10_000
     assert len(played.state.produced) == 1
+
+
+def test_a_message_does_not_change_with_the_state_that_it_was_made_of() -> None:
+    graph = {
+        "nodes": functions("a", "b", "c") | {"q": {"ask": "?"}},
+        "start": "a",
+        "state": {"log": {"merge": "append"}},
+        "edges": [
+            {"from": "a", "to": "q", "message": "{{ state.log }}"},
+            {"from": "a", "to": "b", "message": "{{ {'all': [state.log]} }}"},
+            {"from": "q", "output": "{{ [steps.b.output, message, state.log] }}"},
+            {"from": "b", "to": "c"},
+        ],
+    }
+    log = lambda given: result(given.message, writes=(Write("log", "append", 1),))  # noqa: E731
+    for is_stored in (True, False):
+        driver = Driver(graph, {"a": log, "b": log, "c": log}, is_stored=is_stored)
+        driver.play()
+        [question] = driver.waiting()
+        assert question.activation.message.value == [1]
+        assert driver.answer("q", "yes").output == [
+            {"all": [[1]]},
+            [{"all": [[1]]}, "yes", [1] * 3],
+        ]
