@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from agents.journal.events import (
     CallWaiting,
     Event,
@@ -19,6 +21,7 @@ from agents.workflows.events import GraphCommitted, NodeFinished
 from agents.workflows.moves import find_misfits
 from agents.workflows.records import Activation, NodeError, NodeMessage
 from agents.workflows.routing.route import route
+from agents.workflows.state import GraphState
 from tests.workflows.driver import Driver, compiled, functions, play
 
 NOW = datetime(2026, 11, 29, tzinfo=UTC)
@@ -137,3 +140,15 @@ def test_a_move_to_a_version_that_does_not_fit_is_refused_with_names() -> None:
         'The node "q" is open in the run, and is of another kind in the other version.',
         'The key "n" of the state is merged in another way in the other version.',
     ]
+
+
+def test_the_order_of_merge_survives_a_checkpoint_that_keeps_no_order_of_keys() -> None:
+    names = ("9.10", "10.9", "9.2", "10.10")
+    state = GraphState()
+    for name in names:
+        state.commit(GraphCommitted(0, next=(Activation(name, "a", NodeMessage("input")),)))
+    adapter = TypeAdapter(GraphState)
+    restored = adapter.validate_json(adapter.dump_json(state))
+    expected = ["9.2", "9.10", "10.9", "10.10"]
+    assert [call.call_id for call in restored.open_calls()] == expected
+    assert [visit.activation.id for visit in restored.open_visits()] == expected
