@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -157,6 +158,23 @@ def failed(
         will_retry=call.attempt <= retry_of(node, retry).times,
         duration_ms=duration_ms,
     )
+
+
+def validated(
+    given: CallInput, problems: Sequence[str], *, retry: RetrySpec | None = None
+) -> NodeFinished:
+    """Return the event of a validator: its message, or an error with the problems of the message.
+
+    Args:
+        given: Input of the call.
+        problems: Problems that the validator returned.
+        retry: Retries that its executor declares.
+    """
+    call, node = given.call, given.node
+    if problems:
+        error = NodeError("validation", "; ".join(map(str, problems)))
+        return failed(call, node, error, retry=retry)
+    return NodeFinished(call.call_id, node.name, output=given.message, attempt=call.attempt)
 
 
 def expired(call: OpenCall, node: NodeSpec) -> NodeFinished:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from agents.workflows.calls import expired
+from agents.workflows.calls import expired, validated
 from agents.workflows.events import NodeFinished
 from agents.workflows.records import AskedPerson, Sent, Write
 from agents.workflows.state import GraphState
@@ -340,6 +340,21 @@ def test_a_message_that_does_not_fit_is_the_error_of_its_sender() -> None:
     failure = play(graph, input={}).failure
     assert failure.node == "a"
     assert "'kind' is required and missing" in failure.message
+
+
+def test_a_validator_passes_its_message_on_or_fails_with_the_problems() -> None:
+    graph = {
+        "nodes": {"check": {"validator": "check"}} | functions("b"),
+        "start": "check",
+        "edges": [{"from": "check", "to": "b"}],
+    }
+
+    def check(given: Any) -> Any:
+        return validated(given, ["too short", "no title"] if len(given.message) < 3 else [])
+
+    assert play(graph, {"check": check}, input="long").output == "long"
+    failure = play(graph, {"check": check}, input="s").failure
+    assert failure.message == 'The node "check" failed: too short; no title'
 
 
 def test_the_content_of_a_message_is_stored_once() -> None:
