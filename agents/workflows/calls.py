@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,44 +49,48 @@ class CallInput:
         return last in earlier
 
 
-def read_call(graph: Graph, state: GraphState, call: OpenCall, data: RunData) -> CallInput:
-    """Return the input of a call.
+class CallReader:
+    """Reader of the inputs of calls, until the state changes.
 
     Args:
         graph: The graph.
         state: State of its run.
-        call: One of ``state.open_calls()``.
         data: Input and artifacts of the run.
-
-    Raises:
-        EvaluationError: A template of the node fails: an error of the call, as any other.
     """
-    activation = call.activation
-    node = graph.nodes[activation.node].spec
-    contents = Contents(state, data)
-    message = contents.of(activation.message)
-    if activation.role == "question":
-        return CallInput(node, call, message, question=_asked(contents, call))
-    roots = {
-        "message": message,
-        "state": state.values,
-        "input": data.input,
-        "steps": NodeViews(graph.nodes, state, contents, {}),
-    }
-    if call.item is not None and activation.items is not None:
-        item = contents.of(activation.items)[call.item]
-        roots |= {"item": item, "index": call.item}
-        message = item
-    task = message if node.task is None else compile_template(node.task).render(roots)
-    return CallInput(
-        node,
-        call,
-        message,
-        task,
-        _rendered(node.arguments, roots),
-        _question(node, roots),
-        _writes(graph, node, roots),
-    )
+
+    def __init__(self, graph: Graph, state: GraphState, data: RunData) -> None:
+        self._graph = graph
+        self._contents = Contents(state, data)
+        steps = NodeViews(graph.nodes, state, self._contents, {})
+        self._roots = {"state": state.values, "input": data.input, "steps": steps}
+
+    def read(self, call: OpenCall) -> CallInput:
+        """Return the input of a call.
+
+        Args:
+            call: One of ``state.open_calls()``.
+
+        Raises:
+            EvaluationError: A template of the node fails: an error of the call, as any other.
+        """
+        activation, node = call.activation, self._graph.nodes[call.activation.node].spec
+        message = self._contents.of(activation.message)
+        if activation.role == "question":
+            return CallInput(node, call, message, question=_asked(self._contents, call))
+        roots = {"message": message, **self._roots}
+        if call.item is not None and activation.items is not None:
+            item = self._contents.of(activation.items)[call.item]
+            roots |= {"item": item, "index": call.item}
+            message = item
+        return CallInput(
+            node,
+            call,
+            message,
+            message if node.task is None else compile_template(node.task).render(roots),
+            _rendered(node.arguments, roots),
+            _question(node, roots),
+            _writes(self._graph, node, roots),
+        )
 
 
 def _rendered(source: dict[str, Any] | None, roots: dict[str, Any]) -> dict[str, Any] | None:
@@ -111,7 +117,7 @@ def _asked(contents: Contents, call: OpenCall) -> AskedPerson | None:
 def _writes(graph: Graph, node: NodeSpec, roots: dict[str, Any]) -> tuple[Write, ...]:
     if node.set is None:
         return ()
-    rendered = compile_template(node.set).render(roots)
+    rendered = copy.deepcopy(compile_template(node.set).render(roots))
     keys = graph.spec.state
     unknown = next((key for key in rendered if key not in keys), None)
     if unknown is not None:
@@ -152,6 +158,23 @@ def failed(
         will_retry=call.attempt <= retry_of(node, retry).times,
         duration_ms=duration_ms,
     )
+
+
+def validated(
+    given: CallInput, problems: Sequence[str], *, retry: RetrySpec | None = None
+) -> NodeFinished:
+    """Return the event of a validator: its message, or an error with the problems of the message.
+
+    Args:
+        given: Input of the call.
+        problems: Problems that the validator returned.
+        retry: Retries that its executor declares.
+    """
+    call, node = given.call, given.node
+    if problems:
+        error = NodeError("validation", "; ".join(map(str, problems)))
+        return failed(call, node, error, retry=retry)
+    return NodeFinished(call.call_id, node.name, output=given.message, attempt=call.attempt)
 
 
 def expired(call: OpenCall, node: NodeSpec) -> NodeFinished:

@@ -30,7 +30,7 @@ class RunData:
 
 
 class Contents:
-    """Contents of the messages of a run.
+    """Contents of the messages of a run, until its state changes.
 
     Attributes:
         data: Data of the run.
@@ -39,6 +39,7 @@ class Contents:
     def __init__(self, state: GraphState, data: RunData) -> None:
         self.data = data
         self._state = state
+        self._lists: dict[str, list[Any]] = {}
 
     def of(self, message: NodeMessage) -> Any:
         """Return the content of a message.
@@ -74,11 +75,13 @@ class Contents:
 
     def output_of(self, visit: Visit) -> Any:
         """Return the output of an activation: a list, if it handled the entries of a list."""
-        outputs = [
-            self.data.read_artifact(result.artifact) if result.artifact else result.output
-            for result in visit.finished
-        ]
-        return outputs if visit.activation.items is not None else outputs[0]
+        key = visit.activation.id
+        if key not in self._lists:
+            self._lists[key] = [
+                self.data.read_artifact(result.artifact) if result.artifact else result.output
+                for result in visit.finished
+            ]
+        return self._lists[key] if visit.activation.items is not None else self._lists[key][0]
 
     def _produced(self, message: NodeMessage, visit: Visit) -> Any:
         if message.source == "output":

@@ -20,10 +20,10 @@ def find_misfits(current: Graph, other: Graph, state: GraphState) -> list[str]:
 
 
 def _nodes(other: Graph, state: GraphState) -> Iterator[str]:
-    for name in dict.fromkeys(visit.activation.node for visit in state.visits.values()):
+    for name in dict.fromkeys(visit.activation.node for visit in state.open_visits()):
         if name not in other.nodes:
             yield f'The node "{name}" is open in the run, and the other version has no such node.'
-    for visit in state.visits.values():
+    for visit in state.open_visits():
         node = other.nodes.get(visit.activation.node)
         is_wait = visit.activation.role == "wait"
         if node is not None and node.spec.is_wait != is_wait and visit.activation.role != "reply":

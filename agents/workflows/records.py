@@ -82,6 +82,12 @@ class Activation:
         return self.role in HOLDING
 
 
+def order_of(call_id: str) -> tuple[int, int]:
+    """Return the sort key of an activation or a call: by superstep, then by index."""
+    superstep, _, index = call_id.partition(".")
+    return int(superstep), int(index)
+
+
 @dataclass(frozen=True, slots=True)
 class Write:
     """An operation on a key of the state."""

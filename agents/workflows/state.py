@@ -22,6 +22,7 @@ from agents.workflows.records import (
     NodeMessage,
     RunOutput,
     Write,
+    order_of,
 )
 
 
@@ -86,7 +87,7 @@ class GraphState:
     Attributes:
         commits: Commits so far; the next one has this number.
         activated: Calls that were started so far.
-        visits: Open activations with their results, in the order of their merge.
+        visits: Open activations with their results, by id.
         calls: Activation and position of each call without a final result, by call id.
         previous_errors: Errors of earlier attempts of open calls, by call id.
         produced: Finished activations that something may still read.
@@ -122,7 +123,7 @@ class GraphState:
 
     def open_calls(self) -> Iterator[OpenCall]:
         """Yield the calls without a final result, in the order of their merge."""
-        yield from map(self.open_call, self.calls)
+        yield from map(self.open_call, sorted(self.calls, key=order_of))
 
     def open_call(self, call_id: str) -> OpenCall:
         """Return a call without a final result.
@@ -135,6 +136,13 @@ class GraphState:
         item = position if activation.items is not None else None
         errors = tuple(self.previous_errors.get(call_id, ()))
         return OpenCall(call_id, activation, item, errors)
+
+    def open_visits(self) -> list[Visit]:
+        """Return the open activations in the order of their merge.
+
+        The order is that of their ids: a checkpoint in the database does not keep that of keys.
+        """
+        return [self.visits[visit_id] for visit_id in sorted(self.visits, key=order_of)]
 
     def artifacts(self) -> set[str]:
         """Return the names of the artifacts that a commit or a call may read."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from agents.journal.events import decode, encode
-from agents.workflows.calls import CallInput, failed, read_call
+from agents.workflows.calls import CallInput, CallReader, failed
 from agents.workflows.contents import RunData
 from agents.workflows.events import GraphCommitted, NodeFinished
 from agents.workflows.expressions.errors import EvaluationError
@@ -134,7 +134,7 @@ class Driver:
         name = call.activation.node
         node = self.graph.nodes[name].spec
         try:
-            given = read_call(self.graph, self.played.state, call, self.data)
+            given = CallReader(self.graph, self.played.state, self.data).read(call)
             work = self._work.get(name)
             if given.writes:
                 return NodeFinished(call.call_id, name, output=given.message, writes=given.writes)

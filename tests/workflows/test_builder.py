@@ -9,14 +9,16 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from agents.definitions.kinds import KINDS, RegisteredKind, part_of
+from agents.definitions.kinds import KINDS, part_of
 from agents.definitions.snapshot import digest, settings_of, write
-from agents.loop.workflow_state import WorkflowState
+from agents.loop.workflow.state import WorkflowState
+from agents.workflows.builder.discovery import discover
 from agents.workflows.builder.state_keys import add
 from agents.workflows.builder.steps import step, steps
 from agents.workflows.builder.workflow import Workflow
 from agents.workflows.executors.context import Context
 from agents.workflows.executors.executor import executor
+from agents.workflows.executors.registry import ExecutorRegistry
 from agents.workflows.records import Write
 from agents.workflows.spec.graph import GraphSpec, read_graph
 from agents.workflows.spec.workflow import WorkflowSpec
@@ -323,14 +325,8 @@ def test_invalid_settings_are_refused_with_a_sentence(settings: Any, part: str) 
     assert part in str(raised.value)
 
 
-def test_a_version_of_a_workflow_pins_its_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = RegisteredKind(
-        "workflow",
-        state="agents.loop.workflow_state:WorkflowState",
-        section="workflows",
-        settings=WorkflowSpec,
-    )
-    monkeypatch.setitem(KINDS, "workflow", kind)
+def test_a_version_of_a_workflow_pins_its_graph() -> None:
+    kind = KINDS["workflow"]
     spec = review().spec
     snapshot = write(spec, {}, ())
     assert json.loads(json.dumps(snapshot)) == snapshot
@@ -340,3 +336,13 @@ def test_a_version_of_a_workflow_pins_its_graph(monkeypatch: pytest.MonkeyPatch)
     assert again.graph == spec.graph
     assert kind.own == set(GraphSpec.model_fields)
     assert part_of("workflow", "state") is WorkflowState
+
+
+def test_a_module_is_searched_for_executors_and_workflows() -> None:
+    registry = ExecutorRegistry()
+    one = review()
+    assert discover([grade, one, one, "text"], registry) == [one]
+    assert list(registry) == ["grade", "publish", "improve"]
+    broken = Workflow("broken").start(grade).edge(grade, grade)
+    with pytest.raises(ConfigurationError, match="The workflow 'broken' cannot be used"):
+        discover([broken], registry)

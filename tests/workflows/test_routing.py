@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from agents.workflows.calls import expired
+from agents.workflows.calls import expired, validated
 from agents.workflows.events import NodeFinished
 from agents.workflows.records import AskedPerson, Sent, Write
 from agents.workflows.state import GraphState
@@ -311,6 +311,16 @@ def test_the_answer_to_a_question_of_a_function_is_sent_to_its_reply() -> None:
     assert driver.played.runs_of("b") == 1
 
 
+def test_a_question_that_expires_is_an_error_of_its_function() -> None:
+    ask = {"a": lambda given: result(asked=AskedPerson("Sure?", timeout_seconds=1))}
+    graph = {"nodes": functions("late", a={"on_error": "late"}), "start": "a"}
+    driver = Driver(graph, ask)
+    driver.play()
+    [call] = driver.waiting()
+    driver.record(expired(call, driver.graph.nodes["a"].spec))
+    assert driver.play().output["error"]["type"] == "timeout"
+
+
 def test_messages_that_a_function_sends_itself_go_to_their_targets() -> None:
     sends = (Sent("to both"), Sent("to c", target="c"))
     graph = {
@@ -330,6 +340,21 @@ def test_a_message_that_does_not_fit_is_the_error_of_its_sender() -> None:
     failure = play(graph, input={}).failure
     assert failure.node == "a"
     assert "'kind' is required and missing" in failure.message
+
+
+def test_a_validator_passes_its_message_on_or_fails_with_the_problems() -> None:
+    graph = {
+        "nodes": {"check": {"validator": "check"}} | functions("b"),
+        "start": "check",
+        "edges": [{"from": "check", "to": "b"}],
+    }
+
+    def check(given: Any) -> Any:
+        return validated(given, ["too short", "no title"] if len(given.message) < 3 else [])
+
+    assert play(graph, {"check": check}, input="long").output == "long"
+    failure = play(graph, {"check": check}, input="s").failure
+    assert failure.message == 'The node "check" failed: too short; no title'
 
 
 def test_the_content_of_a_message_is_stored_once() -> None:
@@ -432,3 +457,27 @@ def test_ten_thousand_supersteps_of_a_self_edge_stay_as_small_as_ten() -> None:
     played = play(graph, work, is_stored=False)
     assert played.output == 10_000
     assert len(played.state.produced) == 1
+
+
+def test_a_message_does_not_change_with_the_state_that_it_was_made_of() -> None:
+    graph = {
+        "nodes": functions("a", "b", "c") | {"q": {"ask": "?"}},
+        "start": "a",
+        "state": {"log": {"merge": "append"}},
+        "edges": [
+            {"from": "a", "to": "q", "message": "{{ state.log }}"},
+            {"from": "a", "to": "b", "message": "{{ {'all': [state.log]} }}"},
+            {"from": "q", "output": "{{ [steps.b.output, message, state.log] }}"},
+            {"from": "b", "to": "c"},
+        ],
+    }
+    log = lambda given: result(given.message, writes=(Write("log", "append", 1),))  # noqa: E731
+    for is_stored in (True, False):
+        driver = Driver(graph, {"a": log, "b": log, "c": log}, is_stored=is_stored)
+        driver.play()
+        [question] = driver.waiting()
+        assert question.activation.message.value == [1]
+        assert driver.answer("q", "yes").output == [
+            {"all": [[1]]},
+            [{"all": [[1]]}, "yes", [1] * 3],
+        ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from agents.journal.events import (
     CallWaiting,
     Event,
@@ -13,12 +15,13 @@ from agents.journal.events import (
     ToolStarted,
     WaitResolved,
 )
-from agents.loop.workflow_state import WorkflowState
+from agents.loop.workflow.state import WorkflowState
 from agents.workflows.contents import RunData
 from agents.workflows.events import GraphCommitted, NodeFinished
 from agents.workflows.moves import find_misfits
 from agents.workflows.records import Activation, NodeError, NodeMessage
 from agents.workflows.routing.route import route
+from agents.workflows.state import GraphState
 from tests.workflows.driver import Driver, compiled, functions, play
 
 NOW = datetime(2026, 11, 29, tzinfo=UTC)
@@ -42,7 +45,7 @@ def test_a_commit_opens_the_calls_of_its_activations() -> None:
     state = folded(START, ToolStarted("0.2", "at_most_once"))
     assert list(state.calls) == ["0.0", "0.1", "0.2"]
     assert state.calls["0.2"].started == "at_most_once"
-    assert state.calls["0.2"].call.name == "b"
+    assert state.calls["0.2"].call.name == "0.2"
     assert [call.item for call in state.graph.open_calls()] == [None, 0, 1]
     assert state.step == 1
 
@@ -70,7 +73,7 @@ def test_a_retry_begins_without_the_intent_of_the_attempt_before_it() -> None:
 
 
 def test_a_cancelled_activation_has_no_calls() -> None:
-    committed = GraphCommitted(1, cancelled=("0.1",))
+    committed = GraphCommitted(1, cancelled=("0.1", "0.2"))
     state = folded(START, committed, NodeFinished("0.1", "b", output=1))
     assert list(state.calls) == ["0.0"]
     assert list(state.graph.visits) == ["0.0"]
@@ -137,3 +140,15 @@ def test_a_move_to_a_version_that_does_not_fit_is_refused_with_names() -> None:
         'The node "q" is open in the run, and is of another kind in the other version.',
         'The key "n" of the state is merged in another way in the other version.',
     ]
+
+
+def test_the_order_of_merge_survives_a_checkpoint_that_keeps_no_order_of_keys() -> None:
+    names = ("9.10", "10.9", "9.2", "10.10")
+    state = GraphState()
+    for name in names:
+        state.commit(GraphCommitted(0, next=(Activation(name, "a", NodeMessage("input")),)))
+    adapter = TypeAdapter(GraphState)
+    restored = adapter.validate_json(adapter.dump_json(state))
+    expected = ["9.2", "9.10", "10.9", "10.10"]
+    assert [call.call_id for call in restored.open_calls()] == expected
+    assert [visit.activation.id for visit in restored.open_visits()] == expected

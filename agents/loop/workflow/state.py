@@ -58,8 +58,9 @@ class WorkflowState(CallingState):
         self.paused[call_id] = int(attempt)
 
     @folds(RunForked)
-    def _ask_again(self, _: RunForked) -> None:
-        """Begin the calls again whose waits belong to the source run."""
+    def _ask_again(self, forked: RunForked) -> None:
+        """Edit the state, and begin the calls again whose waits belong to the source run."""
+        self.graph.edit(forked.edits.get("state", {}))
         for call_id, call in self.calls.items():
             if super(WorkflowState, self).open_waits(call):
                 self.calls[call_id] = CallState(call_id, call.call)

@@ -22,7 +22,7 @@ from agents.loop.ports import ApprovedCall, ReadyCall, Toolbox
 from agents.loop.workflow.node_tool import NODE
 from agents.loop.workflow.nodes import ASK, TOOL_OF_WORK
 from agents.loop.workflow.state import WorkflowState
-from agents.workflows.calls import CallInput, failed, read_call, retry_of
+from agents.workflows.calls import CallInput, CallReader, failed, retry_of, validated
 from agents.workflows.contents import RunData
 from agents.workflows.events import NodeFinished
 from agents.workflows.executors.executor import Executor
@@ -85,7 +85,7 @@ class NodeToolbox:
         """Render the node's input, and check the call (see ``Toolbox``)."""
         state = self._state.graph
         try:
-            given = read_call(self.graph, state, state.open_call(call_id), self.data)
+            given = CallReader(self.graph, state, self.data).read(state.open_call(call_id))
         except EvaluationError as error:
             return ToolResult(str(error), "error")
         self._inputs[call_id] = given
@@ -101,7 +101,7 @@ class NodeToolbox:
             return replace(event, tool=self._state.graph.open_call(event.call_id).activation.node)
         if not isinstance(event, ToolFinished):
             return event
-        self._inputs.pop(event.call_id, None)
+        given = self._inputs.pop(event.call_id, None)
         call = self._state.graph.open_call(event.call_id)
         node = self.graph.nodes[call.activation.node].spec
         if event.status != "ok":
@@ -112,6 +112,8 @@ class NodeToolbox:
         result = {"output": _value(event.content), "artifact": event.artifact}
         if self._tool_of(event.call_id).startswith(NODE):
             result = json.loads(event.content)
+        if node.validator is not None and given is not None and result["asked"] is None:
+            return validated(given, _problems(result["output"]), retry=self._retry_of(node))
         if "error" in result:
             return self._failed(event, NodeError(**result["error"]))
         if node.output is not None and result.get("asked") is None:
@@ -219,6 +221,11 @@ def _arguments(given: CallInput) -> str:
         return "{}"
     arguments = given.message if given.arguments is None else given.arguments
     return json.dumps(arguments, ensure_ascii=False)
+
+
+def _problems(returned: Any) -> list[str]:
+    """Return the problems that a validator found: it returns a list, one sentence, or nothing."""
+    return [returned] if isinstance(returned, str) and returned else list(returned or ())
 
 
 def _value(content: str) -> Any:

@@ -15,6 +15,10 @@ from tools.texts.near_names import hint
 
 #: Roots that an expression may read.
 ROOTS: Final = ("message", "state", "input", "steps", "item", "index")
+#: Root of the results of nodes, of which only parts are read.
+STEPS: Final = "steps"
+_STEP_PATH: Final = 3
+_WHOLE_STEPS: Final = "reads steps without a node and a part of it: write steps.NAME.output"
 MAX_NODES: Final = 300
 MAX_DEPTH: Final = 40
 
@@ -100,6 +104,8 @@ class Compiler:
         if name not in ROOTS:
             known = (*ROOTS, *FUNCTIONS)
             raise OperationError(f'reads "{name}", which is unknown; {hint(name, known)}')
+        if name == STEPS:
+            raise OperationError(_WHOLE_STEPS)
         self.references.add((name,))
         return lambda frame: operations.read_key(frame.roots, name)
 
@@ -127,6 +133,8 @@ class Compiler:
         path = path_of(node)
         if path is None or path[0] in self._variables or path[0] not in ROOTS:
             return None
+        if path[0] == STEPS and len(path) < _STEP_PATH:
+            raise OperationError(_WHOLE_STEPS)
         self.references.add(path)
         self.size += len(path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -117,9 +118,13 @@ class Draft:
         node: str = "",
         edge: str = "",
     ) -> NodeMessage:
-        """Return the value of an expression as a message, by reference if it is a path."""
+        """Return the value of an expression as a message, by reference if it is a path.
+
+        Other values are copied, since later writes change lists of the state in place.
+        """
         value = self.evaluate(expression, message, node=node, edge=edge)
-        return self._reference(expression.path, message) or NodeMessage(value=value)
+        found = self._reference(expression.path, message)
+        return NodeMessage(value=copy.deepcopy(value)) if found is None else found
 
     def _reference(self, path: Reference | None, message: NodeMessage) -> NodeMessage | None:
         match path:

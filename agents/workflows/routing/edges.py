@@ -21,23 +21,20 @@ def route_visit(draft: Draft, visit: Visit) -> None:
         RoutingError: An expression fails, no edge applies, or a message does not fit.
     """
     activation, node = visit.activation, draft.graph.nodes[visit.activation.node]
-    if activation.role == "question":
-        draft.deliveries.append(
-            PendingDelivery(node.name, NodeMessage(call=activation.id), "reply")
-        )
-        return
     yields = sum(len(result.yields) for result in visit.finished)
     for position in range(yields):
         output = NodeMessage(activation.id, "yielded", position)
         draft.yields.append(RunOutput(node.name, output))
-    if any(result.asked is not None for result in visit.finished):
-        _ask(draft, visit, node)
-    elif visit.errors and handler_of(node.spec) is not None:
+    if visit.errors and handler_of(node.spec) is not None:
         errors = [
             {"type": error.type, "message": error.message, "item": error.item}
             for error in visit.errors
         ]
         send_error(draft, node, errors)
+    elif activation.role == "question":
+        draft.deliveries.append(PendingDelivery(node.name, NodeMessage(activation.id), "reply"))
+    elif any(result.asked is not None for result in visit.finished):
+        _ask(draft, visit, node)
     elif not node.is_terminal:
         _send_all(draft, visit, node)
     elif not yields:

@@ -138,10 +138,9 @@ def _cancel_rest(draft: Draft, fan_in: FanIn, buffers: Buffers) -> list[Fired]:
     exclusive = fan_in.exclusive
     draft.deliveries = [one for one in draft.deliveries if one.node not in exclusive]
     ended = {visit.activation.id for visit in draft.done} | set(draft.cancelled)
+    activations = [visit.activation for visit in draft.state.open_visits()]
     draft.cancelled += [
-        key
-        for key, visit in draft.state.visits.items()
-        if key not in ended and visit.activation.node in exclusive
+        one.id for one in activations if one.id not in ended and one.node in exclusive
     ]
     emptied = [edge for edge in buffers if draft.graph.fan_ins[edge].target in exclusive]
     for edge in emptied:

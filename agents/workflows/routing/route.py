@@ -66,7 +66,7 @@ def _due(graph: Graph, state: GraphState) -> list[Visit]:
     Raises:
         RoutingError: An activation failed, and its errors end the run.
     """
-    visits = list(state.visits.values())
+    visits = state.open_visits()
     is_held = any(visit.open and visit.activation.holds_barrier for visit in visits)
     failed = [
         visit

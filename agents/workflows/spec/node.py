@@ -57,7 +57,13 @@ class NodeSpec(PlainSpec):
     agent: Key | None = Field(None, description="Agent that the node runs.")
     workflow: Key | None = Field(None, description="Workflow that the node runs.")
     tool: Key | None = Field(None, description="Tool that the node calls.")
-    validator: Key | None = Field(None, description="Executor that checks the message.")
+    validator: Key | None = Field(
+        None,
+        description=(
+            "Executor that returns the problems of the message: a list of texts. Without any, the "
+            "message is passed on."
+        ),
+    )
     code: Annotated[str, Field(min_length=1, max_length=100_000)] | None = Field(
         None, description="Code that the node runs in the sandbox."
     )
