@@ -23,9 +23,17 @@ from agents.loop.effect_gate import EffectGate
 from agents.loop.journaled import JournaledState
 from agents.loop.ports import ApprovedCall, Pending, PendingSuspension, ReadyCall, Toolbox
 from agents.loop.script_calls import advance
+from agents.loop.unserved_calls import (
+    CANCELLED_FIRST,
+    CONFIRMED,
+    SKIPPED,
+    UNCERTAIN,
+    beyond_parallel,
+    denied,
+)
 from heartbit_site.base import aio
 from heartbit_site.base.database_faults import is_away
-from heartbit_site.base.suspensions import QuestionReply, WaitOutcome
+from heartbit_site.base.suspensions import QuestionReply
 from heartbit_site.base.toolspec import Effect
 from tools.calls.pipeline import SuspendedCall
 from tools.calls.result import ToolResult
@@ -34,19 +42,7 @@ if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
 
 MAX_CALLS = 64  # tool calls of one answer; further calls are refused
-UNCERTAIN = (
-    "It is unknown whether this call took effect: the worker died while it ran. It was not "
-    "repeated. Check before you call the tool again."
-)
-
-SKIPPED = (
-    "It is unknown whether this call took effect: the worker died while it ran. A person decided "
-    "not to repeat it."
-)
-CONFIRMED = "A person confirmed that this call took effect; its answer is not known."
-
 _ALLOWING = ("approved", "edited", "answered")  # decisions after which a call runs
-CANCELLED_FIRST = "The run was cancelled before this call began. It was not run."
 
 Held = PendingSuspension | ApprovalRequested | OutcomeRequested
 Served = ToolFinished | ScriptCalled | Held | None
@@ -154,7 +150,7 @@ class ToolCallRunner:
             if not isinstance(suspended, PendingSuspension):
                 return False
             pending.append(suspended)
-        if self._beyond_parallel(pending):
+        if beyond_parallel(pending, self._definition.max_parallel):
             return False
         try:
             return await self._journaled.suspend(*pending, first=(answered,))
@@ -188,7 +184,7 @@ class ToolCallRunner:
             for event in served
             if event is not None and not isinstance(event, (ToolFinished, ScriptCalled))
         ]
-        excess = self._beyond_parallel([*held, *pending])
+        excess = beyond_parallel([*held, *pending], self._definition.max_parallel)
         if done or excess:
             await self._journaled.record(*done, *excess)
         refused = {event.call_id for event in excess}
@@ -237,18 +233,6 @@ class ToolCallRunner:
         ]
         await self._journaled.record(*answers)
         return [call for call in pending if call not in refused]
-
-    def _beyond_parallel(self, pending: list[Held]) -> list[ToolFinished]:
-        """Return refusals of the calls that exceed the limit of parallel sub-agents."""
-        limit, asked, excess = self._definition.max_parallel, 0, []
-        for call in pending:
-            if not isinstance(call, PendingSuspension):
-                continue
-            asked += len(call.suspension.children)
-            if asked > limit:
-                text = f"At most {limit} sub-agents may work at once: ask again for these."
-                excess.append(ToolFinished(call.call_id, "refused", text, Effect.PURE))
-        return excess
 
     def _is_served(self, call: CallState) -> bool:
         """Return True unless one step made too many calls; scripts count their own."""
@@ -311,7 +295,7 @@ class ToolCallRunner:
             if decision is None:
                 raise ValueError(f"call {call.call_id} was resumed without a decision")
             if decision.value["status"] not in _ALLOWING:
-                return _denied(call, decision)
+                return denied(call, decision)
             if await self._lapsed(call, call.approval_request.key):
                 return await self._begin(call)
             approved = ApprovedCall(decision.value["digest"], decision.value["arguments"])
@@ -405,16 +389,6 @@ class ToolCallRunner:
             f"{call.call.name} did not finish within {limit:g} s; nothing it did was kept.",
             Effect.TRANSACTIONAL,
         )
-
-
-def _denied(call: CallState, decision: WaitOutcome) -> ToolFinished:
-    if decision.value["status"] == "denied":
-        reason = decision.value.get("reason") or "no reason given"
-        text = f"A person denied this call ({reason}). It was not run; do not repeat it unchanged."
-    else:
-        text = "Nobody decided in time. The call was not run."
-    effect = call.approval_request.effect if call.approval_request is not None else ""
-    return ToolFinished(call.call_id, "refused", text, effect)
 
 
 def _one_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
