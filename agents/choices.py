@@ -29,6 +29,7 @@ class RunKind(models.TextChoices):
     AGENT = "agent", "Agent"
     TOOL_CALL = "tool_call", "Tool call"
     EXTRACTION = "extraction", "Extraction of memories"
+    WORKFLOW = "workflow", "Workflow"
 
 
 class Placement(models.TextChoices):

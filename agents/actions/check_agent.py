@@ -102,7 +102,9 @@ def check_agent(agent: Agent) -> None:
     tools = catalogue(agent.workspace_id)
     found = chain(
         validation_messages.check(kind.spec, table, ()),
-        consistency.check((), table, names, tools=grantable(agent.workspace_id, tools)),
+        consistency.check(
+            (), table, names, tools=grantable(agent.workspace_id, tools), kind=kind.name
+        ),
         skill_complaints(agent.workspace_id, table, tools),
     )
     for path, message in found:
@@ -110,7 +112,7 @@ def check_agent(agent: Agent) -> None:
 
 
 def check_agreement(
-    table: Mapping[str, Any], names: Mapping[str, Any], *, tools: Collection[str]
+    table: Mapping[str, Any], names: Mapping[str, Any], *, tools: Collection[str], kind: str
 ) -> None:
     """Check that valid settings are consistent with each other.
 
@@ -118,11 +120,12 @@ def check_agreement(
         table: The settings.
         names: The agents that the team may be chosen from.
         tools: Names of the tools that the agent may be given.
+        kind: Name of the kind that has these settings.
 
     Raises:
         InvalidSettingError: Names the setting, in one sentence.
     """
-    for path, message in consistency.check((), table, names, tools=tools):
+    for path, message in consistency.check((), table, names, tools=tools, kind=kind):
         raise InvalidSettingError(path, message)
 
 

@@ -85,7 +85,9 @@ def create_agent(
             "name."
         )
     known = grantable(locked.pk, catalogue(locked.pk))
-    check_agreement(_table(spec, kind_of(spec).spec.model_fields), _names(locked), tools=known)
+    kind = kind_of(spec)
+    table = _table(spec, kind.spec.model_fields)
+    check_agreement(table, _names(locked), tools=known, kind=kind.name)
     written = write_agents(locked, [spec], origin="")[spec.name]
     written.record(by, **({_KEY: key, _DIGEST: _digest(spec)} if key is not None else {}))
     return written
@@ -136,7 +138,7 @@ def change_agent(
     beside = {"name": row.name, "approval_timeout_seconds": row.approval_timeout_seconds}
     table = {**beside, **_table(changed, settings)}
     known = grantable(locked.pk, catalogue(locked.pk))
-    check_agreement(table, _names(locked), tools=known)
+    check_agreement(table, _names(locked), tools=known, kind=row.kind)
     columns = columns_of(changed)
     own = {name: value for name, value in columns.pop("definition").items() if name in settings}
     columns = {name: value for name, value in columns.items() if name in settings}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, TypeAlias
 
+from agents.definitions.kinds import part_of
 from agents.definitions.spec import CODE_MODE_TOOLS, CODE_TOOL
 from agents.definitions.validation_messages import Complaint, Path
 from agents.definitions.validators import unknown_tool
@@ -24,8 +25,9 @@ def check(
     *,
     tools: Collection[str],
     place: str = "this workspace",
+    kind: str = "agent",
 ) -> Iterator[Complaint]:
-    """Yield the inconsistencies in an agent's settings.
+    """Yield the inconsistencies in the settings of an agent, or of a definition of another kind.
 
     Args:
         path: Path of the table, prepended to each error's path.
@@ -33,8 +35,12 @@ def check(
         names: Names of the agents that its team may contain.
         tools: Names of the tools that it may use.
         place: Description of the place of these agents, for messages.
+        kind: Name of the kind.
     """
     yield from _team(path, table, names, place)
+    own = part_of(kind, "check")
+    if own is not None:
+        yield from own(path, table, names, tools=tools)
     grants = table.get("tools")
     if table.get("execution_mode", "never") != "never" and CODE_TOOL not in _names(grants):
         yield (*path, "execution_mode"), f"needs the tool {CODE_TOOL}, which runs the code"

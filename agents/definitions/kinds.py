@@ -7,7 +7,7 @@ comparisons, rollbacks, the sections of ``heartbit.toml`` and the API's answers 
 An app of an installation adds a kind on import of its ``agent_tools``
 (``docs/contributing/add-a-kind-of-run.md``)::
 
-    add_kind(RegisteredKind("echo", engine=build, section="echoes", spec=EchoSpec))
+    add_kind(RegisteredKind("echo", engine=build, section="echoes", settings=EchoSpec))
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ class RegisteredKind:
         state: ``RunState`` on which the engine bases its decisions.
         view: ``RunView`` that displays a run.
         section: Name of its tables in ``heartbit.toml``; empty: no row defines such a run.
-        spec: Settings of its rows; settings that versions pin are ``Pinned``. Settings without a
-            column are plain JSON.
+        check: Function that yields what is inconsistent in a table of settings, beyond the rules of
+            all kinds (``agents.definitions.consistency``).
+        settings: ``DefinitionSpec`` with the settings of its rows; settings that versions pin are
+            ``Pinned``. Settings without a column are plain JSON.
     """
 
     name: str
@@ -48,7 +50,16 @@ class RegisteredKind:
     state: type[Any] | str = "agents.loop.state:RunState"
     view: type[Any] | str = "agents.live.view:RunView"
     section: str = ""
-    spec: type[DefinitionSpec] = DefinitionSpec
+    check: Callable[..., Any] | str | None = None
+    settings: type[DefinitionSpec] | str = DefinitionSpec
+
+    @property
+    def spec(self) -> type[DefinitionSpec]:
+        """Settings of its rows."""
+        found: type[DefinitionSpec] = (
+            _load(self.settings) if isinstance(self.settings, str) else self.settings
+        )
+        return found
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -67,7 +78,7 @@ AGENT: Final = RegisteredKind(
     state="agents.loop.agent_state:AgentState",
     view="agents.live.agent_view:AgentView",
     section="agents",
-    spec=AgentSpec,
+    settings=AgentSpec,
 )
 KINDS: Final = {
     "agent": AGENT,
@@ -83,6 +94,15 @@ KINDS: Final = {
         state="agents.loop.extraction_state:ExtractionState",
         view="agents.live.agent_view:AgentView",
     ),
+    "workflow": RegisteredKind(
+        "workflow",
+        engine="agents.runtime.execution.workflows:build_workflow",
+        state="agents.loop.workflow.state:WorkflowState",
+        view="agents.live.workflow_view:WorkflowView",
+        section="workflows",
+        check="agents.runtime.execution.workflow_complaints:complaints",
+        settings="agents.workflows.spec.workflow:WorkflowSpec",
+    ),
 }
 
 
@@ -91,7 +111,7 @@ def add_kind(kind: RegisteredKind) -> None:
     KINDS[kind.name] = kind
 
 
-def part_of(kind: str, part: Literal["engine", "state", "view"]) -> Any:
+def part_of(kind: str, part: Literal["engine", "state", "view", "check"]) -> Any:
     """Return a part of a kind; for an unknown kind, the part common to all kinds."""
     found = getattr(readable_kind(kind), part)
     return _load(found) if isinstance(found, str) else found

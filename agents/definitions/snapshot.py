@@ -157,8 +157,22 @@ def _kept(settings: Spec) -> dict[str, Any]:
             continue
         value = getattr(settings, name)
         place = kept.setdefault(pin.group, {}) if pin.group else kept
-        place[pin.name or name] = str(value) if isinstance(value, Decimal) else value
+        place[pin.name or name] = _plain(value)
     return kept
+
+
+def _plain(value: Any) -> Any:
+    """Return a setting as JSON values: an amount as text, and settings within it as an object."""
+    match value:
+        case Decimal():
+            return str(value)
+        case Spec():
+            return value.model_dump(mode="json")
+        case list():
+            return [_plain(entry) for entry in value]
+        case dict():
+            return {key: _plain(entry) for key, entry in value.items()}
+    return value
 
 
 def _says(settings: Spec, name: str) -> bool:

@@ -21,7 +21,7 @@ Path: TypeAlias = tuple[str | int, ...]
 #: A setting, and the end of the sentence about it that begins with its name.
 Complaint: TypeAlias = tuple[Path, str]
 
-_LATER: Final = frozenset({"telemetry", "workflows"})
+_LATER: Final = frozenset({"telemetry"})
 #: Keys of the Rust original, or that people may expect, each with the end of its message.
 _ELSEWHERE: Final = {
     "sandbox": "is not a section: HEARTBIT_SANDBOX names the sandbox where the workers run",

@@ -188,6 +188,8 @@ PAUSE: Final = register(
         opened_by="run.paused",
     )
 )
+#: A tool's own pause (``Suspension.kind``); its call continues when the pause is over.
+DELAY: Final = register(WaitKind("delay", "Pause", "a time", describe=_rang, lane="pause"))
 APPROVAL: Final = register(
     WaitKind(
         *("approval", "Approval", "a decision", "approvals.decide", "approve"),

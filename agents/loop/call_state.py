@@ -151,6 +151,16 @@ class CallingState(RunState):
         """True while a script has made calls and has not ended."""
         return any(call.rounds for call in self.open_calls())
 
+    def open_waits(self, call: CallState) -> int:
+        """Return the number of waits for which a call is suspended and which have not ended."""
+        requests = (call.approval_request, call.outcome_request)
+        keys = [request.key for request in requests if request is not None]
+        return sum(key not in self.resolved for key in (*keys, *call.wait_keys))
+
+    def may_run(self, call: CallState) -> bool:
+        """Return True if a call can be served now."""
+        return not self.open_waits(call)
+
     def is_waiting_for_calls(self, call: CallState) -> bool:
         """Return True if a call's script waits for results of its own calls."""
         return any(one.parent == call.call_id for one in self.open_calls())

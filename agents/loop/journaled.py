@@ -21,15 +21,22 @@ from agents.loop.state import RunState
 State_co = TypeVar("State_co", bound=RunState, covariant=True)
 
 
+def _unchanged(event: Event) -> Event:
+    return event
+
+
 class JournaledState(Generic[State_co]):
     """Writer that appends events through the lease and folds what the journal then holds.
 
     Attributes:
         state: Fold of the journal; nothing else changes it.
+        translate: Applied to each event before it is written; a kind of run sets it whose calls
+            have results of another type than ``ToolFinished``.
     """
 
     def __init__(self, state: State_co, journal: Journal) -> None:
         self.state = state
+        self.translate: Callable[[Event], Event] = _unchanged
         self._journal = journal
         self._order = asyncio.Lock()  # one write at a time from the loop
         self._loop = asyncio.get_running_loop()
@@ -37,17 +44,18 @@ class JournaledState(Generic[State_co]):
     async def record(self, *events: Event) -> None:
         """Append events, and fold them after those that others appended before."""
         async with self._order:
-            self._fold(await self._journal.record(*events))
+            self._fold(await self._journal.record(*map(self.translate, events)))
 
     def record_here(self, *events: Event) -> bool:
         """Append events from a tool's thread; return False if a cancel came before intents.
 
         The events are folded before anything that this thread reports to the loop later.
         """
-        recorded = self._journal.record_here(self.state.folded_seq, *events)
+        written = [self.translate(event) for event in events]
+        recorded = self._journal.record_here(self.state.folded_seq, *written)
         with suppress(RuntimeError):  # the process has closed its loop: there is no fold to update
             self._loop.call_soon_threadsafe(self._fold_here, recorded)
-        return any(one.event is events[-1] for one in recorded)
+        return any(one.event is written[-1] for one in recorded)
 
     def is_cancelled_here(self) -> bool:
         """Return True if the run has been cancelled; reads the journal, from a tool's thread."""
@@ -63,7 +71,11 @@ class JournaledState(Generic[State_co]):
         async with self._order:
             if self.state.cancel_reason is not None:
                 return  # a parallel write has folded the cancel: ``transact`` would not see it
-            self._fold(await self._journal.transact(body, timeout_seconds=timeout_seconds))
+
+            def translated() -> Event:
+                return self.translate(body())
+
+            self._fold(await self._journal.transact(translated, timeout_seconds=timeout_seconds))
 
     async def finish(self, ending: Ending, *events: Event) -> bool:
         """End the run; return False after a conflict: fold it and decide again."""

@@ -21,11 +21,19 @@ from agents.loop.call_record import CallBatch, CallRecord, CancelledFirstError
 from agents.loop.call_state import CallingState, CallState
 from agents.loop.effect_gate import EffectGate
 from agents.loop.journaled import JournaledState
-from agents.loop.ports import ApprovedCall, PendingSuspension, ReadyCall, Toolbox
+from agents.loop.ports import ApprovedCall, Pending, PendingSuspension, ReadyCall, Toolbox
 from agents.loop.script_calls import advance
+from agents.loop.unserved_calls import (
+    CANCELLED_FIRST,
+    CONFIRMED,
+    SKIPPED,
+    UNCERTAIN,
+    beyond_parallel,
+    denied,
+)
 from heartbit_site.base import aio
 from heartbit_site.base.database_faults import is_away
-from heartbit_site.base.suspensions import QuestionReply, WaitOutcome
+from heartbit_site.base.suspensions import QuestionReply
 from heartbit_site.base.toolspec import Effect
 from tools.calls.pipeline import SuspendedCall
 from tools.calls.result import ToolResult
@@ -34,19 +42,7 @@ if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
 
 MAX_CALLS = 64  # tool calls of one answer; further calls are refused
-UNCERTAIN = (
-    "It is unknown whether this call took effect: the worker died while it ran. It was not "
-    "repeated. Check before you call the tool again."
-)
-
-SKIPPED = (
-    "It is unknown whether this call took effect: the worker died while it ran. A person decided "
-    "not to repeat it."
-)
-CONFIRMED = "A person confirmed that this call took effect; its answer is not known."
-
 _ALLOWING = ("approved", "edited", "answered")  # decisions after which a call runs
-CANCELLED_FIRST = "The run was cancelled before this call began. It was not run."
 
 Held = PendingSuspension | ApprovalRequested | OutcomeRequested
 Served = ToolFinished | ScriptCalled | Held | None
@@ -70,7 +66,19 @@ class ToolCallRunner:
         definition: AgentDefinition,
         toolbox: Toolbox,
         gate: EffectGate,
+        *,
+        most_calls: int = MAX_CALLS,
     ) -> None:
+        """Take the run and its tools.
+
+        Args:
+            journaled: State of the run.
+            definition: Definition of the run's version.
+            toolbox: Tools of the run.
+            gate: Gate for external effects.
+            most_calls: Number of calls of a step that are served; further ones are refused.
+        """
+        self._most_calls = most_calls
         self._journaled = journaled
         self._state = journaled.state
         self._definition = definition
@@ -84,18 +92,41 @@ class ToolCallRunner:
             LeaseLostError: Another worker has claimed the run; nothing more may be written.
             JournalAwayError: The journal could not be written.
         """
+        held = await self.take()
+        while held and self._state.cancel_reason is None:
+            try:
+                if await self._journaled.suspend(*held):
+                    return True
+            except SubAgentUnavailableError as error:
+                held = await self._without(error, held)
+        return False
+
+    async def take(self) -> list[Held]:
+        """Run every open call that does not wait; return those that have to wait now.
+
+        Raises:
+            LeaseLostError: Another worker has claimed the run; nothing more may be written.
+            JournalAwayError: The journal could not be written.
+        """
         held: list[Held] = []
         while await self._take_further(held):
             if not held:
-                return False
-        pending = held
-        while pending and self._state.cancel_reason is None:
-            try:
-                if await self._journaled.suspend(*pending):
-                    return True
-            except SubAgentUnavailableError as error:
-                pending = await self._without(error, pending)
-        return False
+                break
+        return held
+
+    async def suspend(self, held: Sequence[Held], *pauses: Pending, wake_at: int = 0) -> bool:
+        """Suspend the run for calls that have to wait; return False to decide again.
+
+        Args:
+            held: The calls; none, if only earlier calls wait.
+            pauses: Other waits of the run.
+            wake_at: As for ``Journal.suspend``.
+        """
+        try:
+            return await self._journaled.suspend(*held, *pauses, wake_at=wake_at)
+        except SubAgentUnavailableError as error:
+            await self._without(error, held)
+            return False
 
     async def delegate_at_once(self, answered: ModelAnswered) -> bool:
         """Journal an answer that only delegates, together with the run's suspension.
@@ -106,7 +137,7 @@ class ToolCallRunner:
         asked = answered.message.tool_calls
         calls = [CallState(f"{answered.turn}.{n}", call) for n, call in enumerate(asked)]
         delegates = calls and all(
-            call.call.name == delegation.NAME and _is_served(call) for call in calls
+            call.call.name == delegation.NAME and self._is_served(call) for call in calls
         )
         if not delegates or self._state.cancel_reason is not None:
             return False
@@ -119,7 +150,7 @@ class ToolCallRunner:
             if not isinstance(suspended, PendingSuspension):
                 return False
             pending.append(suspended)
-        if self._beyond_parallel(pending):
+        if beyond_parallel(pending, self._definition.max_parallel):
             return False
         try:
             return await self._journaled.suspend(*pending, first=(answered,))
@@ -137,9 +168,9 @@ class ToolCallRunner:
             served = await self._act_together(
                 await aio.gather_all(
                     *(
-                        self._serve(call) if _is_served(call) else _too_many(call)
+                        self._serve(call) if self._is_served(call) else self._too_many(call)
                         for call in self._state.open_calls()
-                        if call.call_id not in waiting
+                        if call.call_id not in waiting and self._state.may_run(call)
                     )
                 )
             )
@@ -153,7 +184,7 @@ class ToolCallRunner:
             for event in served
             if event is not None and not isinstance(event, (ToolFinished, ScriptCalled))
         ]
-        excess = self._beyond_parallel([*held, *pending])
+        excess = beyond_parallel([*held, *pending], self._definition.max_parallel)
         if done or excess:
             await self._journaled.record(*done, *excess)
         refused = {event.call_id for event in excess}
@@ -185,7 +216,9 @@ class ToolCallRunner:
         outcomes = iter(await aio.gather_all(*(self._act(act, batch) for act in acts)))
         return [next(outcomes) if isinstance(each, _Act) else each for each in served]
 
-    async def _without(self, error: SubAgentUnavailableError, pending: list[Held]) -> list[Held]:
+    async def _without(
+        self, error: SubAgentUnavailableError, pending: Sequence[Held]
+    ) -> list[Held]:
         """Refuse the calls of an unavailable sub-agent; return the other pending calls."""
         refused = [
             call
@@ -201,17 +234,15 @@ class ToolCallRunner:
         await self._journaled.record(*answers)
         return [call for call in pending if call not in refused]
 
-    def _beyond_parallel(self, pending: list[Held]) -> list[ToolFinished]:
-        """Return refusals of the calls that exceed the limit of parallel sub-agents."""
-        limit, asked, excess = self._definition.max_parallel, 0, []
-        for call in pending:
-            if not isinstance(call, PendingSuspension):
-                continue
-            asked += len(call.suspension.children)
-            if asked > limit:
-                text = f"At most {limit} sub-agents may work at once: ask again for these."
-                excess.append(ToolFinished(call.call_id, "refused", text, Effect.PURE))
-        return excess
+    def _is_served(self, call: CallState) -> bool:
+        """Return True unless one step made too many calls; scripts count their own."""
+        return bool(call.parent) or int(call.call_id.rpartition(".")[2]) < self._most_calls
+
+    async def _too_many(self, call: CallState) -> ToolFinished:
+        text = (
+            f"At most {self._most_calls} tool calls are served in one turn: ask again for the rest."
+        )
+        return ToolFinished(call.call_id, "refused", text)
 
     async def _serve(self, call: CallState) -> Served | _Act:
         """Advance one call as far as possible without acting."""
@@ -264,7 +295,7 @@ class ToolCallRunner:
             if decision is None:
                 raise ValueError(f"call {call.call_id} was resumed without a decision")
             if decision.value["status"] not in _ALLOWING:
-                return _denied(call, decision)
+                return denied(call, decision)
             if await self._lapsed(call, call.approval_request.key):
                 return await self._begin(call)
             approved = ApprovedCall(decision.value["digest"], decision.value["arguments"])
@@ -360,16 +391,6 @@ class ToolCallRunner:
         )
 
 
-def _denied(call: CallState, decision: WaitOutcome) -> ToolFinished:
-    if decision.value["status"] == "denied":
-        reason = decision.value.get("reason") or "no reason given"
-        text = f"A person denied this call ({reason}). It was not run; do not repeat it unchanged."
-    else:
-        text = "Nobody decided in time. The call was not run."
-    effect = call.approval_request.effect if call.approval_request is not None else ""
-    return ToolFinished(call.call_id, "refused", text, effect)
-
-
 def _one_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     """Return the error of parallel calls that decides the outcome of the slice."""
     for kind in (LeaseLostError, JournalAwayError):
@@ -377,13 +398,3 @@ def _one_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
         if found is not None:
             return kind(str(found))
     return next(filter(is_away, errors.exceptions), errors.exceptions[0])
-
-
-def _is_served(call: CallState) -> bool:
-    """Return True unless the model made too many calls in one answer; scripts count their own."""
-    return bool(call.parent) or int(call.call_id.rpartition(".")[2]) < MAX_CALLS
-
-
-async def _too_many(call: CallState) -> ToolFinished:
-    text = f"At most {MAX_CALLS} tool calls are served in one turn: ask again for the rest."
-    return ToolFinished(call.call_id, "refused", text)

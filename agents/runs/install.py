@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "3902fc87f48666ab0b86ef8a3e286915a0f5f53eab61211e7282250a57ff0d7f"
+FINGERPRINT = "9c7c996c8e3340fd4147258bd6aff57e96588ca62784bde5b9031caa3f4c0301"
 
 
 def statements() -> str:

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias, TypeGuard
 from django.conf import settings
 
 from agents.definitions import consistency, validation_messages
+from agents.definitions.kinds import AGENT
 from agents.definitions.server_grants import ALL
 from agents.definitions.validation_messages import Complaint
 from agents.definitions.validators import PROVIDER_NAMES, unknown_tool
@@ -40,7 +41,8 @@ def check(content: Table, installed: Collection[str] | None = None) -> Iterator[
     """
     yield from _provider(content.get("provider"))
     agents = list(agents_of(content))
-    tables = [*agents, *others_of(content)]
+    others = list(_definitions_of(content))
+    tables = [*agents, *(one for _, one in others)]
     names: dict[str, Path] = {}  # in the file's order
     yield from _repeated(tables, "agent", names)
     if "orchestrator" not in content and len(agents) > 1 and ORCHESTRATOR in names:
@@ -49,8 +51,8 @@ def check(content: Table, installed: Collection[str] | None = None) -> Iterator[
     tools = _known_tools(content, installed)
     for path, table in agents:
         yield from _prompt(path, table, alone=len(agents) == 1)
-    for path, table in tables:
-        yield from consistency.check(path, table, names, tools=tools, place="this file")
+    for kind, (path, table) in [*((AGENT.name, one) for one in agents), *others]:
+        yield from consistency.check(path, table, names, tools=tools, place="this file", kind=kind)
         yield from _secrets(path, table)
 
 
@@ -64,8 +66,14 @@ def agents_of(content: Table) -> Iterator[tuple[Path, Table]]:
 
 def others_of(content: Table) -> Iterator[tuple[Path, Table]]:
     """Yield the table of each definition of another kind, with its path."""
+    return (found for _, found in _definitions_of(content))
+
+
+def _definitions_of(content: Table) -> Iterator[tuple[str, tuple[Path, Table]]]:
+    """Yield the kind of each definition that is not an agent, with its path and table."""
     for kind in other_kinds():
-        yield from _tables(content, kind.section)
+        for found in _tables(content, kind.section):
+            yield kind.name, found
 
 
 def _tables(content: Table, section: str) -> Iterator[tuple[Path, Table]]:

@@ -33,8 +33,7 @@ _KEY_LENGTH = 200
 class Heartbit:
     """A team of agents that runs in this process.
 
-    Each step returns a new builder and leaves the original unchanged. Every step refuses
-    unusable values with a ``ConfigurationError``.
+    Each step returns a new builder, and refuses unusable values with a ``ConfigurationError``.
 
     Attributes:
         workspace: The slug of the workspace that the runs belong to.

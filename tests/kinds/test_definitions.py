@@ -49,7 +49,7 @@ class VerseSpec(DefinitionSpec):
 
 @pytest.fixture
 def verse() -> Iterator[type[VerseSpec]]:
-    add_kind(RegisteredKind("verse", section="verses", spec=VerseSpec))
+    add_kind(RegisteredKind("verse", section="verses", settings=VerseSpec))
     yield VerseSpec
     KINDS.pop("verse", None)
 

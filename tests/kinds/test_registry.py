@@ -26,6 +26,6 @@ def test_an_unknown_kind_is_read_as_any_run_and_not_executed() -> None:
     assert part_of("unknown", "view") is RunView
 
 
-def test_rows_define_agents_alone() -> None:
-    assert [kind.name for kind in defined_kinds()] == ["agent"]
+def test_rows_define_agents_and_workflows() -> None:
+    assert [kind.name for kind in defined_kinds()] == ["agent", "workflow"]
     assert set(RunKind.values) <= KINDS.keys()

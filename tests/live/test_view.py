@@ -16,6 +16,8 @@ from agents.live.agent_view import AgentView
 from agents.live.words import say
 from agents.llm.messages import AssistantMessage, Thinking, ToolCall, Usage
 from agents.runs.live_entries import Delta
+from agents.workflows.events import GraphCommitted, NodeFinished
+from agents.workflows.records import Activation, NodeError, NodeMessage
 from tests.chaos.replay import kept
 
 if TYPE_CHECKING:
@@ -115,6 +117,8 @@ RARE = recorded(
     (9, events.WaitResolved("child:0200", {"subject": "writer", "status": "succeeded"}, "child")),
     (9, events.RunPaused("pause:0", "It is night.", 60.0)),
     (9, events.WaitResolved("pause:0", {"status": "expired"}, "pause")),
+    (9, GraphCommitted(0, next=(Activation("0.0", "a", NodeMessage("input")),))),
+    (9, NodeFinished("0.0", "a", "error", error=NodeError("ValueError", "No."))),
     (9, events.ScriptCalled("1.0", 0, (ToolCall("x", "send", "{}"),), "monty-1:x", "hi", 2)),
     (
         10,

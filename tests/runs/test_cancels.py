@@ -10,7 +10,7 @@ import pytest
 from agents.actions.runs import cancel_run
 from agents.journal.events import ToolStarted
 from agents.loop import call_record
-from agents.loop.tool_calls import CANCELLED_FIRST
+from agents.loop.unserved_calls import CANCELLED_FIRST
 from agents.models import ToolCall as ToolCallRow
 from agents.runs.lease import Lease
 from heartbit_site.base import orm

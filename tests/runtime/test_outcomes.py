@@ -16,7 +16,7 @@ from agents.errors import CallClosedError
 from agents.journal.events import Event, OutcomeRequested, ToolStarted, encode
 from agents.live.follow import wait_for_end
 from agents.llm.messages import ToolCall as Asked
-from agents.loop.tool_calls import CONFIRMED, SKIPPED, UNCERTAIN
+from agents.loop.unserved_calls import CONFIRMED, SKIPPED, UNCERTAIN
 from agents.models import Agent, Run, WorkerHeartbeat
 from agents.querysets import uncertain_calls
 from heartbit_site.base import orm

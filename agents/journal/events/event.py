@@ -7,6 +7,7 @@ default, so old journals stay readable. A type is never renamed.
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +19,11 @@ from agents.journal.phrase import Phrase
 
 #: Event types by name. A kind of run adds its own by extending ``Event``.
 EVENTS: Final[dict[str, type[Event]]] = {}
+#: Modules of types that few processes read, by type; each is imported when it is first needed.
+_LATE: Final = {
+    "graph.committed": "agents.workflows.events",
+    "node.finished": "agents.workflows.events",
+}
 
 
 class Event:
@@ -51,6 +57,8 @@ class RecordedEvent:
 @functools.cache
 def _adapter(kind: str) -> TypeAdapter[Event]:
     """Return the codec of a type, built on first use: a short command needs few of them."""
+    if kind in _LATE and kind not in EVENTS:
+        importlib.import_module(_LATE[kind])
     return TypeAdapter(EVENTS[kind])
 
 

@@ -49,6 +49,7 @@ BEGIN
     SELECT p_id, e.seq, e.type, coalesce(p_changed -> e.seq::text, e.payload), e.at
     FROM agents_runevent e WHERE e.run_id = p_source AND e.seq BETWEEN 2 AND p_cut;
     PERFORM heartbit_fork_calls(p_id, p_source);
+    PERFORM heartbit_fork_graph(p_id);
     INSERT INTO agents_wait
         (run_id, key, kind, asks_person, call_id, value, expires_at, created_at, resolved_at)
     SELECT p_id, w.key, w.kind, w.asks_person, w.call_id, w.value, w.expires_at, w.created_at, w.resolved_at
@@ -106,6 +107,22 @@ RETURNS void LANGUAGE sql AS $$
     WHERE e.run_id = p_id AND e.type IN ('model.answered', 'script.called')
     ORDER BY e.seq, k.n
 $$;
+
+-- Insert the calls of a fork's copied commits of a workflow, with their copied results.
+CREATE OR REPLACE FUNCTION heartbit_fork_graph(p_id uuid)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM heartbit_commit_graph(p_id, e.payload) FROM (
+        SELECT payload FROM agents_runevent
+        WHERE run_id = p_id AND type = 'graph.committed' ORDER BY seq) e;
+    UPDATE agents_toolcall c
+    SET status = CASE WHEN e.payload ->> 'status' = 'ok' THEN 'ok' ELSE 'error' END,
+        result = coalesce(e.payload #>> '{error,message}', e.payload ->> 'output'),
+        started_at = e.at, finished_at = e.at
+    FROM agents_runevent e
+    WHERE e.run_id = p_id AND e.type = 'node.finished' AND NOT (e.payload ->> 'will_retry')::boolean
+          AND c.run_id = p_id AND c.call_id = e.payload ->> 'call_id';
+END $$;
 
 -- Return the history of the source's conversation before it; the fork itself belongs to no
 -- conversation.

@@ -20,6 +20,35 @@ BEGIN
     FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS t(c, n);
 END $$;
 
+-- Insert the rows of the calls that a commit of a graph starts, and end those that it cancels:
+-- their waits are void, and their children are cancelled.
+CREATE OR REPLACE FUNCTION heartbit_commit_graph(p_run uuid, p jsonb)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_children uuid[];
+    v_waits int;
+BEGIN
+    INSERT INTO agents_toolcall
+        (run_id, call_id, provider_id, tool, arguments, effect, status, digest, idempotency_key)
+    SELECT p_run, i.call_id, '', left(a ->> 'node', 200), '{}', '', 'pending', '',
+           p_run || ':' || i.call_id
+    FROM jsonb_array_elements(p -> 'next') AS a
+    CROSS JOIN LATERAL (
+        SELECT split_part(a ->> 'id', '.', 1) || '.' || (split_part(a ->> 'id', '.', 2)::int + n) AS call_id
+        FROM generate_series(0, (a ->> 'count')::int - 1) AS n) i;
+    IF jsonb_array_length(p -> 'cancelled') = 0 THEN RETURN; END IF;
+    UPDATE agents_toolcall SET status = 'cancelled', finished_at = clock_timestamp()
+    WHERE run_id = p_run AND p -> 'cancelled' ? call_id;
+    WITH void AS (
+        UPDATE agents_wait SET value = '{"status": "void"}', resolved_at = clock_timestamp()
+        WHERE run_id = p_run AND p -> 'cancelled' ? call_id AND resolved_at IS NULL
+        RETURNING child_id)
+    SELECT count(*), array_agg(child_id ORDER BY child_id) FILTER (WHERE child_id IS NOT NULL)
+    INTO v_waits, v_children FROM void;
+    UPDATE agents_run SET open_waits = open_waits - v_waits WHERE id = p_run AND v_waits > 0;
+    PERFORM heartbit_cancel(c, 'The workflow no longer waits for it.') FROM unnest(v_children) AS c;
+END $$;
+
 -- Insert events after sequence number p_after and project them onto calls and the usage ledger.
 CREATE OR REPLACE FUNCTION heartbit_journal(p_run uuid, p_workspace bigint, p_after int, p_events jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
@@ -56,6 +85,17 @@ BEGIN
             END IF;
         WHEN 'script.called' THEN
             PERFORM heartbit_open_calls(p_run, p ->> 'call_id', p -> 'calls', (p ->> 'first')::int);
+        WHEN 'graph.committed' THEN
+            PERFORM heartbit_commit_graph(p_run, p);
+        WHEN 'node.finished' THEN
+            UPDATE agents_toolcall
+            SET status = CASE WHEN (p ->> 'will_retry')::boolean THEN 'pending'
+                              WHEN p ->> 'status' = 'ok' THEN 'ok' ELSE 'error' END,
+                result = coalesce(p #>> '{error,message}', p ->> 'output'),
+                started_at = coalesce(
+                    started_at, v_now - make_interval(secs => (p ->> 'duration_ms')::int / 1000.0)),
+                finished_at = CASE WHEN NOT (p ->> 'will_retry')::boolean THEN v_now END
+            WHERE run_id = p_run AND call_id = p ->> 'call_id';
         WHEN 'tool.started' THEN
             UPDATE agents_toolcall SET status = 'started', effect = p ->> 'effect', started_at = v_now
             WHERE run_id = p_run AND call_id = p ->> 'call_id';

@@ -10,6 +10,8 @@ from collections import ChainMap
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
+from typing import Any
 
 from agents.definitions import snapshot
 from agents.definitions.definition import AgentDefinition
@@ -25,7 +27,7 @@ from agents.loop.protocol import Engine
 from agents.loop.tool_call_engine import ToolCallEngine
 from agents.runs.pool import Pool
 from agents.runtime.execution.active_run import ActiveRun
-from agents.runtime.execution.definitions import Definitions
+from agents.runtime.execution.definitions import Definition, Definitions, Read
 from agents.runtime.execution.dependencies import RuntimeDependencies
 from agents.runtime.execution.known_memories import known_at_start
 from agents.runtime.memories.extraction_source import load_source
@@ -49,7 +51,7 @@ from agents.runtime.toolset.unread import with_unread_count
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import ToolContext, ToolSpec
 from memory.providers.calls import provider_name
-from tools.definitions.registry import resolve
+from tools.definitions.registry import definition_hash, resolve
 from tools.mcp.specs import server_tools
 
 
@@ -61,13 +63,29 @@ class EngineDependencies:
     ) -> None:
         self.pool = pool
         self.dependencies = dependencies
-        self.agents = Definitions(pool, snapshot.read)
+        self._definitions: dict[Read[Any], Definitions[Any]] = {}
+        self.agents = self.definitions(snapshot.read)
         self.accounts = Accounts(pool)
         self.budgets = Budgets(pool, dependencies.reservations)
         self._stopped = stopped
 
-    async def toolbox(self, active: ActiveRun, definition: AgentDefinition) -> RunToolbox:
-        """Return the toolbox of a run's version."""
+    def definitions(self, read: Read[Definition]) -> Definitions[Definition]:
+        """Return the process's cache of the versions that a kind's function reads."""
+        return self._definitions.setdefault(read, Definitions(self.pool, read))
+
+    async def toolbox(
+        self,
+        active: ActiveRun,
+        definition: AgentDefinition,
+        own: Mapping[str, ToolSpec] = MappingProxyType({}),
+    ) -> RunToolbox:
+        """Return the toolbox of a run's version.
+
+        Args:
+            active: The run.
+            definition: Definition of its version.
+            own: Further tools, by name, which its kind of run brings itself.
+        """
         dependencies, claimed = self.dependencies, active.claimed
         person = person_lookup(self.pool, claimed)
         permissions = permission_lookup(claimed, person)
@@ -78,6 +96,8 @@ class EngineDependencies:
             is_child=claimed.parent_id is not None,
             permissions=await permissions(required) if required else frozenset(),
         )
+        offer.specs.update(own)
+        offer.hashes.update((name, definition_hash(spec)) for name, spec in own.items())
         if any(tool.name not in offer.specs for tool in definition.tools):
             check = partial(refuse_without_tools_of_version, definition.version_id, claimed.id)
             await orm.read_in_thread(check)

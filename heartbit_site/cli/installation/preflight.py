@@ -68,7 +68,8 @@ def models_of(agent: Agent, override: str) -> set[str]:
     for member in rows.select_related("current_version"):
         if member.current_version is not None:
             snapshots.append(member.current_version.snapshot)
-    return {snapshot["model"] or _default(agent) for snapshot in snapshots}
+    # A workflow asks no model itself.
+    return {one["model"] or _default(agent) for one in snapshots if "model" in one}
 
 
 def _default(agent: Agent) -> str:

@@ -11,7 +11,6 @@ from agents.journal.folding import folds
 from agents.live.view import RunView
 from agents.loop.ports import PendingChildren
 from agents.loop.state import RunState
-from agents.runtime.execution.definitions import Definitions
 from heartbit_site.base.suspensions import ChildTask
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ class RelayEngine:
 
 async def build(active: ActiveRun, sources: EngineDependencies) -> RelayEngine:
     """Build the engine of a relay's run."""
-    stages = await Definitions(sources.pool, read).get(active.claimed.version_id)
+    stages = await sources.definitions(read).get(active.claimed.version_id)
     return RelayEngine(active.journaled, stages)
 
 

@@ -1,0 +1,186 @@
+"""Engine of a workflow's run: serve the nodes of a superstep, route their results, commit.
+
+Everything that a later slice needs is in the journal: results of nodes, and commits with what the
+conditions decided. So a slice begins wherever an earlier one crashed, and nothing is done twice.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from agents.journal.events import RunFailed, RunPaused, RunSucceeded
+from agents.journal.events.event import Event
+from agents.loop.effect_gate import EffectGate
+from agents.loop.journaled import JournaledState
+from agents.loop.protocol import Outcome
+from agents.loop.tool_calls import Held, ToolCallRunner
+from agents.loop.workflow.state import WorkflowState, pause_key
+from agents.loop.workflow.toolbox import HOLD_SECONDS, NodeToolbox
+from agents.workflows.routing.outcome import GraphFailed, GraphSucceeded, Routed
+from agents.workflows.routing.route import route
+
+if TYPE_CHECKING:
+    from agents.definitions.definition import AgentDefinition
+
+
+class WorkflowEngine:
+    """Implementation of ``Engine`` for the kind ``workflow``."""
+
+    def __init__(
+        self,
+        journaled: JournaledState[WorkflowState],
+        definition: AgentDefinition,
+        toolbox: NodeToolbox,
+        gate: EffectGate,
+    ) -> None:
+        self._journaled = journaled
+        self._state = journaled.state
+        self._toolbox = toolbox
+        self._graph, self._data = toolbox.graph, toolbox.data
+        self._gate = gate
+        self._began = time.monotonic()
+        journaled.translate = toolbox.translated
+        self._calls = ToolCallRunner(
+            journaled, definition, toolbox, gate, most_calls=self._graph.spec.limits.items
+        )
+
+    async def run(self) -> Outcome:
+        """Run until the slice is over (see ``Engine``)."""
+        while True:
+            outcome = await self.step()
+            if outcome is not None:
+                return outcome
+
+    async def record_interrupted(self) -> None:
+        """Do nothing: ``ToolCallRunner`` journals an interrupted call."""
+
+    async def step(self) -> Outcome | None:
+        """Route what has ended, or serve the open calls; return None if the slice continues."""
+        if self._state.cancel_reason is not None:
+            await self._journaled.cancel()
+            return "cancelled"
+        limit = self._limit()
+        if limit is not None:
+            return await self._end(limit)
+        routed = route(self._graph, self._state.graph, self._data)
+        if routed is not None:
+            return await self._take(routed)
+        if self._gate.yield_reason:
+            return "yielded"
+        pauses = dict(self._pauses())
+        held_back = self._beyond_parallel()
+        self._state.delayed = held_back | pauses.keys()
+        before = self._state.folded_seq
+        held = await self._calls.take()
+        if self._state.folded_seq > before:
+            routed = route(self._graph, self._state.graph, self._data)
+            if routed is not None:
+                return await self._take(routed)
+        return await self._suspend(held, pauses, held_back)
+
+    async def _take(self, routed: Routed) -> Outcome | None:
+        """Journal a commit, together with the run's end if it leads to one."""
+        commit: Sequence[Event] = () if routed.commit is None else (routed.commit,)
+        match routed.ending:
+            case GraphSucceeded(output=output):
+                text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+                structured = None if isinstance(output, str) else output
+                return await self._end(RunSucceeded(text, structured=structured), *commit)
+            case GraphFailed(message=message, limit=limit):
+                kind = "limit" if limit else "workflow"
+                return await self._end(RunFailed(kind, message, limit=limit), *commit)
+        await self._journaled.record(*commit)
+        return None
+
+    async def _end(self, ending: RunSucceeded | RunFailed, *events: Event) -> Outcome | None:
+        """End the run; return None after a conflict: the engine must decide again."""
+        if not await self._journaled.finish(ending, *events):
+            return None
+        return "succeeded" if isinstance(ending, RunSucceeded) else "failed"
+
+    async def _suspend(
+        self, held: Sequence[Held], pauses: Mapping[str, RunPaused], held_back: set[str]
+    ) -> Outcome | None:
+        """Wait for calls, until routing, or a call that is held back, may have something to do."""
+        calls = self._state.open_calls()
+        waits = {one.call_id: self._state.open_waits(one) for one in calls}
+        waits |= dict.fromkeys([*(one.call_id for one in held), *pauses], 1)
+        if not all(waits[call_id] for call_id in waits.keys() - held_back):
+            return None  # a wait ended meanwhile: its call can be served
+        wake_at = sum(waits.values()) - 1 if held_back else self._wake_at(waits)
+        is_suspended = await self._calls.suspend(held, *pauses.values(), wake_at=wake_at)
+        return "suspended" if is_suspended else None
+
+    def _beyond_parallel(self) -> set[str]:
+        """Return the calls that would exceed the number of calls at the same time."""
+        state, limits = self._state, self._graph.spec.limits
+        node_of = {one.call_id: one.activation.node for one in state.graph.open_calls()}
+        calls = sorted(state.open_calls(), key=state.open_waits, reverse=True)
+        running: Counter[str] = Counter()
+        found = set()
+        for call in calls:  # those that wait first: they count, and are not held back
+            node = node_of[call.call_id]
+            most = self._graph.nodes[node].spec.max_parallel or limits.items
+            is_over = running[node] >= most or running.total() >= (
+                limits.max_parallel or limits.activations
+            )
+            if is_over and not state.open_waits(call):
+                found.add(call.call_id)
+            else:
+                running[node] += 1
+        return found
+
+    def _wake_at(self, waits: Mapping[str, int]) -> int:
+        """Return the number of open waits at which an activation, or the superstep, is complete.
+
+        Args:
+            waits: Number of open waits of each call, by call id.
+
+        Raises:
+            ValueError: No call waits, so nothing would wake the run.
+        """
+        state, total = self._state, sum(waits.values())
+        if not total:
+            raise ValueError("a workflow without an ending waits for nothing")
+        holding = sum(n for call_id, n in waits.items() if state.holds_barrier(call_id))
+        if holding and self._graph.spec.order == "barrier":
+            return total - holding
+        by_activation: Counter[str] = Counter()
+        for call_id, number in waits.items():
+            by_activation[state.graph.calls[call_id][0]] += number
+        return total - min(by_activation.values())
+
+    def _pauses(self) -> list[tuple[str, RunPaused]]:
+        """Return the pauses before attempts with a long backoff, each with its call."""
+        found = []
+        for call in self._state.graph.open_calls():
+            seconds = self._toolbox.delay_before(call)
+            is_paused = self._state.paused.get(call.call_id) == call.attempt
+            if seconds > HOLD_SECONDS and not is_paused:
+                reason = call.previous_errors[-1].message
+                key = pause_key(call.call_id, call.attempt)
+                found.append((call.call_id, RunPaused(key, reason, seconds)))
+        return found
+
+    def _limit(self) -> RunFailed | None:
+        """Return the limit of the run that is reached, or None."""
+        limits, state = self._graph.spec.limits, self._state
+        used = state.worked_seconds + time.monotonic() - self._began
+        spendings: tuple[tuple[str, float | Decimal, Any, str], ...] = (
+            ("timeout_seconds", used, limits.timeout_seconds, "seconds of work"),
+            ("tokens", state.used_tokens, limits.tokens, "tokens"),
+            ("cost_usd", state.cost_usd, limits.cost_usd, "US dollars"),
+        )
+        for name, spent, most, unit in spendings:
+            if most is not None and spent >= most:
+                message = (
+                    f"The run has reached its limit of {most:,} {unit} after "
+                    f"{state.step:,} supersteps: raise limits.{name}, or give it less to do."
+                )
+                return RunFailed("limit", message, limit=name)
+        return None

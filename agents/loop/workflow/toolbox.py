@@ -1,0 +1,238 @@
+"""Nodes of a workflow as tools: each activation is a call behind the one invocation pipeline."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from agents.journal.events import (
+    ApprovalLapsed,
+    ApprovalRequested,
+    Event,
+    OutcomeRequested,
+    ScriptCalled,
+    ToolFinished,
+)
+from agents.journal.events.event import decode
+from agents.llm.messages import Message, ToolCall, ToolDefinition
+from agents.loop.ports import ApprovedCall, ReadyCall, Toolbox
+from agents.loop.workflow.node_tool import NODE
+from agents.loop.workflow.nodes import ASK, TOOL_OF_WORK
+from agents.loop.workflow.state import WorkflowState
+from agents.workflows.calls import CallInput, CallReader, failed, retry_of, validated
+from agents.workflows.contents import RunData
+from agents.workflows.events import NodeFinished
+from agents.workflows.executors.executor import Executor
+from agents.workflows.expressions.errors import EvaluationError
+from agents.workflows.graph import Graph
+from agents.workflows.records import NodeError
+from agents.workflows.spec.node import NodeSpec, RetrySpec
+from agents.workflows.state import OpenCall
+from heartbit_site.base.jsonschema import validate
+from heartbit_site.base.suspensions import QuestionReply, WaitOutcome
+from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
+from tools.calls.pipeline import CallJournal, SuspendedCall
+from tools.calls.result import ToolResult
+from tools.scripts.steps import EndedScript, PausedScript
+
+#: A longer backoff is waited for without the worker.
+HOLD_SECONDS: Final = 2.0
+#: Results that another attempt would not change.
+_FINAL: Final = ("invalid", "refused", "uncertain")
+
+
+class NodeToolbox:
+    """Implementation of ``Toolbox`` that serves the nodes of a graph.
+
+    Attributes:
+        graph: The graph.
+        data: Input and artifacts of the run.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        data: RunData,
+        state: WorkflowState,
+        toolbox: Toolbox,
+        inputs: dict[str, CallInput],
+        executors: Mapping[str, Executor],
+    ) -> None:
+        """Take the graph and the tools of its nodes.
+
+        Args:
+            graph: The graph.
+            data: Input and artifacts of the run.
+            state: State of the run.
+            toolbox: Tools by name: the workflow's own, and those of its nodes (``node_tools``).
+            inputs: Input of each call that runs, by call id; the nodes' tools read it.
+            executors: Executor of each node that calls one, by the node's name.
+        """
+        self._executors = executors
+        self.graph, self.data = graph, data
+        self._state, self._toolbox, self._inputs = state, toolbox, inputs
+
+    async def prepare(
+        self,
+        call_id: str,
+        call: ToolCall,
+        approved: ApprovedCall | None,
+        reply: QuestionReply | None = None,
+    ) -> ReadyCall | ToolResult | ApprovalRequested:
+        """Render the node's input, and check the call (see ``Toolbox``)."""
+        state = self._state.graph
+        try:
+            given = CallReader(self.graph, state, self.data).read(state.open_call(call_id))
+        except EvaluationError as error:
+            return ToolResult(str(error), "error")
+        self._inputs[call_id] = given
+        seconds = self.delay_before(given.call)
+        if seconds <= HOLD_SECONDS and reply is None and approved is None:
+            await asyncio.sleep(seconds)
+        made = ToolCall(call.id, self._tool_of(call_id), _arguments(given))
+        return await self._toolbox.prepare(call_id, made, approved, reply)
+
+    def translated(self, event: Event) -> Event:
+        """Return the result of a node for the result of its call; other events are unchanged."""
+        if isinstance(event, OutcomeRequested):
+            return replace(event, tool=self._state.graph.open_call(event.call_id).activation.node)
+        if not isinstance(event, ToolFinished):
+            return event
+        given = self._inputs.pop(event.call_id, None)
+        call = self._state.graph.open_call(event.call_id)
+        node = self.graph.nodes[call.activation.node].spec
+        if event.status != "ok":
+            kind, _, text = event.content.partition(": ")
+            is_named = text != "" and kind.isidentifier()
+            error = NodeError(kind, text) if is_named else NodeError(event.status, event.content)
+            return self._failed(event, error)
+        result = {"output": _value(event.content), "artifact": event.artifact}
+        if self._tool_of(event.call_id).startswith(NODE):
+            result = json.loads(event.content)
+        if node.validator is not None and given is not None and result["asked"] is None:
+            return validated(given, _problems(result["output"]), retry=self._retry_of(node))
+        if "error" in result:
+            return self._failed(event, NodeError(**result["error"]))
+        if node.output is not None and result.get("asked") is None:
+            problems = validate(node.output, result.get("output"))
+            if problems:
+                return self._failed(event, NodeError("output", "; ".join(problems)))
+        own = {"call_id": event.call_id, "node": node.name, "attempt": call.attempt}
+        took = {"duration_ms": event.duration_ms}
+        return decode(NodeFinished.type, {**result, **own, **took})
+
+    def _failed(self, event: ToolFinished, error: NodeError) -> NodeFinished:
+        call = self._state.graph.open_call(event.call_id)
+        node = self.graph.nodes[call.activation.node].spec
+        if event.status in _FINAL:
+            return NodeFinished(call.call_id, node.name, "error", attempt=call.attempt, error=error)
+        retry = self._retry_of(node)
+        return failed(call, node, error, retry=retry, duration_ms=event.duration_ms)
+
+    def _retry_of(self, node: NodeSpec) -> RetrySpec:
+        executor = self._executors.get(node.name)
+        return retry_of(node, None if executor is None else executor.retry)
+
+    def delay_before(self, call: OpenCall) -> float:
+        """Return the seconds to wait before a call's attempt."""
+        if call.attempt == 1:
+            return 0.0
+        retry = self._retry_of(self.graph.nodes[call.activation.node].spec)
+        return retry.delay_before(call.attempt)
+
+    def _tool_of(self, call_id: str) -> str:
+        """Return the tool that serves a call, whose name in the state is its id."""
+        activation = self._state.graph.open_call(call_id).activation
+        if activation.role == "question":
+            return ASK
+        node = self.graph.nodes[activation.node].spec
+        return node.tool or TOOL_OF_WORK.get(node.work) or f"{NODE}{node.name}"
+
+    def effect(self, name: str) -> str:
+        """Return the effect class of a call's tool; ``name`` is the call's id."""
+        return self._toolbox.effect(self._tool_of(name))
+
+    def resume(self, call: ToolCall, outcomes: tuple[WaitOutcome, ...]) -> ToolResult:
+        """Return the result of a call whose waits are all resolved."""
+        tool = ToolCall(call.id, self._tool_of(call.name), call.arguments)
+        return self._toolbox.resume(tool, outcomes)
+
+    def definitions(self, *, with_artifacts: bool = False) -> tuple[ToolDefinition, ...]:
+        """Return nothing: a workflow asks no model itself."""
+        return ()
+
+    def examples(self) -> tuple[Message, ...]:
+        """Return nothing: a workflow asks no model itself."""
+        return ()
+
+    async def lapsed(self, call_id: str, key: str) -> ApprovalLapsed | None:
+        """Return why the decision about a call is no longer valid; None: it is valid."""
+        return await self._toolbox.lapsed(call_id, key)
+
+    @property
+    def free_threads(self) -> int:
+        """Number of calls that would have a thread at once."""
+        return self._toolbox.free_threads
+
+    def acts_in_thread(self, ready: ReadyCall) -> bool:
+        """Return True if the call is a plain function with an effect outside."""
+        return self._toolbox.acts_in_thread(ready)
+
+    async def connect(self, ready: ReadyCall) -> ReadyCall | ToolResult:
+        """Connect to what a call needs, before its intent."""
+        return await self._toolbox.connect(ready)
+
+    async def execute(self, ready: ReadyCall, journal: CallJournal) -> ToolResult | SuspendedCall:
+        """Run a call."""
+        return await self._toolbox.execute(ready, journal)
+
+    def transaction(self, call_id: str, ready: ReadyCall) -> Callable[[], ToolFinished]:
+        """Return a transactional call as a plain function."""
+        return self._toolbox.transaction(call_id, ready)
+
+    def store(self, call_id: str, name: str, done: ToolResult) -> ToolResult:
+        """Store the whole of a result that is longer than a result may be."""
+        return self._toolbox.store(call_id, name, done)
+
+    async def store_from_loop(self, call_id: str, name: str, done: ToolResult) -> ToolResult:
+        """Store the whole of a result as ``store`` does, from the loop."""
+        return await self._toolbox.store_from_loop(call_id, name, done)
+
+    def is_script(self, ready: ReadyCall) -> bool:
+        """Return False: nodes are no scripts."""
+        return False
+
+    async def advance_script(
+        self, ready: ReadyCall, rounds: Sequence[ScriptCalled], results: Mapping[str, ToolFinished]
+    ) -> PausedScript | EndedScript:
+        """Fail: nodes are no scripts."""
+        raise TypeError("a workflow's node is no script")
+
+
+def _arguments(given: CallInput) -> str:
+    """Return the arguments of a node's tool as JSON; the nodes' own tools have none."""
+    node = given.node
+    if node.code is not None:
+        return json.dumps({"code": node.code, "language": node.language})
+    if node.tool is None:
+        return "{}"
+    arguments = given.message if given.arguments is None else given.arguments
+    return json.dumps(arguments, ensure_ascii=False)
+
+
+def _problems(returned: Any) -> list[str]:
+    """Return the problems that a validator found: it returns a list, one sentence, or nothing."""
+    return [returned] if isinstance(returned, str) and returned else list(returned or ())
+
+
+def _value(content: str) -> Any:
+    """Return the result of a tool: data if it is a JSON object or list, else text."""
+    if content[:1] not in ("{", "["):
+        return content
+    try:
+        return parse_untrusted_json(content, max_bytes=len(content) * 4)
+    except UntrustedJSONError:
+        return content

@@ -1,0 +1,122 @@
+"""Building of the engine of a workflow's run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from agents.definitions import snapshot
+from agents.definitions.definition import AgentDefinition, BoundTool
+from agents.definitions.kinds import KINDS
+from agents.errors import ProgramToolsError
+from agents.loop.workflow.engine import WorkflowEngine
+from agents.loop.workflow.node_tool import LONGEST_SECONDS
+from agents.loop.workflow.nodes import node_tools
+from agents.loop.workflow.toolbox import NodeToolbox
+from agents.runtime.execution.active_run import ActiveRun
+from agents.runtime.execution.engines import EngineDependencies
+from agents.runtime.execution.installed_executors import installed_executors
+from agents.runtime.toolset.big_results import read_stored
+from agents.workflows.calls import CallInput
+from agents.workflows.contents import RunData
+from agents.workflows.executors.executor import Executor
+from agents.workflows.executors.registry import UnknownExecutorError
+from agents.workflows.graph import Graph, compile_graph
+from agents.workflows.spec.graph import read_graph
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
+
+#: A node's result is routed, so it is never cut.
+MOST_RESULT_BYTES = 100_000_000
+MOST_INPUT_BYTES = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowDefinition:
+    """A workflow's version, in the form that the engine reads.
+
+    Attributes:
+        tools: What the pipeline of tool calls reads of a definition.
+    """
+
+    graph: Graph
+    tools: AgentDefinition
+
+
+def read(
+    version_id: int, agent_id: int, name: str, content: Mapping[str, Any]
+) -> WorkflowDefinition:
+    """Return the definition in a stored snapshot.
+
+    Raises:
+        ConfigurationError: A newer Heartbit wrote the snapshot, or it is not a workflow's.
+    """
+    snapshot.check_format(version_id, name, content, KINDS["workflow"])
+    graph = compile_graph(read_graph(content))
+    bound = tuple(
+        BoundTool.model_construct(name=tool["name"], pinned=tool["hash"], **snapshot.grant_of(tool))
+        for tool in content["tools"]
+    )
+    tools = AgentDefinition.model_construct(
+        version_id=version_id,
+        agent_id=agent_id,
+        name=name,
+        system_prompt="",
+        tools=bound,
+        max_tool_output_bytes=MOST_RESULT_BYTES,
+        max_parallel=graph.spec.limits.items,
+        tool_timeout_seconds=int(LONGEST_SECONDS),
+    )
+    return WorkflowDefinition(graph, tools)
+
+
+async def build_workflow(active: ActiveRun, sources: EngineDependencies) -> WorkflowEngine:
+    """Build the engine of a workflow's run, with its nodes as tools."""
+    definition = await sources.definitions(read).get(active.claimed.version_id)
+    graph, state = definition.graph, active.journaled.state
+    executors = find_executors(graph)
+    inputs: dict[str, CallInput] = {}
+    own = node_tools(graph, state.graph, inputs, executors)
+    toolbox = await sources.toolbox(active, definition.tools, own)
+    data = RunData(read_input(state.task), partial(read_stored, active.claimed.root_id))
+    return WorkflowEngine(
+        active.journaled,
+        definition.tools,
+        NodeToolbox(graph, data, state, toolbox, inputs, executors),
+        active.gate,
+    )
+
+
+def find_executors(graph: Graph) -> dict[str, Executor]:
+    """Return the executor of each node that calls one, by the node's name.
+
+    Raises:
+        ProgramToolsError: This process has none of that name: another one may.
+        ConfigurationError: One of them cannot be called here.
+    """
+    try:
+        found = {
+            name: installed_executors().find(used)
+            for name, node in graph.nodes.items()
+            if (used := node.spec.function or node.spec.validator)
+        }
+    except UnknownExecutorError as error:
+        raise ProgramToolsError(str(error)) from error
+    for one in found.values():
+        if one.queue:
+            raise ConfigurationError(
+                f"The executor {one.name!r} names a queue, which is not supported yet: remove it."
+            )
+    return found
+
+
+def read_input(task: str) -> Any:
+    """Return the input of a run: data if its task is a JSON object or list, else text."""
+    if task[:1] not in ("{", "["):
+        return task
+    try:
+        return parse_untrusted_json(task, max_bytes=MOST_INPUT_BYTES)
+    except UntrustedJSONError:
+        return task

@@ -1,0 +1,108 @@
+"""Expressions of conditions and templates: a small subset of Python's, over data alone.
+
+Usage::
+
+    condition = compile_expression("message.score >= 0.8 and state.rounds < 5")
+    condition.references  # {("message", "score"), ("state", "rounds")}
+    condition.evaluate({"message": {"score": 0.9}, "state": {"rounds": 1}})  # True
+
+There are comparisons, arithmetic, ``and``, ``or``, ``not``, ``x if y else z``, list comprehensions,
+literals, and the functions of ``functions.py``. A dot reads a key of an object: no attribute of a
+Python object can be reached. A missing key is an error; ``get(message, "kind")`` accepts it. Text,
+depth, work and results are bounded, so that hostile text is refused or answered in milliseconds.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from agents.workflows.expressions.compiler import Compiler
+from agents.workflows.expressions.errors import (
+    EvaluationError,
+    ExpressionError,
+    OperationError,
+    shown,
+)
+from agents.workflows.expressions.frame import Evaluate, Frame
+from agents.workflows.expressions.reference import Reference, path_of
+
+MAX_CHARACTERS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A compiled expression.
+
+    Attributes:
+        text: The expression as it was written.
+        references: Paths of the data that it reads.
+        path: The path, if the whole expression is one.
+    """
+
+    text: str
+    references: frozenset[Reference]
+    path: Reference | None
+    _evaluate: Evaluate
+
+    def evaluate(self, roots: Mapping[str, Any]) -> Any:
+        """Return the value of the expression.
+
+        Args:
+            roots: Values by root name.
+
+        Raises:
+            EvaluationError: The values do not fit, or the result would be too large.
+        """
+        return self.evaluate_in(Frame(roots))
+
+    def evaluate_in(self, frame: Frame) -> Any:
+        """Return the value of the expression, sharing a frame's budget with others.
+
+        Raises:
+            EvaluationError: As for ``evaluate``.
+        """
+        try:
+            return self._evaluate(frame)
+        except OperationError as error:
+            raise EvaluationError(f"The expression {shown(self.text)} {error}.") from None
+
+
+@lru_cache(maxsize=4096)
+def compile_expression(text: str) -> Expression:
+    """Compile an expression; equal texts share one.
+
+    Raises:
+        ExpressionError: The text is no expression of the subset, or it is too large.
+    """
+    tree = _parse(text)
+    compiler = Compiler()
+    try:
+        evaluate = compiler.compile(tree)
+    except OperationError as error:
+        raise ExpressionError(f"The expression {shown(text)} {error}.") from None
+    path = path_of(tree)
+    is_path = path is not None and path in compiler.references
+    return Expression(text, frozenset(compiler.references), path if is_path else None, evaluate)
+
+
+def _parse(text: str) -> ast.expr:
+    if len(text) > MAX_CHARACTERS:
+        raise ExpressionError(
+            f"The expression {shown(text)} has {len(text)} characters: at most {MAX_CHARACTERS} "
+            "are accepted."
+        )
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except SyntaxError as error:
+        raise ExpressionError(
+            f"The expression {shown(text)} cannot be read: {error.msg}."
+        ) from None
+    except (ValueError, MemoryError, RecursionError):
+        raise ExpressionError(
+            f"The expression {shown(text)} cannot be read: it is nested too deeply, or has a "
+            "character that is not accepted."
+        ) from None

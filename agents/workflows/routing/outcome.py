@@ -1,0 +1,57 @@
+"""Outcomes of routing: a commit, the end of the run, or an error that names its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from agents.workflows.events import GraphCommitted
+
+
+@dataclass(frozen=True, slots=True)
+class GraphSucceeded:
+    """End of a run with its output."""
+
+    output: Any
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFailed:
+    """End of a run with an error.
+
+    Attributes:
+        message: Sentence that names the node, the edge and the reason.
+        node: Node at which the run failed; empty: none in particular.
+        edge: Edge at which the run failed, such as ``a → b``; empty: none in particular.
+        limit: Name of the limit that was reached; empty: none.
+    """
+
+    message: str
+    node: str = ""
+    edge: str = ""
+    limit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """Result of routing; journal the commit, and end the run if there is an ending.
+
+    Attributes:
+        commit: Commit of the superstep; None: the run failed before it.
+        ending: End of the run; None: it continues.
+    """
+
+    commit: GraphCommitted | None
+    ending: GraphSucceeded | GraphFailed | None = None
+
+
+class RoutingError(Exception):
+    """Routing fails, and so does the run.
+
+    Attributes:
+        failure: The end of the run.
+    """
+
+    def __init__(self, message: str, *, node: str = "", edge: str = "", limit: str = "") -> None:
+        super().__init__(message)
+        self.failure = GraphFailed(message, node, edge, limit)

@@ -1,0 +1,153 @@
+"""Routing of a graph: from finished activations to the next ones, once a superstep has ended.
+
+The model is Pregel's (Malewicz et al., 2010): nodes run side by side, messages are delivered at a
+barrier, and results are merged in a declared order, never in that of completion. Conditions are
+evaluated here alone, and the commit has what they decided.
+"""
+
+from __future__ import annotations
+
+from agents.workflows.contents import RunData
+from agents.workflows.graph import Graph
+from agents.workflows.records import INPUT, NodeMessage, RunOutput
+from agents.workflows.routing.deliveries import deliver
+from agents.workflows.routing.draft import Draft, new_draft
+from agents.workflows.routing.edges import route_visit
+from agents.workflows.routing.fan_ins import fire_fan_ins
+from agents.workflows.routing.outcome import (
+    GraphFailed,
+    GraphSucceeded,
+    Routed,
+    RoutingError,
+)
+from agents.workflows.routing.writes import initial_writes, merge_writes
+from agents.workflows.state import GraphState, Visit
+
+
+def route(graph: Graph, state: GraphState, data: RunData) -> Routed | None:
+    """Return the commit of the superstep, or the end of the run.
+
+    Args:
+        graph: The graph.
+        state: State of its run; it is not changed.
+        data: Input and artifacts of the run.
+
+    Returns:
+        None while activations that hold the barrier, or questions, are open.
+    """
+    try:
+        if not state.is_started:
+            return _begin(graph, state, data)
+        if not state.visits:  # the last commit was journaled, and the run did not end with it
+            return Routed(None, _ending(new_draft(graph, state, data, (), merge_writes)))
+        done = _due(graph, state)
+        return _commit(new_draft(graph, state, data, done, merge_writes)) if done else None
+    except RoutingError as error:
+        return Routed(None, error.failure)
+
+
+def _begin(graph: Graph, state: GraphState, data: RunData) -> Routed:
+    """Deliver the run's input to the nodes at which the graph starts."""
+    draft = new_draft(graph, state, data, (), merge_writes)
+    draft.writes = initial_writes(graph)
+    draft.values.update((write.key, write.value) for write in draft.writes)
+    for name in graph.spec.start:
+        problem = deliver(draft, name, NodeMessage(call=INPUT))
+        if problem:
+            raise RoutingError(
+                f'The node "{name}" does not accept the input: {problem}.', node=name
+            )
+    return _commit(draft)
+
+
+def _due(graph: Graph, state: GraphState) -> list[Visit]:
+    """Return the activations to be routed, in the order of their merge; none: wait.
+
+    Raises:
+        RoutingError: An activation failed, and its errors end the run.
+    """
+    visits = state.open_visits()
+    is_held = any(visit.open and visit.activation.holds_barrier for visit in visits)
+    failed = [
+        visit
+        for visit in visits
+        if graph.nodes[visit.activation.node].spec.on_error == "fail" and visit.errors
+    ]
+    if failed:
+        if graph.spec.failure == "finish" and is_held:
+            return []
+        raise _failure(failed)
+    if graph.spec.order == "barrier" and is_held:
+        return []
+    return [visit for visit in visits if visit.is_complete]
+
+
+def _failure(failed: list[Visit]) -> RoutingError:
+    """Return the error of a run whose nodes failed, with each node and each entry."""
+    sentences = []
+    for visit in failed:
+        for error in visit.errors:
+            entry = "" if error.item is None else f" (entry {error.item})"
+            sentences.append(f'the node "{visit.activation.node}"{entry} failed: {error.message}')
+    sentence = "; ".join(sentences)
+    return RoutingError(sentence[:1].upper() + sentence[1:], node=failed[0].activation.node)
+
+
+def _commit(draft: Draft) -> Routed:
+    for visit in draft.done:
+        route_visit(draft, visit)
+    buffers = fire_fan_ins(draft)
+    _check_limits(draft)
+    commit = draft.committed()
+    ended = {*commit.finished, *draft.cancelled}
+    is_open = bool(draft.deliveries or buffers or draft.state.visits.keys() - ended)
+    return Routed(commit, None if is_open else _ending(draft))
+
+
+def _check_limits(draft: Draft) -> None:
+    """Reject a superstep beyond the limits of the run.
+
+    Raises:
+        RoutingError: A limit is reached.
+    """
+    limits = draft.graph.spec.limits
+    calls = sum(delivery.count for delivery in draft.deliveries)
+    names = ", ".join(dict.fromkeys(delivery.node for delivery in draft.deliveries))
+    reached = {
+        "supersteps": (draft.state.commits, limits.supersteps, bool(draft.deliveries)),
+        "activations": (draft.state.activated + calls - 1, limits.activations, calls > 0),
+    }
+    for name, (used, most, is_next) in reached.items():
+        if is_next and used >= most:
+            raise RoutingError(
+                f"The run has reached its limit of {most:,} {name}, and continues with {names}: "
+                f"add a condition that ends it, or raise limits.{name}.",
+                node=draft.deliveries[0].node,
+                limit=name,
+            )
+
+
+def _ending(draft: Draft) -> GraphSucceeded | GraphFailed:
+    graph = draft.graph
+    if graph.output is not None:
+        return GraphSucceeded(draft.evaluate(graph.output, NodeMessage(call=INPUT)))
+    yields = [*draft.state.yields, *draft.yields]
+    if graph.spec.order == "ready":
+        yields.sort(key=lambda one: graph.nodes[one.node].index)
+    if yields:
+        return GraphSucceeded(_output(draft, yields))
+    if draft.state.skipped or draft.skipped:
+        return GraphSucceeded(None)  # what was left was skipped, as its condition says
+    reasons = "; ".join(f'"{one.source}" to "{one.target}": {one.reason}' for one in draft.dropped)
+    node = draft.done[-1].activation.node if draft.done else ""
+    where = f' after the node "{node}"' if node else ""
+    return GraphFailed(
+        f"The run ended{where} without an output ({reasons or 'no message was sent'}): add an "
+        "edge, a default or an end.",
+        node=node,
+    )
+
+
+def _output(draft: Draft, yields: list[RunOutput]) -> object:
+    contents = [draft.contents.of(one.message) for one in yields]
+    return contents[0] if len(contents) == 1 else contents

@@ -1,0 +1,111 @@
+"""Types of the settings of a workflow: names, conditions, templates and durations."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Final
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
+
+from agents.definitions import validators
+from agents.workflows.expressions.errors import ExpressionError
+from agents.workflows.expressions.expression import compile_expression
+from agents.workflows.expressions.templates import compile_template
+from heartbit_site.base.spec import Spec
+
+#: Values of ``on_error`` that name no node.
+RESERVED: Final = ("fail", "continue")
+_DURATION: Final = re.compile(r"(\d{1,9}(?:\.\d{1,3})?) ?(ms|s|m|h|d)", re.ASCII)
+_SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400}
+_LONGEST: Final = 366 * 86_400
+
+
+class PlainSpec(Spec):
+    """Base of the parts of a workflow; their JSON omits defaults, so equal parts are equal."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written = handler(self)
+        kept = {}
+        for name, field in type(self).model_fields.items():
+            if getattr(self, name) != self.default_of(name):
+                value = written[name] if name in written else written[str(field.alias)]
+                kept[field.alias or name] = value
+        return kept
+
+    def plain(self) -> dict[str, Any]:
+        """Return the part as JSON values."""
+        return self.model_dump(mode="json")
+
+
+def _name(name: str) -> str:
+    validators.storable(name)
+    if name in RESERVED:
+        raise ValueError(f'is "{name}", which on_error reserves; choose another name')
+    if name != name.strip() or not name.isprintable():
+        raise ValueError(f"is {name!r}; remove spaces at its ends, tabs and line breaks")
+    return name
+
+
+def _condition(text: str) -> str:
+    if text:
+        try:
+            compile_expression(text)
+        except ExpressionError as error:
+            raise ValueError(f"cannot be used: {_end(error)}") from None
+    return text.strip()
+
+
+def _template(source: Any) -> Any:
+    try:
+        compile_template(source)
+    except ExpressionError as error:
+        raise ValueError(f"cannot be used: {_end(error)}") from None
+    return source
+
+
+def _end(error: ExpressionError) -> str:
+    sentence = str(error)
+    return sentence[:1].lower() + sentence[1:].rstrip(".")
+
+
+def seconds(duration: object) -> object:
+    """Return a duration in seconds; a text such as ``3d``, ``90m`` or ``1.5h`` is converted."""
+    if isinstance(duration, bool) or not isinstance(duration, str | int | float):
+        return duration
+    found = duration
+    if isinstance(duration, str):
+        match = _DURATION.fullmatch(duration.strip())
+        if match is None:
+            raise ValueError(f'is "{duration}"; write a number of seconds, or such as 30s, 5m, 2d')
+        found = round(float(match[1]) * _SECONDS[match[2]], 3)
+    if not 0 <= float(found) <= _LONGEST:
+        raise ValueError(f"is {found} seconds; at most a year is accepted")
+    return float(found)
+
+
+NodeName = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_name)]
+#: A key of the state, or a name of a function, a tool or an agent.
+Key = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(validators.storable)]
+#: Name of a node, ``fail`` or ``continue``.
+OnError = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(validators.storable)]
+#: An expression; empty: none.
+Condition = Annotated[str, AfterValidator(_condition)]
+#: A text or data with expressions in double braces.
+Template = Annotated[Any, AfterValidator(validators.storable_json), AfterValidator(_template)]
+#: A text with expressions in double braces.
+TextTemplate = Annotated[str, AfterValidator(validators.storable), AfterValidator(_template)]
+TemplateTable = Annotated[
+    dict[str, Any], AfterValidator(validators.storable_json), AfterValidator(_template)
+]
+Value = Annotated[Any, AfterValidator(validators.storable_json)]
+Duration = Annotated[float, BeforeValidator(seconds)]
