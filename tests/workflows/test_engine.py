@@ -11,13 +11,13 @@ import pytest
 
 from agents.actions.fork_run import fork_run
 from agents.actions.runs import cancel_run
-from agents.actions.save_agent import create_agent
+from agents.actions.save_agent import change_agent, create_agent
 from agents.actions.waits import answer_wait
 from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.live.tree_view import TreeView
 from agents.live.updates import EventUpdate, seen
-from agents.models import Run, RunEvent, Wait
+from agents.models import Checkpoint, Run, RunEvent, Wait
 from agents.runs.history import load_history
 from agents.runtime.execution import workflow_complaints, workflows
 from agents.workflows.builder.state_keys import add
@@ -363,3 +363,48 @@ async def test_no_more_entries_run_at_once_than_the_node_allows(
     assert run.structured == [f"{letter}!" for letter in "abcdefg"]
     children = await orm.run_in_thread(lambda: list(run.children.all()))
     assert max(sum(is_live(one, other.created_at) for one in children) for other in children) == 2
+
+
+async def test_workflows_that_run_each_other_end(studio: Studio) -> None:
+    def make() -> None:
+        publish(studio.workspace, name="ping", steps={"a": {"set": {}}})
+        publish(studio.workspace, name="pong", steps={"a": {"workflow": "ping"}})
+        back = WorkflowSpec.model_validate({"name": "ping", "steps": {"a": {"workflow": "pong"}}})
+        settings = ("nodes", "edges", "start", "order", "team")
+        change_agent(studio.workspace, "ping", back, settings, by=SYSTEM)
+
+    await orm.run_in_thread(make)
+    run = await studio.run("x", agent="ping", model="")
+    assert run.status == RunStatus.FAILED
+    assert "nested more than 8 deep" in str(run.error)
+    tree = await orm.run_in_thread(lambda: Run.objects.filter(root=run).count())
+    assert tree == 10
+
+
+async def test_a_long_run_continues_from_its_checkpoint(studio: Studio) -> None:
+    def make() -> None:
+        publish(
+            studio.workspace,
+            name="long",
+            state={"n": {"merge": "add", "initial": 0}},
+            nodes={"up": {"set": {"n": 1}}, "ask": {"ask": "Enough?"}, "down": {"set": {"n": 1}}},
+            start="up",
+            edges=[
+                {"from": "up", "cases": [{"when": "state.n < 120", "to": "up"}], "default": "ask"},
+                {"from": "ask", "to": "down"},
+                {"from": "down", "output": "{{ state.n }} {{ steps.ask.output }}"},
+            ],
+        )
+
+    await orm.run_in_thread(make)
+    run_id = await studio.start("x", agent="long", model="")
+    wait = None
+    while wait is None:
+        wait = await orm.run_in_thread(
+            lambda: Wait.objects.filter(run=run_id, resolved_at=None, run__status="waiting").first()
+        )
+    while not await orm.run_in_thread(lambda: Checkpoint.objects.filter(run=run_id).exists()):
+        await asyncio.sleep(0.02)
+    await orm.run_in_thread(lambda: answer_wait(wait, answer="yes", by=SYSTEM))
+    run = await wait_for_end(run_id, studio.host.window)
+    assert (run.status, run.output) == (RunStatus.SUCCEEDED, "121 yes"), run.error

@@ -15,6 +15,7 @@ from agents.loop.workflow.engine import WorkflowEngine
 from agents.loop.workflow.node_tool import LONGEST_SECONDS
 from agents.loop.workflow.nodes import node_tools
 from agents.loop.workflow.toolbox import NodeToolbox
+from agents.runs.pool import Pool, call
 from agents.runtime.execution.active_run import ActiveRun
 from agents.runtime.execution.engines import EngineDependencies
 from agents.runtime.execution.installed_executors import installed_executors
@@ -31,6 +32,15 @@ from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_jso
 #: A node's result is routed, so it is never cut.
 MOST_RESULT_BYTES = 100_000_000
 MOST_INPUT_BYTES = 10_000_000
+MAX_DEPTH = 8
+_DEPTH = """
+    WITH RECURSIVE up AS (
+        SELECT parent_id, 0 AS depth FROM agents_run WHERE id = %s
+        UNION ALL
+        SELECT r.parent_id, up.depth + 1 FROM agents_run r JOIN up ON r.id = up.parent_id
+        WHERE up.depth < %s)
+    SELECT max(depth) AS depth FROM up
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +84,7 @@ def read(
 
 async def build_workflow(active: ActiveRun, sources: EngineDependencies) -> WorkflowEngine:
     """Build the engine of a workflow's run, with its nodes as tools."""
+    await _check_depth(active, sources.pool)
     definition = await sources.definitions(read).get(active.claimed.version_id)
     graph, state = definition.graph, active.journaled.state
     executors = find_executors(graph)
@@ -87,6 +98,22 @@ async def build_workflow(active: ActiveRun, sources: EngineDependencies) -> Work
         NodeToolbox(graph, data, state, toolbox, inputs, executors),
         active.gate,
     )
+
+
+async def _check_depth(active: ActiveRun, pool: Pool) -> None:
+    """Reject a workflow that runs itself, by way of others, without an end.
+
+    Raises:
+        ConfigurationError: The run has more ancestors than workflows may be nested.
+    """
+    if active.claimed.parent_id is None:
+        return
+    row = await call(pool, _DEPTH, (active.claimed.id, MAX_DEPTH + 1))
+    if row is not None and row["depth"] > MAX_DEPTH:
+        raise ConfigurationError(
+            f"Workflows are nested more than {MAX_DEPTH} deep here: {active.claimed.agent} may run "
+            "itself by way of others."
+        )
 
 
 def find_executors(graph: Graph) -> dict[str, Executor]:
