@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "9c7c996c8e3340fd4147258bd6aff57e96588ca62784bde5b9031caa3f4c0301"
+FINGERPRINT = "16bd73a4f3ca19fe3740ece46bbd5f1f9c02c910cfb921679f2cda89dd67b0b5"
 
 
 def statements() -> str:

@@ -42,6 +42,7 @@ class NodeFinished(Event):
     """
 
     type: ClassVar[str] = "node.finished"
+    is_brief: ClassVar[bool] = True
     call_id: str
     node: str
     status: Literal["ok", "error", "skipped"] = "ok"
@@ -93,6 +94,7 @@ class GraphCommitted(Event):
     """
 
     type: ClassVar[str] = "graph.committed"
+    is_brief: ClassVar[bool] = True
     superstep: int
     finished: tuple[str, ...] = ()
     taken: tuple[TakenEdge, ...] = ()

@@ -27,10 +27,15 @@ _LATE: Final = {
 
 
 class Event:
-    """An event of a run's journal: a frozen dataclass with the name of its type."""
+    """An event of a run's journal: a frozen dataclass with the name of its type.
+
+    Attributes:
+        is_brief: True if its payload leaves out what has its default.
+    """
 
     __slots__ = ()
     type: ClassVar[str]
+    is_brief: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         """Register the type by its name."""
@@ -64,7 +69,9 @@ def _adapter(kind: str) -> TypeAdapter[Event]:
 
 def encode(event: Event) -> dict[str, Any]:
     """Return the stored form of an event: its type and a JSON payload."""
-    return {"type": event.type, "payload": _adapter(event.type).dump_python(event, mode="json")}
+    adapter = _adapter(event.type)
+    payload = adapter.dump_python(event, mode="json", exclude_defaults=event.is_brief)
+    return {"type": event.type, "payload": payload}
 
 
 def decode(kind: str, payload: dict[str, Any]) -> Event:

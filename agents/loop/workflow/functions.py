@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from agents.definitions import validators
 from agents.journal.events import encode
@@ -17,6 +17,9 @@ from agents.workflows.graph import Graph, GraphNode
 from agents.workflows.records import AskedPerson
 from agents.workflows.state import GraphState
 from heartbit_site.base.toolspec import ToolContext, ToolSpec
+
+#: Fields of ``NodeFinished`` that a function decides.
+_RESULT: Final = frozenset({"output", "sends", "writes", "yields", "asked"})
 
 
 class FunctionCaller:
@@ -102,6 +105,6 @@ class FunctionCaller:
 def _result(recording: RecordingContext, output: Any) -> dict[str, Any]:
     """Return the fields of ``NodeFinished`` that a call has recorded."""
     recorded: dict[str, Any] = encode(recording.finished(output))["payload"]
-    own = {name: recorded[name] for name in ("output", "sends", "writes", "yields", "asked")}
+    own = {name: value for name, value in recorded.items() if name in _RESULT}
     validators.storable_json(own)
     return own

@@ -112,8 +112,8 @@ class NodeToolbox:
         result = {"output": _value(event.content), "artifact": event.artifact}
         if self._tool_of(event.call_id).startswith(NODE):
             result = json.loads(event.content)
-        if node.validator is not None and given is not None and result["asked"] is None:
-            return validated(given, _problems(result["output"]), retry=self._retry_of(node))
+        if node.validator is not None and given is not None and "asked" not in result:
+            return validated(given, _problems(result.get("output")), retry=self._retry_of(node))
         if "error" in result:
             return self._failed(event, NodeError(**result["error"]))
         if node.output is not None and result.get("asked") is None:

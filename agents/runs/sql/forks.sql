@@ -116,11 +116,11 @@ BEGIN
         SELECT payload FROM agents_runevent
         WHERE run_id = p_id AND type = 'graph.committed' ORDER BY seq) e;
     UPDATE agents_toolcall c
-    SET status = CASE WHEN e.payload ->> 'status' = 'ok' THEN 'ok' ELSE 'error' END,
+    SET status = CASE WHEN e.payload ? 'status' THEN 'error' ELSE 'ok' END,
         result = coalesce(e.payload #>> '{error,message}', e.payload ->> 'output'),
         started_at = e.at, finished_at = e.at
     FROM agents_runevent e
-    WHERE e.run_id = p_id AND e.type = 'node.finished' AND NOT (e.payload ->> 'will_retry')::boolean
+    WHERE e.run_id = p_id AND e.type = 'node.finished' AND NOT e.payload ? 'will_retry'
           AND c.run_id = p_id AND c.call_id = e.payload ->> 'call_id';
 END $$;
 

@@ -32,11 +32,11 @@ BEGIN
         (run_id, call_id, provider_id, tool, arguments, effect, status, digest, idempotency_key)
     SELECT p_run, i.call_id, '', left(a ->> 'node', 200), '{}', '', 'pending', '',
            p_run || ':' || i.call_id
-    FROM jsonb_array_elements(p -> 'next') AS a
+    FROM jsonb_array_elements(coalesce(p -> 'next', '[]')) AS a
     CROSS JOIN LATERAL (
         SELECT split_part(a ->> 'id', '.', 1) || '.' || (split_part(a ->> 'id', '.', 2)::int + n) AS call_id
-        FROM generate_series(0, (a ->> 'count')::int - 1) AS n) i;
-    IF jsonb_array_length(p -> 'cancelled') = 0 THEN RETURN; END IF;
+        FROM generate_series(0, coalesce((a ->> 'count')::int, 1) - 1) AS n) i;
+    IF NOT p ? 'cancelled' THEN RETURN; END IF;
     UPDATE agents_toolcall SET status = 'cancelled', finished_at = clock_timestamp()
     WHERE run_id = p_run AND p -> 'cancelled' ? call_id;
     WITH void AS (
@@ -89,12 +89,13 @@ BEGIN
             PERFORM heartbit_commit_graph(p_run, p);
         WHEN 'node.finished' THEN
             UPDATE agents_toolcall
-            SET status = CASE WHEN (p ->> 'will_retry')::boolean THEN 'pending'
-                              WHEN p ->> 'status' = 'ok' THEN 'ok' ELSE 'error' END,
+            SET status = CASE WHEN p ? 'will_retry' THEN 'pending'
+                              WHEN p ? 'status' THEN 'error' ELSE 'ok' END,
                 result = coalesce(p #>> '{error,message}', p ->> 'output'),
                 started_at = coalesce(
-                    started_at, v_now - make_interval(secs => (p ->> 'duration_ms')::int / 1000.0)),
-                finished_at = CASE WHEN NOT (p ->> 'will_retry')::boolean THEN v_now END
+                    started_at, v_now - make_interval(
+                        secs => coalesce((p ->> 'duration_ms')::int, 0) / 1000.0)),
+                finished_at = CASE WHEN NOT p ? 'will_retry' THEN v_now END
             WHERE run_id = p_run AND call_id = p ->> 'call_id';
         WHEN 'tool.started' THEN
             UPDATE agents_toolcall SET status = 'started', effect = p ->> 'effect', started_at = v_now
