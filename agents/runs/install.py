@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "16bd73a4f3ca19fe3740ece46bbd5f1f9c02c910cfb921679f2cda89dd67b0b5"
+FINGERPRINT = "873d0c09c9ba3dd4c4a67d4bf681c9a3c4f3d08d0a7110365b10123473e2d8c5"
 
 
 def statements() -> str:

@@ -14,6 +14,7 @@ from agents.actions.runs import cancel_run
 from agents.actions.save_agent import change_agent, create_agent
 from agents.actions.waits import answer_wait
 from agents.choices import Placement, RunStatus
+from agents.errors import CallClosedError
 from agents.live.follow import wait_for_end
 from agents.live.tree_view import TreeView
 from agents.live.updates import EventUpdate, seen
@@ -408,3 +409,50 @@ async def test_a_long_run_continues_from_its_checkpoint(studio: Studio) -> None:
     await orm.run_in_thread(lambda: answer_wait(wait, answer="yes", by=SYSTEM))
     run = await wait_for_end(run_id, studio.host.window)
     assert (run.status, run.output) == (RunStatus.SUCCEEDED, "121 yes"), run.error
+
+
+async def test_functions_have_a_window_too(studio: Studio) -> None:
+    def make() -> None:
+        one = {"each": "input.words", "set": {}, "max_parallel": 2}
+        publish(studio.workspace, name="words", steps={"one": one})
+
+    await orm.run_in_thread(make)
+    run = await studio.run('{"words": ["a", "b", "c", "d", "e"]}', agent="words", model="")
+    assert (run.status, run.structured) == (RunStatus.SUCCEEDED, list("abcde")), run.error
+
+
+@pytest.mark.parametrize("end", [[], [{"from": "say", "output": "{{ message }}"}]])
+async def test_a_fan_in_for_any_cancels_the_others(
+    studio: Studio, agent: Callable[..., Agent], end: list[dict[str, Any]]
+) -> None:
+    def make() -> None:
+        agent("scribe")
+        publish(
+            studio.workspace,
+            name="race",
+            order="barrier",
+            nodes={
+                "fast": {"ask": "Go?"},
+                "slow": {"ask": "Or go?"},
+                "say": {"set": {}},
+            },
+            start=["fast", "slow"],
+            edges=[{"from": ["fast", "slow"], "to": "say", "wait": "any"}, *end],
+        )
+
+    await orm.run_in_thread(make)
+    run_id = await studio.start("x", agent="race", model="")
+    waits: list[Wait] = []
+    while len(waits) < 2:
+        waits = await orm.run_in_thread(
+            lambda: list(Wait.objects.filter(run=run_id, run__status="waiting").order_by("pk"))
+        )
+    await orm.run_in_thread(lambda: answer_wait(waits[0], answer="yes", by=SYSTEM))
+    run = await wait_for_end(run_id, studio.host.window)
+    assert (run.status, run.output) == (RunStatus.SUCCEEDED, "yes"), run.error
+    late = await orm.run_in_thread(lambda: Wait.objects.get(pk=waits[1].pk))
+    assert late.value == {"status": "void"}
+    calls = await orm.run_in_thread(lambda: list(run.calls.order_by("pk").values_list("status")))
+    assert calls == [("ok",), ("cancelled",), ("ok",)]
+    with pytest.raises(CallClosedError):
+        await orm.run_in_thread(lambda: answer_wait(waits[1], answer="no", by=SYSTEM))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.actions.save_agent import create_agent
-from agents.choices import RunStatus
+from agents.actions.waits import resolve_call
+from agents.choices import CallResolution, RunStatus
 from agents.models import Run
 from agents.runtime.execution import workflow_complaints
 from agents.workflows.executors.registry import ExecutorRegistry
@@ -92,3 +93,31 @@ def test_a_worker_without_the_function_leaves_the_run_to_one_that_has_it(
         wait_until(lambda: is_over(run))
     run.refresh_from_db()
     assert (run.status, run.output) == (RunStatus.SUCCEEDED, "2"), run.error
+
+
+def test_a_person_says_what_became_of_a_function_whose_worker_was_killed(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    queue, hold, traces = f"shop-{secrets.token_hex(4)}", tmp_path / "hold", tmp_path / "traces"
+    content = {
+        "name": "risky",
+        "queue": queue,
+        "nodes": {"risk": {"function": "risk_it"}},
+        "start": "risk",
+        "edges": [{"from": "risk", "output": "{{ message.paid }}"}],
+    }
+    create_agent(workspace, WorkflowSpec.model_validate(content), by=SYSTEM)
+    hold.touch()
+    run = Run.objects.get(pk=start_run(workspace, str(tmp_path), agent="risky"))
+    with Worker(queues=queue, environment=ENVIRONMENT) as first:
+        wait_until(traces.exists)
+        first.kill()
+    hold.unlink()
+    with Worker(queues=queue, environment=ENVIRONMENT):
+        wait_until(lambda: run.calls.filter(status="uncertain").exists())
+        call = run.calls.get()
+        resolve_call(call, CallResolution.CONFIRMED, by=SYSTEM, result='{"paid": 3}')
+        wait_until(lambda: is_over(run))
+    run.refresh_from_db()
+    assert (run.status, run.output) == (RunStatus.SUCCEEDED, "3"), run.error
+    assert traces.read_text() == "risked\n"

@@ -81,6 +81,8 @@ class WorkflowEngine:
             routed = route(self._graph, self._state.graph, self._data)
             if routed is not None:
                 return await self._take(routed)
+            if held_back:
+                return None  # a result has made room
         return await self._suspend(held, pauses, held_back)
 
     async def _take(self, routed: Routed) -> Outcome | None:

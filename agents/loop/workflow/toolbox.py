@@ -19,6 +19,7 @@ from agents.journal.events import (
 from agents.journal.events.event import decode
 from agents.llm.messages import Message, ToolCall, ToolDefinition
 from agents.loop.ports import ApprovedCall, ReadyCall, Toolbox
+from agents.loop.unserved_calls import CONFIRMED
 from agents.loop.workflow.node_tool import NODE
 from agents.loop.workflow.nodes import ASK, TOOL_OF_WORK
 from agents.loop.workflow.state import WorkflowState
@@ -109,9 +110,7 @@ class NodeToolbox:
             is_named = text != "" and kind.isidentifier()
             error = NodeError(kind, text) if is_named else NodeError(event.status, event.content)
             return self._failed(event, error)
-        result = {"output": _value(event.content), "artifact": event.artifact}
-        if self._tool_of(event.call_id).startswith(NODE):
-            result = json.loads(event.content)
+        result = self._result(event)
         if node.validator is not None and given is not None and "asked" not in result:
             return validated(given, _problems(result.get("output")), retry=self._retry_of(node))
         if "error" in result:
@@ -123,6 +122,16 @@ class NodeToolbox:
         own = {"call_id": event.call_id, "node": node.name, "attempt": call.attempt}
         took = {"duration_ms": event.duration_ms}
         return decode(NodeFinished.type, {**result, **own, **took})
+
+    def _result(self, event: ToolFinished) -> dict[str, Any]:
+        """Return the fields of ``NodeFinished`` that a successful call has decided."""
+        asked = self._state.calls[event.call_id].outcome_request
+        if asked is None and self._tool_of(event.call_id).startswith(NODE):
+            found: dict[str, Any] = json.loads(event.content)
+            return found
+        # The result of a tool, or what a person knows of a call whose worker was lost.
+        output = None if event.content == CONFIRMED else _value(event.content)
+        return {"output": output, "artifact": event.artifact}
 
     def _failed(self, event: ToolFinished, error: NodeError) -> NodeFinished:
         call = self._state.graph.open_call(event.call_id)

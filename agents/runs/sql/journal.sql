@@ -45,7 +45,8 @@ BEGIN
         RETURNING child_id)
     SELECT count(*), array_agg(child_id ORDER BY child_id) FILTER (WHERE child_id IS NOT NULL)
     INTO v_waits, v_children FROM void;
-    UPDATE agents_run SET open_waits = open_waits - v_waits WHERE id = p_run AND v_waits > 0;
+    UPDATE agents_run SET open_waits = greatest(open_waits - v_waits, 0)
+    WHERE id = p_run AND v_waits > 0;
     PERFORM heartbit_cancel(c, 'The workflow no longer waits for it.') FROM unnest(v_children) AS c;
 END $$;
 
