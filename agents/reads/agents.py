@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from enum import Enum
 from typing import Any, overload
 from uuid import UUID
 
 from django.db.models import Count
+from pydantic import ValidationError
 
 from agents.definitions import snapshot
 from agents.definitions.definition import AgentDefinition
@@ -67,10 +69,17 @@ def grant_table_of(binding: ToolBinding) -> dict[str, Any]:
 
 
 def spec_of(agent: Agent) -> DefinitionSpec:
-    """Return an agent's settings from its rows, without validating them again."""
-    table = table_of(agent)
+    """Return an agent's settings from its rows.
+
+    Settings that are columns are not validated again. Those that are JSON are read into their
+    types; if they are no longer valid they are returned as they are stored.
+    """
+    table, kind = table_of(agent), readable_kind(agent.kind)
+    if kind.own:
+        with suppress(ValidationError):
+            return kind.spec.model_validate(table)
     tools = [ToolGrant.model_construct(**grant) for grant in table["tools"]]
-    return readable_kind(agent.kind).spec.model_construct(**{**table, "tools": tools})
+    return kind.spec.model_construct(**{**table, "tools": tools})
 
 
 def _columns(row: Agent | ToolBinding, names: tuple[str, ...]) -> dict[str, Any]:
