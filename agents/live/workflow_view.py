@@ -25,9 +25,10 @@ class WorkflowView(RunView):
         self._times.close("queue", self._at)
         for call_id in event.cancelled:
             self._call(call_id).status = "cancelled"
-        calls = [ToolCall("", one.node, "{}") for one in event.next for _ in one.call_ids]
+        calls = [ToolCall("", one.node, "") for one in event.next for _ in one.call_ids]
         if calls:
-            self._keep(f"turn {event.superstep}", self._turn(event.superstep, tuple(calls)))
+            turn = self._turn(event.superstep, tuple(calls))
+            self._keep(f"turn {event.superstep}", {**turn, "superstep": True})
 
     @folds(NodeFinished)
     def _node_finished(self, event: NodeFinished) -> None:

@@ -14,7 +14,7 @@ export function keyOf(asked) {
 
 /** Return true if a call has run with an unknown outcome, instead of waiting to run. */
 export function isInDoubt(asked) {
-  return asked.question !== undefined;
+  return asked.question !== undefined && asked.key === undefined;
 }
 
 /**

@@ -13,9 +13,11 @@ import { visit } from "./visit.js";
  * @param {number} [at] Last turn to keep; by default the last answered turn.
  */
 export async function fork(run, at) {
-  const turns = [...run.turns.values()].filter((turn) => turn.answered && turn.number).reverse();
+  const turns = [...run.turns.values()].filter((turn) => turn.answered && (turn.number || turn.superstep)).reverse();
   const select = el("select", { name: "turn" },
-    turns.map(({ number }) => el("option", { value: number, selected: number === at }, `after turn ${number}`)),
+    turns.map(({ number, superstep }) => superstep
+      ? el("option", { value: number + 1 }, `with superstep ${number}, whose nodes run again`)
+      : el("option", { value: number, selected: number === at }, `after turn ${number}`)),
     el("option", { value: 0 }, "from the beginning"));
   const version = el("select", { name: "version" }, el("option", { value: "" }, "as it was"));
   const task = el("textarea", { name: "task", required: true, maxlength: 400000, value: run.task });
@@ -63,7 +65,7 @@ class Replacement {
 
   /** Offer the calls of a turn; turn 0 has none. */
   at(number) {
-    this.calls = this.run.turns.get(number)?.calls ?? [];
+    this.calls = this.run.kind === "workflow" ? [] : this.run.turns.get(number)?.calls ?? [];
     this.element.hidden = !this.calls.length;
     fill(this.call, el("option", { value: "" }, "none"), this.calls.map(({ id, tool }) => el("option", { value: id }, `${id} `, seen(tool))));
     this.draw();

@@ -110,9 +110,9 @@ class TurnView {
   update(turn, run) {
     const isLast = [...run.turns.keys()].at(-1) === turn.number;
     const isAnswer = isLast && Boolean(turn.text) && (turn.answered ? run.ending?.status === "succeeded" && !turn.calls.length : !run.ending);
-    const name = turn.number ? `Turn ${turn.number}` : "The tool call";
+    const name = turn.superstep ? `Superstep ${turn.number}` : turn.number ? `Turn ${turn.number}` : "The tool call";
     fill(this.head, el("h3", {}, turn.number ? el("a", { href: `#${run.id}/turns/${turn.number}` }, name) : name), ...this.figures(turn, run));
-    if (turn.answered && turn.number && this.past.hidden) this.lookBack(turn, run);
+    if (turn.answered && turn.number && !turn.superstep && this.past.hidden) this.lookBack(turn, run);
     this.element.setAttribute("aria-label", name);
     this.thoughts.hidden = !turn.thinking;
     this.unkept.hidden = turn.kept;
@@ -146,12 +146,14 @@ class TurnView {
 
   figures(turn, run) {
     if (!turn.answered) return [run.ending ? pill("cut off") : el("span.pill.info", {}, icon("edit"), "writing"), turn.gap ? el("span.quiet", {}, "a piece is missing until the answer is whole") : null];
+    const time = el("time.quiet.number", { datetime: new Date(turn.at).toISOString(), title: moment(turn.at) }, new Date(turn.at).toLocaleTimeString());
+    if (turn.superstep) return [time];
     if (!turn.number) return [el("span.quiet", {}, "No model is called.")];
     return [
       turn.finish === "length" ? el("span.pill.warning", { title: "The model was cut at max_tokens." }, "cut") : null,
       el("span.quiet.clip", {}, turn.model), el("span.quiet.number", {}, tokens(turn.input, turn.output)),
       el("span.quiet.number", {}, cost(turn.cost)), el("span.quiet.number", {}, duration(turn.ms)),
-      el("time.quiet.number", { datetime: new Date(turn.at).toISOString(), title: moment(turn.at) }, new Date(turn.at).toLocaleTimeString()),
+      time,
     ];
   }
 }
