@@ -75,7 +75,11 @@ def find_reached(request: RunRequest, key: str | None) -> tuple[list[Run], bool]
     if key is not None and steered.exists():
         return [], True
     reached = list(runs.filter(finished_at__isnull=True, cancel_requested=False).order_by("pk"))
-    return reached, request.policy is BusyPolicy.STEER and bool(reached)
+    # Runs of other kinds read no messages: the message waits for their end.
+    steers = request.policy is BusyPolicy.STEER and any(
+        one.kind == RunKind.AGENT for one in reached
+    )
+    return reached, steers
 
 
 def record_reached(request: RunRequest, row: Row, reached: Iterable[Run]) -> None:

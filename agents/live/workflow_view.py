@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from agents.journal.folding import folds
 from agents.live.view import RunView
-from agents.llm.messages import ToolCall
+from agents.live.view_parts import CallView
 from agents.workflows.events import GraphCommitted, NodeFinished
 from heartbit_site.base.visible_text import readable_json
 
@@ -25,10 +25,14 @@ class WorkflowView(RunView):
         self._times.close("queue", self._at)
         for call_id in event.cancelled:
             self._call(call_id).status = "cancelled"
-        calls = [ToolCall("", one.node, "") for one in event.next for _ in one.call_ids]
-        if calls:
-            turn = self._turn(event.superstep, tuple(calls))
-            self._keep(f"turn {event.superstep}", {**turn, "superstep": True})
+        nodes = {call_id: one.node for one in event.next for call_id in one.call_ids}
+        for call_id, node in nodes.items():
+            self.calls[call_id] = CallView(call_id, node, "")
+            self._changed[f"call {call_id}"] = None
+        if nodes:
+            turn = self._turn(event.superstep, ())
+            turn |= {"superstep": True, "calls": list(nodes)}
+            self._keep(f"turn {event.superstep}", turn)
 
     @folds(NodeFinished)
     def _node_finished(self, event: NodeFinished) -> None:

@@ -379,8 +379,8 @@ class ToolCallRunner:
         limit = ready.prepared.timeout_seconds
         body = self._toolbox.transaction(call.call_id, ready)
         await self._journaled.transact(body, timeout_seconds=limit)
-        if call.finished is not None or call.call_id not in self._state.calls:
-            return None
+        if call.finished is not None or self._state.calls.get(call.call_id) is not call:
+            return None  # it is journaled
         if self._state.cancel_reason is not None:
             return ToolFinished(call.call_id, "refused", CANCELLED_FIRST, Effect.TRANSACTIONAL)
         return ToolFinished(

@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "873d0c09c9ba3dd4c4a67d4bf681c9a3c4f3d08d0a7110365b10123473e2d8c5"
+FINGERPRINT = "84c260beb4c5011a7c79aafa5a3291d7ece4f480ef812b92602a1f6ff8d3cdd4"
 
 
 def statements() -> str:

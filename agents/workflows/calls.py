@@ -29,6 +29,7 @@ class CallInput:
         arguments: Arguments of a tool; None: the message.
         question: Question of a wait, or of a function that asks a person; None: no person is asked.
         writes: Writes of a node that sets keys of the state.
+        on_timeout: Output of a question that no one answers in time, if the node has one.
     """
 
     node: NodeSpec
@@ -38,6 +39,7 @@ class CallInput:
     arguments: dict[str, Any] | None = None
     question: AskedPerson | None = None
     writes: tuple[Write, ...] = ()
+    on_timeout: Any = None
 
     @property
     def wants_strong_model(self) -> bool:
@@ -90,6 +92,7 @@ class CallReader:
             _rendered(node.arguments, roots),
             _question(node, roots),
             _writes(self._graph, node, roots),
+            None if node.on_timeout is None else compile_template(node.on_timeout).render(roots),
         )
 
 
@@ -177,9 +180,10 @@ def validated(
     return NodeFinished(call.call_id, node.name, output=given.message, attempt=call.attempt)
 
 
-def expired(call: OpenCall, node: NodeSpec) -> NodeFinished:
+def expired(given: CallInput) -> NodeFinished:
     """Return the event of a question that no one answered in time."""
+    call, node = given.call, given.node
     if node.on_timeout is not None:
-        return NodeFinished(call.call_id, node.name, output=node.on_timeout)
+        return NodeFinished(call.call_id, node.name, output=given.on_timeout)
     error = NodeError("timeout", "no one answered in time")
     return NodeFinished(call.call_id, node.name, "error", error=error)

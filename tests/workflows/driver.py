@@ -129,12 +129,15 @@ class Driver:
             self.record(self.result(call))
         return bool(calls)
 
+    def given(self, call: OpenCall) -> CallInput:
+        return CallReader(self.graph, self.played.state, self.data).read(call)
+
     def result(self, call: OpenCall) -> NodeFinished:
         """Run a call."""
         name = call.activation.node
         node = self.graph.nodes[name].spec
         try:
-            given = CallReader(self.graph, self.played.state, self.data).read(call)
+            given = self.given(call)
             work = self._work.get(name)
             if given.writes:
                 return NodeFinished(call.call_id, name, output=given.message, writes=given.writes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ from heartbit_site.config.read import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from uuid import UUID
 
     from agents.models import Agent
     from heartbit_site.base.models import Workspace
@@ -208,7 +210,7 @@ async def test_an_error_is_tried_again_with_what_went_wrong(studio: Studio) -> N
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The functions of this module are those of an app."""
     registry = ExecutorRegistry()
-    registry.add_all([grade, publish_it, moody])
+    registry.add_all([grade, publish_it, moody, Clerk, has_digits])
     for module in (workflows, workflow_complaints):
         monkeypatch.setattr(module, "installed_executors", lambda: registry)
 
@@ -456,3 +458,103 @@ async def test_a_fan_in_for_any_cancels_the_others(
     assert calls == [("ok",), ("cancelled",), ("ok",)]
     with pytest.raises(CallClosedError):
         await orm.run_in_thread(lambda: answer_wait(waits[1], answer="no", by=SYSTEM))
+
+
+@executor(effect="pure")
+class Clerk:
+    """Asks once, and remembers for what."""
+
+    def run(self, word: str, context: Context) -> None:
+        context.ask(f"May {word}?", form={"type": "boolean"}, state={"word": word})
+
+    def reply(self, answer: bool, context: Context) -> str:  # noqa: FBT001
+        return f"{context.question_state['word']}: {answer}"
+
+
+@executor(effect="pure", retry=3)
+def has_digits(word: str) -> list[str]:
+    return [] if any(letter.isdigit() for letter in word) else ["it has no digit"]
+
+
+async def open_waits(run_id: UUID, number: int) -> list[Wait]:
+    """Return the open waits of a run once it waits for so many."""
+    waits: list[Wait] = []
+    while len(waits) < number:
+        waits = await orm.run_in_thread(
+            lambda: list(
+                Wait.objects.filter(
+                    run=run_id, resolved_at=None, run__status=RunStatus.WAITING
+                ).order_by("pk")
+            )
+        )
+    return waits
+
+
+async def test_each_answer_comes_with_what_its_question_was_for(studio: Studio) -> None:
+    graph = (
+        Workflow("clerks")
+        .set("a", {})
+        .set("b", {})
+        .start("a", "b")
+        .edge("a", Clerk, message="anna")
+        .edge("b", Clerk, message="ben")
+    )
+
+    def make() -> None:
+        create_agent(studio.workspace, graph.spec, by=SYSTEM)
+
+    await orm.run_in_thread(make)
+    run_id = await studio.start("x", agent="clerks", model="")
+    first, second = await open_waits(run_id, 2)
+    await orm.run_in_thread(lambda: answer_wait(second, answer=False, by=SYSTEM))
+    await orm.run_in_thread(lambda: answer_wait(first, answer=True, by=SYSTEM))
+    run = await wait_for_end(run_id, studio.host.window)
+    assert run.status == RunStatus.SUCCEEDED, run.error
+    assert isinstance(run.structured, list)
+    assert sorted(run.structured) == ["anna: True", "ben: False"]
+
+
+async def test_a_question_expires_with_a_rendered_value(studio: Studio) -> None:
+    def make() -> None:
+        ask = {"ask": "Go?", "timeout": 0.2, "on_timeout": "{{ input }} instead"}
+        publish(studio.workspace, name="hasty", steps={"go": ask})
+
+    await orm.run_in_thread(make)
+    run_id = await studio.start("stay", agent="hasty", model="")
+    run = await wait_for_end(run_id, studio.host.window)
+    assert (run.status, run.output) == (RunStatus.SUCCEEDED, "stay instead"), run.error
+
+
+async def test_the_first_failure_ends_a_run_that_waits_for_others(
+    studio: Studio, agent: Callable[..., Agent]
+) -> None:
+    def make() -> None:
+        agent("scribe")
+        nodes = {
+            "bad": {"agent": "scribe", "task": "[[error: 400]] Fail."},
+            "slow": {"agent": "scribe", "task": "[[latency: 20000]] Wait."},
+        }
+        publish(studio.workspace, name="fast", order="barrier", nodes=nodes, start=["bad", "slow"])
+
+    await orm.run_in_thread(make)
+    began = time.monotonic()
+    run = await studio.run("x", agent="fast")
+    assert (run.status, time.monotonic() - began < 15) == (RunStatus.FAILED, True)
+    assert 'The node "bad" failed' in str(run.error)
+    statuses = await orm.run_in_thread(lambda: {child.status for child in run.children.all()})
+    assert RunStatus.SUCCEEDED not in statuses
+
+
+async def test_a_validator_passes_its_message_on_or_names_what_is_wrong(studio: Studio) -> None:
+    graph = Workflow("checks").node("check", validator="has_digits").start("check")
+
+    def make() -> None:
+        create_agent(studio.workspace, graph.spec, by=SYSTEM)
+
+    await orm.run_in_thread(make)
+    run = await studio.run("room 7", agent="checks", model="")
+    assert (run.status, run.output) == (RunStatus.SUCCEEDED, "room 7"), run.error
+    run = await studio.run("room", agent="checks", model="")
+    assert "it has no digit" in str(run.error)
+    tries = [event for event in await studio.events(run) if event.type == "node.finished"]
+    assert len(tries) == 4

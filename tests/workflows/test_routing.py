@@ -317,7 +317,7 @@ def test_a_question_that_expires_is_an_error_of_its_function() -> None:
     driver = Driver(graph, ask)
     driver.play()
     [call] = driver.waiting()
-    driver.record(expired(call, driver.graph.nodes["a"].spec))
+    driver.record(expired(driver.given(call)))
     assert driver.play().output["error"]["type"] == "timeout"
 
 
@@ -410,17 +410,17 @@ def test_of_an_answer_and_an_expiry_at_one_instant_the_first_counts() -> None:
     driver.play()
     [call] = driver.waiting()
     driver.record(NodeFinished(call.call_id, "q", output="answered"))
-    driver.record(expired(call, driver.graph.nodes["q"].spec))
+    driver.record(expired(driver.given(call)))
     assert driver.play().output == "answered"
     driver = Driver(graph)
     driver.play()
-    driver.record(expired(call, driver.graph.nodes["q"].spec))
+    driver.record(expired(driver.given(call)))
     driver.record(NodeFinished(call.call_id, "q", output="answered"))
     assert driver.play().output == "late"
     nodes = {"q": {"ask": "?"}} | functions("a")
     driver = Driver({**graph, "nodes": nodes})
     driver.play()
-    driver.record(expired(call, driver.graph.nodes["q"].spec))
+    driver.record(expired(driver.given(call)))
     assert driver.play().failure.message == 'The node "q" failed: no one answered in time'
 
 

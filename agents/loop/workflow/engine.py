@@ -7,6 +7,7 @@ conditions decided. So a slice begins wherever an earlier one crashed, and nothi
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -45,9 +46,8 @@ class WorkflowEngine:
         self._gate = gate
         self._began = time.monotonic()
         journaled.translate = toolbox.translated
-        self._calls = ToolCallRunner(
-            journaled, definition, toolbox, gate, most_calls=self._graph.spec.limits.items
-        )
+        self._calls = ToolCallRunner(journaled, definition, toolbox, gate, most_calls=sys.maxsize)
+        self._held: dict[str, Held] = {}
 
     async def run(self) -> Outcome:
         """Run until the slice is over (see ``Engine``)."""
@@ -72,27 +72,31 @@ class WorkflowEngine:
             return await self._take(routed)
         if self._gate.yield_reason:
             return "yielded"
+        # Calls that have to wait stay held until the suspension is journaled: none is served twice.
+        self._held = {key: one for key, one in self._held.items() if key in self._state.calls}
         pauses = dict(self._pauses())
         held_back = self._beyond_parallel()
-        self._state.delayed = held_back | pauses.keys()
+        self._state.delayed = held_back | pauses.keys() | self._held.keys()
         before = self._state.folded_seq
-        held = await self._calls.take()
+        self._held |= {one.call_id: one for one in await self._calls.take()}
+        if self._state.cancel_reason is not None:
+            return None
         if self._state.folded_seq > before:
             routed = route(self._graph, self._state.graph, self._data)
             if routed is not None:
                 return await self._take(routed)
             if held_back:
                 return None  # a result has made room
-        return await self._suspend(held, pauses, held_back)
+        return await self._suspend(pauses, held_back)
 
     async def _take(self, routed: Routed) -> Outcome | None:
         """Journal a commit, together with the run's end if it leads to one."""
         commit: Sequence[Event] = () if routed.commit is None else (routed.commit,)
         match routed.ending:
             case GraphSucceeded(output=output):
-                text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
                 structured = None if isinstance(output, str) else output
-                return await self._end(RunSucceeded(text, structured=structured), *commit)
+                ending = RunSucceeded(_as_text(output), structured=structured)
+                return await self._end(ending, *commit)
             case GraphFailed(message=message, limit=limit):
                 kind = "limit" if limit else "workflow"
                 return await self._end(RunFailed(kind, message, limit=limit), *commit)
@@ -106,33 +110,41 @@ class WorkflowEngine:
         return "succeeded" if isinstance(ending, RunSucceeded) else "failed"
 
     async def _suspend(
-        self, held: Sequence[Held], pauses: Mapping[str, RunPaused], held_back: set[str]
+        self, pauses: Mapping[str, RunPaused], held_back: set[str]
     ) -> Outcome | None:
         """Wait for calls, until routing, or a call that is held back, may have something to do."""
         calls = self._state.open_calls()
         waits = {one.call_id: self._state.open_waits(one) for one in calls}
-        waits |= dict.fromkeys([*(one.call_id for one in held), *pauses], 1)
+        waits |= dict.fromkeys([*self._held, *pauses], 1)
         if not all(waits[call_id] for call_id in waits.keys() - held_back):
             return None  # a wait ended meanwhile: its call can be served
         wake_at = sum(waits.values()) - 1 if held_back else self._wake_at(waits)
+        held = list(self._held.values())
         is_suspended = await self._calls.suspend(held, *pauses.values(), wake_at=wake_at)
         return "suspended" if is_suspended else None
 
     def _beyond_parallel(self) -> set[str]:
         """Return the calls that would exceed the number of calls at the same time."""
         state, limits = self._state, self._graph.spec.limits
-        node_of = {one.call_id: one.activation.node for one in state.graph.open_calls()}
-        calls = sorted(state.open_calls(), key=state.open_waits, reverse=True)
-        running: Counter[str] = Counter()
+        # Questions and pauses of the graph take no place, since they may last for days.
+        node_of = {
+            one.call_id: one.activation.node
+            for one in state.graph.open_calls()
+            if one.activation.holds_barrier
+        }
+        begun = {
+            call_id
+            for call_id in node_of
+            if call_id in self._held or state.open_waits(state.calls[call_id])
+        }
+        running = Counter(node_of[call_id] for call_id in begun)
         found = set()
-        for call in calls:  # those that wait first: they count, and are not held back
-            node = node_of[call.call_id]
-            most = self._graph.nodes[node].spec.max_parallel or limits.items
-            is_over = running[node] >= most or running.total() >= (
-                limits.max_parallel or limits.activations
-            )
-            if is_over and not state.open_waits(call):
-                found.add(call.call_id)
+        for call_id in [one for one in node_of if one not in begun]:
+            node = node_of[call_id]
+            most = self._graph.nodes[node].spec.max_parallel or sys.maxsize
+            is_full = running.total() >= (limits.max_parallel or sys.maxsize)
+            if is_full or running[node] >= most:
+                found.add(call_id)
             else:
                 running[node] += 1
         return found
@@ -186,3 +198,10 @@ class WorkflowEngine:
                 )
                 return RunFailed("limit", message, limit=name)
         return None
+
+
+def _as_text(output: Any) -> str:
+    """Return an output as text: data as JSON, and nothing as an empty text."""
+    if output is None:
+        return ""
+    return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)

@@ -88,7 +88,8 @@ class FunctionCaller:
             idempotency_key=context.idempotency_key,
             http=context.http,
             keys=self._graph.spec.state,
-            values=self._state.values,
+            # In this order no state is certain: nodes read it at different moments in each run.
+            values=None if self._graph.spec.order == "ready" else self._state.values,
             previous_errors=given.call.previous_errors,
             question_state=None if asked is None else asked.state,
             emit=lambda text, _: context.emit(text),
@@ -96,10 +97,9 @@ class FunctionCaller:
         return handler, handler.arguments(given.message, recording), recording
 
     def _asked(self, given: CallInput) -> AskedPerson | None:
-        """Return the question whose answer a call handles."""
-        last = self._state.produced.get(self._state.last.get(given.node.name, ""))
-        results = [] if last is None else last.finished
-        return next((one.asked for one in results if one.asked is not None), None)
+        """Return the question whose answer a call handles, if it had data."""
+        answered = self._state.produced[given.call.activation.message.call]
+        return next((one.asked for one in answered.finished if one.asked is not None), None)
 
 
 def _result(recording: RecordingContext, output: Any) -> dict[str, Any]:

@@ -84,9 +84,11 @@ class _Waits:
             question = Question(asked.text, asked.form or _TEXT)
             return Suspension((), asked.timeout_seconds or LONGEST_SECONDS, QUESTION, question)
         if reply.status == "expired":
-            ended = expired(given.call, given.node)
+            ended = expired(given)
             return {"error": asdict(ended.error)} if ended.error else {"output": ended.output}
-        return {"output": reply.value}
+        # The function that asked finds the question's data with the answer.
+        asked_by = {"asked": asdict(asked)} if asked.state is not None else {}
+        return {"output": reply.value, **asked_by}
 
     async def pause(self, context: ToolContext) -> Suspension:
         """Wait for a time."""
@@ -104,7 +106,7 @@ def _join(outcomes: tuple[WaitOutcome, ...]) -> dict[str, Any]:
     value = outcome.value
     if value["status"] == "succeeded":
         structured = value.get("structured")
-        return {"output": value.get("output") if structured is None else structured}
+        return {"output": value.get("output") or None if structured is None else structured}
     error = value.get("error") or {}
     reason = error.get("message") or f"its run ended as {value['status']}"
     return {"error": {"type": str(value["status"]), "message": f"{outcome.subject}: {reason}"}}

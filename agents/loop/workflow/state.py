@@ -49,8 +49,13 @@ class WorkflowState(CallingState):
         if finished.call_id not in self.calls:
             return  # cancelled meanwhile
         call = self._drop(finished.call_id)
-        if finished.will_retry:
-            self.calls[finished.call_id] = CallState(call.call_id, call.call)
+        if finished.will_retry:  # requests of the next attempt have keys of their own
+            self.calls[finished.call_id] = CallState(
+                call.call_id,
+                call.call,
+                lapsed_decisions=call.lapsed_decisions + (call.approval_request is not None),
+                outcome_requests=call.outcome_requests,
+            )
 
     @folds(RunPaused)
     def _pause_call(self, paused: RunPaused) -> None:
@@ -64,7 +69,6 @@ class WorkflowState(CallingState):
         for call_id, call in self.calls.items():
             if super(WorkflowState, self).open_waits(call):
                 self.calls[call_id] = CallState(call_id, call.call)
-        self.paused.clear()
 
     def _drop(self, call_id: str) -> CallState:
         call = self.calls.pop(call_id)

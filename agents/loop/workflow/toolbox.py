@@ -29,11 +29,12 @@ from agents.workflows.events import NodeFinished
 from agents.workflows.executors.executor import Executor
 from agents.workflows.expressions.errors import EvaluationError
 from agents.workflows.graph import Graph
-from agents.workflows.records import NodeError
+from agents.workflows.records import AskedPerson, NodeError
 from agents.workflows.spec.node import NodeSpec, RetrySpec
 from agents.workflows.state import OpenCall
 from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.suspensions import QuestionReply, WaitOutcome
+from heartbit_site.base.toolspec import Effect
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from tools.calls.pipeline import CallJournal, SuspendedCall
 from tools.calls.result import ToolResult
@@ -84,17 +85,30 @@ class NodeToolbox:
         reply: QuestionReply | None = None,
     ) -> ReadyCall | ToolResult | ApprovalRequested:
         """Render the node's input, and check the call (see ``Toolbox``)."""
-        state = self._state.graph
         try:
-            given = CallReader(self.graph, state, self.data).read(state.open_call(call_id))
+            given = self._read(call_id)
         except EvaluationError as error:
-            return ToolResult(str(error), "error")
+            if reply is None:
+                return ToolResult(str(error), "error")
+            # What was asked has changed meanwhile; the answer counts all the same.
+            call_read = self._state.graph.open_call(call_id)
+            node = self.graph.nodes[call_read.activation.node].spec
+            given = CallInput(node, call_read, None, question=AskedPerson(""))
         self._inputs[call_id] = given
         seconds = self.delay_before(given.call)
         if seconds <= HOLD_SECONDS and reply is None and approved is None:
             await asyncio.sleep(seconds)
         made = ToolCall(call.id, self._tool_of(call_id), _arguments(given))
         return await self._toolbox.prepare(call_id, made, approved, reply)
+
+    def _read(self, call_id: str) -> CallInput:
+        """Return the input of a call.
+
+        Raises:
+            EvaluationError: A template of its node fails.
+        """
+        state = self._state.graph
+        return CallReader(self.graph, state, self.data).read(state.open_call(call_id))
 
     def translated(self, event: Event) -> Event:
         """Return the result of a node for the result of its call; other events are unchanged."""
@@ -111,11 +125,13 @@ class NodeToolbox:
             error = NodeError(kind, text) if is_named else NodeError(event.status, event.content)
             return self._failed(event, error)
         result = self._result(event)
-        if node.validator is not None and given is not None and "asked" not in result:
-            return validated(given, _problems(result.get("output")), retry=self._retry_of(node))
         if "error" in result:
             return self._failed(event, NodeError(**result["error"]))
-        if node.output is not None and result.get("asked") is None:
+        is_answer = call.activation.role == "question"
+        if node.validator is not None and "asked" not in result and not is_answer:
+            given = given or self._read(event.call_id)
+            return validated(given, _problems(result.get("output")), retry=self._retry_of(node))
+        if node.output is not None and "asked" not in result and not is_answer:
             problems = validate(node.output, result.get("output"))
             if problems:
                 return self._failed(event, NodeError("output", "; ".join(problems)))
@@ -136,7 +152,10 @@ class NodeToolbox:
     def _failed(self, event: ToolFinished, error: NodeError) -> NodeFinished:
         call = self._state.graph.open_call(event.call_id)
         node = self.graph.nodes[call.activation.node].spec
-        if event.status in _FINAL:
+        # A call that timed out may still act, and the keys of its questions are used.
+        may_act = event.status == "timeout" and event.effect == Effect.AT_MOST_ONCE
+        has_asked = self._state.calls[event.call_id].questions > 0
+        if event.status in _FINAL or may_act or has_asked:
             return NodeFinished(call.call_id, node.name, "error", attempt=call.attempt, error=error)
         retry = self._retry_of(node)
         return failed(call, node, error, retry=retry, duration_ms=event.duration_ms)
@@ -234,7 +253,11 @@ def _arguments(given: CallInput) -> str:
 
 def _problems(returned: Any) -> list[str]:
     """Return the problems that a validator found: it returns a list, one sentence, or nothing."""
-    return [returned] if isinstance(returned, str) and returned else list(returned or ())
+    if returned in (None, True, ""):
+        return []
+    if isinstance(returned, list):
+        return [str(problem) for problem in returned]
+    return ["the message is not valid" if returned is False else str(returned)]
 
 
 def _value(content: str) -> Any:

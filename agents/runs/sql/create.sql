@@ -132,7 +132,7 @@ BEGIN
         RETURN;
     -- A run that is being cancelled accepts no message. A run that requires no approval must not act on
     -- a message that requires it. Both kinds of message get a run of their own.
-    ELSIF v_held AND p_policy = 'steer' AND NOT l.cancel_requested AND (l.approve OR NOT p_approve) THEN
+    ELSIF v_held AND p_policy = 'steer' AND l.kind = 'agent' AND NOT l.cancel_requested AND (l.approve OR NOT p_approve) THEN
         PERFORM heartbit_steer(l.id, p_task, p_by, p_key, p_user => p_user);
         RETURN QUERY SELECT l.id, ''::text, false, 'steered';
         RETURN;

@@ -76,7 +76,11 @@ BEGIN
             'key', p_key, 'value', p_value, 'kind', w.kind, 'call_id', w.call_id))));
     UPDATE agents_run
     SET last_seq = last_seq + 1, open_waits = open_waits - 1,
-        status = CASE WHEN open_waits - 1 <= wake_at AND status = 'waiting' THEN 'queued' ELSE status END,
+        -- A workflow may end with the first of its children that fails.
+        status = CASE WHEN status = 'waiting' AND (open_waits - 1 <= wake_at OR (
+                               kind = 'workflow' AND w.child_id IS NOT NULL
+                               AND p_value ->> 'status' <> 'succeeded'))
+                      THEN 'queued' ELSE status END,
         available_at = clock_timestamp(),
         woken_at = CASE WHEN home = 'fleet' THEN clock_timestamp() END
     WHERE id = p_run RETURNING * INTO r;
@@ -150,6 +154,15 @@ BEGIN
         'structured', p_structured, 'error', p_error, 'usage', heartbit_usage(r.id)));
 END $$;
 
+-- Cancel the children of a run that has ended.
+CREATE OR REPLACE FUNCTION heartbit_cancel_children(p_run uuid)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM heartbit_cancel(c.id, 'The run that waited for it has ended.')
+    FROM (SELECT t.id FROM agents_run t
+          WHERE t.parent_id = p_run AND t.finished_at IS NULL ORDER BY t.id) c;
+END $$;
+
 -- Finish a held run. If its journal has grown since p_folded, write nothing and return the tail, to be
 -- folded first.
 CREATE OR REPLACE FUNCTION heartbit_finish(
@@ -175,11 +188,7 @@ BEGIN
     END IF;
     v_ring := heartbit_end(r, p_status, p_output, p_error, p_events, p_structured);
     -- A workflow may end while some of its children still run.
-    IF r.open_waits > 0 THEN
-        PERFORM heartbit_cancel(c.id, 'The run that waited for it has ended.')
-        FROM (SELECT t.id FROM agents_run t
-              WHERE t.parent_id = r.id AND t.finished_at IS NULL ORDER BY t.id) c;
-    END IF;
+    IF r.open_waits > 0 THEN PERFORM heartbit_cancel_children(r.id); END IF;
     IF v_parent IS NULL AND v_ring IS NOT NULL THEN
         SELECT t.queue INTO v_queue FROM agents_run t WHERE t.id = v_ring;
     END IF;

@@ -39,6 +39,7 @@ BEGIN
                     'Its worker died %s times without progress; the run is quarantined.', v_attempts)),
                 jsonb_build_array(jsonb_build_object('type', 'run.quarantined',
                     'payload', jsonb_build_object('attempts', v_attempts))));
+            PERFORM heartbit_cancel_children(r.id);
             quarantined := r.id;
         ELSE
             UPDATE agents_run
@@ -237,6 +238,16 @@ BEGIN
         RAISE EXCEPTION 'Its orchestrator has gone on without it: retry its task as a new run.'
             USING ERRCODE = 'HB005';
     END IF;
+    -- A workflow may have been quarantined while earlier calls of it waited. Their waits are void.
+    PERFORM 1 FROM agents_wait w JOIN agents_toolcall c ON c.run_id = w.run_id AND c.call_id = w.call_id
+    WHERE r.kind = 'workflow' AND w.run_id = r.id AND w.value = '{"status": "void"}'
+          AND NOT EXISTS (SELECT FROM agents_runevent e
+                          WHERE e.run_id = r.id AND e.type = 'graph.committed'
+                                AND e.payload -> 'cancelled' ? w.call_id);
+    IF FOUND THEN
+        RAISE EXCEPTION 'Calls that waited have ended with it: fork it from its last superstep.'
+            USING ERRCODE = 'HB005';
+    END IF;
     PERFORM 1 FROM agents_run t
     WHERE t.conversation_id = r.conversation_id AND t.created_at > r.created_at
           AND (t.started_at IS NOT NULL OR t.finished_at IS NULL);
@@ -256,7 +267,8 @@ BEGIN
     SET status = CASE c.status WHEN 'uncertain' THEN 'started' ELSE 'pending' END, finished_at = NULL
     WHERE c.run_id = p_run AND c.status IN ('uncertain', 'cancelled')
           AND NOT EXISTS (SELECT 1 FROM agents_runevent e WHERE e.run_id = p_run
-                          AND e.type = 'tool.finished' AND e.payload ->> 'call_id' = c.call_id);
+                          AND (e.type = 'tool.finished' AND e.payload ->> 'call_id' = c.call_id
+                               OR e.type = 'graph.committed' AND e.payload -> 'cancelled' ? c.call_id));
     RETURN CASE WHEN r.home = 'fleet' THEN r.id END;
 END $$;
 

@@ -35,6 +35,9 @@ def complaints(
             if getattr(node, setting):
                 place = _place(table, graph, ("nodes", index, setting))
                 yield (*path, *place), "is not supported yet: remove it"
+        if node.timeout is not None and (node.tool or node.code):
+            place = _place(table, graph, ("nodes", index, "timeout"))
+            yield (*path, *place), "is not supported for tools yet: bind the tool with its own"
         if node.retry.strong_when:
             place = _place(table, graph, ("nodes", index, "retry"))
             yield (*path, *place), "has strong_when, which is not supported yet: remove it"

@@ -76,7 +76,7 @@ def read(
         system_prompt="",
         tools=bound,
         max_tool_output_bytes=MOST_RESULT_BYTES,
-        max_parallel=graph.spec.limits.items,
+        max_parallel=graph.spec.limits.activations,
         tool_timeout_seconds=int(LONGEST_SECONDS),
     )
     return WorkflowDefinition(graph, tools)

@@ -35,7 +35,7 @@ class RecordingContext:
         idempotency_key: Key that all attempts share.
         http: The guarded client for requests.
         keys: Keys of the state.
-        values: Values of these keys, as of the last commit.
+        values: Values of these keys, as of the last commit; None: functions read none.
         previous_errors: Errors of earlier attempts.
         question_state: Data of the question that this call handles the answer to.
         emit: Shows events of the call.
@@ -49,7 +49,7 @@ class RecordingContext:
         idempotency_key: str,
         http: httpx.AsyncClient,
         keys: Mapping[str, StateKeySpec],
-        values: Mapping[str, Any],
+        values: Mapping[str, Any] | None,
         previous_errors: tuple[NodeError, ...] = (),
         question_state: Any = None,
         emit: Emit = _show_to_no_one,
@@ -72,6 +72,11 @@ class RecordingContext:
     def get(self, key: str) -> Any:
         """Return a copy of a value of the state (see ``Context``)."""
         self._merge_of(key)
+        if self._values is None:
+            raise ConfigurationError(
+                f'The key "{key}" of the state cannot be read with order = "ready": its value '
+                'depends on which node ends first. Pass it in the message, or use "barrier".'
+            )
         return copy.deepcopy(self._values.get(key))
 
     def set(self, key: str, value: Any) -> None:

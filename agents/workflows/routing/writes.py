@@ -37,9 +37,12 @@ def merge_writes(graph: Graph, state: GraphState, done: Sequence[Visit]) -> dict
                 if write.merge == "set":
                     _claim(setters, write.key, node, result.call_id)
                 values[write.key] = _merged(write, values, node)
-                added += size_of(write.value)
+                replaced = (
+                    0 if write.merge in ("append", "merge") else state.sizes.get(write.key, 0)
+                )
+                added += size_of(write.value) - replaced
     most = graph.spec.limits.state_bytes
-    if added and sum(state.sizes.values()) + added > most:
+    if added > 0 and sum(state.sizes.values()) + added > most:
         raise RoutingError(
             f"The state has more than {most:,} bytes: write less, or raise limits.state_bytes.",
             limit="state_bytes",

@@ -39,7 +39,9 @@ class LimitsSpec(PlainSpec):
     items: Positive = Field(10_000, description="Entries of a list that a node handles.")
     state_bytes: Positive = Field(10_000_000, description="Size of the state as JSON.")
     max_parallel: Positive | None = Field(None, description="Activations at the same time.")
-    timeout_seconds: Duration | None = Field(None, description="Time of one run.")
+    timeout_seconds: Duration | None = Field(
+        None, description="Seconds of work of one run, without waiting."
+    )
     tokens: Positive | None = Field(None, description="Tokens of one run, children included.")
     cost_usd: Money | None = Field(None, description="Cost of one run, children included.")
 
