@@ -211,8 +211,8 @@ def _once_more(
     cut = last_seq_of_step(past.journal, number)
     if number and edits.version and source.kind == RunKind.WORKFLOW:
         raise InvalidEditError(
-            "A fork of a workflow's run from a superstep keeps its version, since its journal may not "
-            "fit another one: fork it from the beginning."
+            "A fork of a workflow's run from a superstep keeps its version, since its journal may "
+            "not fit another one: fork it from the beginning."
         )
     is_call = source.kind == RunKind.TOOL_CALL
     inputs = () if number else ("call", "arguments") if is_call else ("task",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as some
 from agents.workflows.expressions.errors import EvaluationError, ExpressionError
 from agents.workflows.expressions.expression import compile_expression
 from agents.workflows.expressions.templates import compile_template
-from tests.pace import within
+from tests.pace import in_time, within
 
 ROOTS: dict[str, Any] = {
     "message": {"kind": "bug", "score": 0.9, "tags": ["a", "b"], "none": None, "n": 7},
@@ -326,3 +327,33 @@ def test_compiling_and_evaluating_are_quick() -> None:
     with within(0.5):
         for number in range(500):
             compile_expression(f"{text} or {number}")
+
+
+def test_few_characters_make_no_data_without_an_end() -> None:
+    text = "1"
+    for letter in "abcdefghi":
+        text = f"[[{','.join([letter] * 10)}] for {letter} in [{text}]]"
+    began = time.process_time()
+    with pytest.raises(EvaluationError, match="makes data of more than"):
+        compile_expression(text).evaluate({})
+    doubled = compile_template(["{{ message }}"] * 2)
+    value: object = "x"
+    with pytest.raises(EvaluationError, match="makes data of more than"):
+        for _ in range(40):
+            value = doubled.render({"message": value})
+    in_time(time.process_time() - began, 0.5)
+
+
+@pytest.mark.parametrize("text", [r'"\x00"', r'"\ud800"', r'{"\x00": 1}'])
+def test_texts_that_a_journal_cannot_hold_are_refused(text: str) -> None:
+    with pytest.raises(ExpressionError, match="a character that JSON refuses"):
+        compile_expression(text)
+
+
+@pytest.mark.parametrize("text", ["round(message)", "sum([message, message])", "message + 0"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1.7e308])
+def test_numbers_without_a_value_are_an_error_of_the_expression(text: str, value: float) -> None:
+    try:
+        compile_expression(text).evaluate({"message": value})
+    except EvaluationError:
+        return

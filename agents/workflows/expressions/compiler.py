@@ -11,6 +11,7 @@ from agents.workflows.expressions.errors import OperationError
 from agents.workflows.expressions.frame import MAX_INTEGER, Evaluate, Frame
 from agents.workflows.expressions.functions import FUNCTIONS
 from agents.workflows.expressions.reference import Reference, path_of
+from heartbit_site.base.untrusted import clean_text
 from tools.texts.near_names import hint
 
 #: Roots that an expression may read.
@@ -91,6 +92,8 @@ class Compiler:
         value = node.value
         if value is not None and not isinstance(value, bool | int | float | str):
             raise OperationError(f"has a value that JSON cannot represent: {value!r:.40}")
+        if isinstance(value, str) and clean_text(value) != value:
+            raise OperationError(f"has a text with a character that JSON refuses: {value!r:.40}")
         if isinstance(value, int) and abs(value) > MAX_INTEGER:
             raise OperationError("has a whole number of more than 64 bits")
         if isinstance(value, float):
@@ -223,6 +226,7 @@ class Compiler:
         for key, value in zip(node.keys, node.values, strict=True):
             if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
                 raise OperationError("has an object with a key that is no plain text")
+            self._constant(key)
             parts.append((key.value, self.compile(value)))
         return lambda frame: {key: part(frame) for key, part in parts}
 

@@ -66,12 +66,18 @@ class Expression:
             EvaluationError: As for ``evaluate``.
         """
         try:
-            return self._evaluate(frame)
+            value = self._evaluate(frame)
+            if self.path is None:
+                frame.check_result(value)
         except OperationError as error:
             raise EvaluationError(f"The expression {shown(self.text)} {error}.") from None
+        except (ArithmeticError, TypeError, ValueError, RecursionError) as error:
+            problem = f"fails with {type(error).__name__}: {str(error)[:80]}"
+            raise EvaluationError(f"The expression {shown(self.text)} {problem}.") from None
+        return value
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def compile_expression(text: str) -> Expression:
     """Compile an expression; equal texts share one.
 

@@ -172,12 +172,16 @@ def _join(frame: Frame, values: Any, separator: Any = "") -> str:
     return between.join(parts)
 
 
-def _starts_with(_: Frame, value: Any, start: Any) -> bool:
-    return _text(value, "starts_with").startswith(_text(start, "starts_with"))
+def _starts_with(frame: Frame, value: Any, start: Any) -> bool:
+    beginning = _text(start, "starts_with")
+    frame.spend(1 + len(beginning) // 256)
+    return _text(value, "starts_with").startswith(beginning)
 
 
-def _ends_with(_: Frame, value: Any, end: Any) -> bool:
-    return _text(value, "ends_with").endswith(_text(end, "ends_with"))
+def _ends_with(frame: Frame, value: Any, end: Any) -> bool:
+    ending = _text(end, "ends_with")
+    frame.spend(1 + len(ending) // 256)
+    return _text(value, "ends_with").endswith(ending)
 
 
 #: Functions by name, with the least and the greatest number of arguments.

@@ -55,7 +55,14 @@ class Template:
         Raises:
             EvaluationError: An expression fails, or the result would be too large.
         """
-        return self._render(Frame(roots))
+        frame = Frame(roots)
+        value = self._render(frame)
+        if self.path is None:
+            try:
+                frame.check_result(value)
+            except OperationError as error:
+                raise EvaluationError(f"The template {error}.") from None
+        return value
 
 
 def compile_template(source: Any) -> Template:

@@ -28,7 +28,7 @@ def merge_writes(graph: Graph, state: GraphState, done: Sequence[Visit]) -> dict
         RoutingError: Two calls set the same key, a write does not fit, or the state is too large.
     """
     values, setters = dict(state.values), dict[str, tuple[str, str]]()
-    added = 0
+    sizes = dict(state.sizes)
     for visit in done:
         node = visit.activation.node
         for result in visit.finished:
@@ -37,12 +37,11 @@ def merge_writes(graph: Graph, state: GraphState, done: Sequence[Visit]) -> dict
                 if write.merge == "set":
                     _claim(setters, write.key, node, result.call_id)
                 values[write.key] = _merged(write, values, node)
-                replaced = (
-                    0 if write.merge in ("append", "merge") else state.sizes.get(write.key, 0)
-                )
-                added += size_of(write.value) - replaced
+                grows = write.merge in ("append", "merge")
+                before = sizes.get(write.key, 0) if grows else 0
+                sizes[write.key] = before + size_of(write.value)
     most = graph.spec.limits.state_bytes
-    if added > 0 and sum(state.sizes.values()) + added > most:
+    if sizes != state.sizes and sum(sizes.values()) > most:
         raise RoutingError(
             f"The state has more than {most:,} bytes: write less, or raise limits.state_bytes.",
             limit="state_bytes",

@@ -15,7 +15,7 @@ from agents.workflows.validation.faults import FaultList, Installation
 from heartbit_site.base.schema_references import referenced
 
 _ANY: Final = frozenset({"null", "boolean", "number", "string", "array", "object"})
-_MAX_DEPTH: Final = 8
+_MAX_DEPTH: Final = 3
 _MAX_PROPERTIES: Final = 200
 Schema = Mapping[str, Any]
 
