@@ -79,7 +79,7 @@ class WorkflowEngine:
         self._state.delayed = held_back | pauses.keys() | self._held.keys()
         before = self._state.folded_seq
         self._held |= {one.call_id: one for one in await self._calls.take()}
-        if self._state.cancel_reason is not None:
+        if self._journaled.state.cancel_reason is not None:
             return None
         if self._state.folded_seq > before:
             routed = route(self._graph, self._state.graph, self._data)
