@@ -212,7 +212,7 @@ WRONG: tuple[tuple[dict[str, Any], str, str], ...] = (
     (
         {"deliver": [{"kind": "fax"}]},
         "invalid_targets",
-        "Delivery 1 has to be an object whose kind",
+        "Delivery 1 must be an object whose kind",
     ),
     (
         {"deliver": [{"kind": "email", "to": ["ann"]}]},

@@ -197,7 +197,7 @@ async def test_a_server_that_hangs_dies_or_restarts_loses_no_run(
 
     def made(url: str) -> None:
         refreshed(added(workspace, url=url))
-        refreshed(added(workspace, "hang", command="hang", timeout_seconds=1))
+        refreshed(added(workspace, "hang", command="hang", timeout_seconds=3))
         refreshed(added(workspace, "exit", command="exit"))
         agent(tools=("shop_echo", "hang_good", "exit_good", "shop_die"))
 

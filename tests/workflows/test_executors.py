@@ -84,7 +84,7 @@ def test_a_class_may_handle_answers() -> None:
     assert one.name == "publish_draft"
     recorded = context()
     with pytest.raises(AskedPersonError):
-        one.run.function(**one.run.arguments({"text": "x"}, recorded))
+        one.run.target(**one.run.arguments({"text": "x"}, recorded))
     asked = recorded.finished("left out").asked
     assert asked is not None
     assert (asked.text, asked.state) == ("Publish?", {"text": "x"})

@@ -56,7 +56,7 @@ class FunctionCaller:
         """Call a plain function."""
         handler, arguments, recording = self._prepared(context)
         try:
-            returned = handler.function(**arguments)
+            returned = handler.target(**arguments)
         except AskedPersonError:
             returned = None
         return _result(recording, handler.result(returned))
@@ -65,7 +65,7 @@ class FunctionCaller:
         """Call a coroutine function; a plain one that handles answers is called alike."""
         handler, arguments, recording = self._prepared(context)
         try:
-            returned = handler.function(**arguments)
+            returned = handler.target(**arguments)
             if inspect.isawaitable(returned):
                 returned = await returned
         except AskedPersonError:

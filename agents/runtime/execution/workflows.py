@@ -127,7 +127,7 @@ def find_executors(graph: Graph) -> dict[str, Executor]:
         found = {
             name: installed_executors().find(used)
             for name, node in graph.nodes.items()
-            if (used := node.spec.function or node.spec.validator)
+            if (used := node.spec.executor)
         }
     except UnknownExecutorError as error:
         raise ProgramToolsError(str(error)) from error

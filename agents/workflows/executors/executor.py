@@ -50,7 +50,7 @@ class Handler:
         output: Type of the result; None: the function returns nothing, or says nothing of it.
     """
 
-    function: Callable[..., Any]
+    target: Callable[..., Any]
     message_parameter: str
     context_parameter: str
     input: MessageType | None
@@ -59,7 +59,7 @@ class Handler:
     @property
     def is_async(self) -> bool:
         """True if the function is a coroutine function."""
-        return inspect.iscoroutinefunction(self.function)
+        return inspect.iscoroutinefunction(self.target)
 
     def arguments(self, message: Any, context: Context) -> dict[str, Any]:
         """Return the arguments of a call.

@@ -111,6 +111,12 @@ class NodeSpec(PlainSpec):
         return getattr(self, self.work)
 
     @property
+    def executor(self) -> str | None:
+        """Name of the executor that the node calls; None: it calls none."""
+        value = self.subject if self.work in ("function", "validator") else None
+        return None if value is None else str(value)
+
+    @property
     def is_wait(self) -> bool:
         """True if the node waits without holding the barrier."""
         return self.work in WAITS

@@ -54,7 +54,7 @@ def _plain_edges(graph: GraphSpec) -> Iterator[tuple[int, str, str, str]]:
 
 
 def _function(node: NodeSpec, installation: Installation) -> Any:
-    name = node.function or node.validator
+    name = node.executor
     return (installation.functions or {}).get(name) if name else None
 
 
