@@ -47,7 +47,11 @@ def main() -> int:
             sys.stdout.write(table(rows[-1:]))
             sys.stdout.flush()
     sys.stdout.writelines(json.dumps(row) + "\n" for row in rows)
-    return 0 if all(row["pass"] for row in rows) else 1
+    failed = [row for row in rows if not row["pass"]]
+    if failed:
+        # Once more at the end: of a long output, that is what people see.
+        sys.stdout.write(table(failed))
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
