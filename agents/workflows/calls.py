@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -52,7 +51,7 @@ class CallInput:
 
 
 class CallReader:
-    """Reader of the inputs of calls, until the state changes.
+    """Reader of the inputs of calls, until the next commit.
 
     Args:
         graph: The graph.
@@ -88,25 +87,25 @@ class CallReader:
             node,
             call,
             message,
-            message if node.task is None else compile_template(node.task).render(roots),
+            message if node.task is None else compile_template(node.task).evaluate(roots),
             _rendered(node.arguments, roots),
             _question(node, roots),
             _writes(self._graph, node, roots),
-            None if node.on_timeout is None else compile_template(node.on_timeout).render(roots),
+            None if node.on_timeout is None else compile_template(node.on_timeout).evaluate(roots),
         )
 
 
 def _rendered(source: dict[str, Any] | None, roots: dict[str, Any]) -> dict[str, Any] | None:
     if source is None:
         return None
-    rendered: dict[str, Any] = compile_template(source).render(roots)
+    rendered: dict[str, Any] = compile_template(source).evaluate(roots)
     return rendered
 
 
 def _question(node: NodeSpec, roots: dict[str, Any]) -> AskedPerson | None:
     if node.ask is None:
         return None
-    text = compile_template(node.ask).render(roots)
+    text = compile_template(node.ask).evaluate(roots)
     shown = text if isinstance(text, str) else str(text)
     return AskedPerson(shown, node.form, node.group, node.timeout)
 
@@ -120,7 +119,7 @@ def _asked(contents: Contents, call: OpenCall) -> AskedPerson | None:
 def _writes(graph: Graph, node: NodeSpec, roots: dict[str, Any]) -> tuple[Write, ...]:
     if node.set is None:
         return ()
-    rendered = copy.deepcopy(compile_template(node.set).render(roots))
+    rendered = compile_template(node.set).evaluate(roots)
     keys = graph.spec.state
     unknown = next((key for key in rendered if key not in keys), None)
     if unknown is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.workflows.expressions.operations import read_item
-from agents.workflows.records import INPUT, NodeMessage
+from agents.workflows.records import INPUT, NodeMessage, Sent
 from agents.workflows.state import GraphState, Visit
 
 
@@ -30,7 +30,7 @@ class RunData:
 
 
 class Contents:
-    """Contents of the messages of a run, until its state changes.
+    """Contents of the messages of a run, until its next commit; each list is made once.
 
     Attributes:
         data: Data of the run.
@@ -39,7 +39,10 @@ class Contents:
     def __init__(self, state: GraphState, data: RunData) -> None:
         self.data = data
         self._state = state
-        self._lists: dict[str, list[Any]] = {}
+        self._outputs: dict[str, list[Any]] = {}
+        self._sends: dict[str, list[Sent]] = {}
+        self._yields: dict[str, list[Any]] = {}
+        self._errors: dict[str, list[dict[str, Any]]] = {}
 
     def of(self, message: NodeMessage) -> Any:
         """Return the content of a message.
@@ -76,21 +79,44 @@ class Contents:
     def output_of(self, visit: Visit) -> Any:
         """Return the output of an activation: a list, if it handled the entries of a list."""
         key = visit.activation.id
-        if key not in self._lists:
-            self._lists[key] = [
+        if key not in self._outputs:
+            self._outputs[key] = [
                 self.data.read_artifact(result.artifact) if result.artifact else result.output
                 for result in visit.finished
             ]
-        return self._lists[key] if visit.activation.items is not None else self._lists[key][0]
+        outputs = self._outputs[key]
+        return outputs if visit.activation.items is not None else outputs[0]
+
+    def sends_of(self, visit: Visit) -> list[Sent]:
+        """Return the messages that an activation's calls sent themselves."""
+        key = visit.activation.id
+        if key not in self._sends:
+            self._sends[key] = [sent for result in visit.finished for sent in result.sends]
+        return self._sends[key]
+
+    def yields_of(self, visit: Visit) -> list[Any]:
+        """Return the outputs of the run that an activation's calls yielded."""
+        key = visit.activation.id
+        if key not in self._yields:
+            self._yields[key] = [value for result in visit.finished for value in result.yields]
+        return self._yields[key]
+
+    def errors_of(self, visit: Visit) -> list[dict[str, Any]]:
+        """Return the errors of an activation as expressions and handlers read them."""
+        key = visit.activation.id
+        if key not in self._errors:
+            self._errors[key] = [
+                {"type": error.type, "message": error.message, "item": error.item}
+                for error in visit.errors
+            ]
+        return self._errors[key]
 
     def _produced(self, message: NodeMessage, visit: Visit) -> Any:
         if message.source == "output":
             return self.output_of(visit)
         if message.source == "yielded":
-            yields = [value for result in visit.finished for value in result.yields]
-            return yields[message.position]
-        sends = [sent for result in visit.finished for sent in result.sends]
-        sent = sends[message.position]
+            return self.yields_of(visit)[message.position]
+        sent = self.sends_of(visit)[message.position]
         return self.data.read_artifact(sent.artifact) if sent.artifact else sent.value
 
 
@@ -153,11 +179,7 @@ class _NodeView(Mapping[str, Any]):
             case "output":
                 return None if self._visit is None else self._contents.output_of(self._visit)
             case "error" | "errors":
-                errors = self._visit.errors if self._visit is not None else []
-                found = [
-                    {"type": error.type, "message": error.message, "item": error.item}
-                    for error in errors
-                ]
+                found = [] if self._visit is None else self._contents.errors_of(self._visit)
                 return found if key == "errors" else (found[0] if found else None)
         raise KeyError(key)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
 from typing import Any
 
 from agents.workflows.records import Write
@@ -12,32 +12,68 @@ class MergeError(Exception):
     """A value cannot be merged; ``str(error)`` is a sentence about it."""
 
 
-def merged(write: Write, current: Any) -> Any:
-    """Return the value of a key after a write; the current value is not changed.
+class StateValues:
+    """Values of a state's keys, to which the writes of one commit are merged.
 
-    Args:
-        write: The write.
-        current: Value before it; None: the key had none.
+    Values that others may hold are not changed: a list or an object is copied at its first write of
+    the commit, and later ones change the copy.
 
-    Raises:
-        MergeError: The write does not fit the current value.
+    Attributes:
+        values: Values by key.
+        sizes: Size of each value as JSON; for numbers, of their last writes.
     """
+
+    def __init__(self, values: dict[str, Any], sizes: dict[str, int]) -> None:
+        self.values, self.sizes = values, sizes
+        self._own: set[str] = set()
+
+    def write(self, write: Write) -> None:
+        """Merge a write.
+
+        Raises:
+            MergeError: It does not fit the current value.
+        """
+        key, size = write.key, size_of(write.value)
+        if write.merge in ("append", "merge"):
+            self.values[key] = self._grown(write, self.values.get(key))
+            self._own.add(key)
+            size += self.sizes.get(key, 0)
+        else:
+            self.values[key] = _replaced(write, self.values.get(key))
+            self._own.discard(key)
+        self.sizes[key] = size
+
+    def _grown(self, write: Write, current: Any) -> Any:
+        if write.merge == "append":
+            entries = _list(write, current)
+            entries = entries if write.key in self._own else [*entries]
+            entries.append(write.value)
+            return entries
+        pairs = _object(write, current or {})
+        pairs = pairs if write.key in self._own else {**pairs}
+        pairs.update(_object(write, write.value))
+        return pairs
+
+
+def size_of(value: Any) -> int:
+    """Return the number of characters of a value as JSON."""
+    return len(json.dumps(value, ensure_ascii=False))
+
+
+def _replaced(write: Write, current: Any) -> Any:
     value = write.value
+    if write.merge == "set":
+        return value
+    number = _number(write, value)
+    if current is None:
+        return number
+    before = _number(write, current)
     match write.merge:
-        case "set":
-            return value
-        case "append":
-            return [*_list(write, current), value]
-        case "merge":
-            return {**_object(write, current or {}), **_object(write, value)}
         case "add":
-            return _number(write, 0 if current is None else current) + _number(write, value)
-        case "min" | "max" if current is None:
-            return _number(write, value)
+            return before + number
         case "min":
-            return min(_number(write, current), _number(write, value))
-        case "max":
-            return max(_number(write, current), _number(write, value))
+            return min(before, number)
+    return max(before, number)
 
 
 def _number(write: Write, value: Any) -> Any:
@@ -46,8 +82,8 @@ def _number(write: Write, value: Any) -> Any:
     return value
 
 
-def _object(write: Write, value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
+def _object(write: Write, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
         raise MergeError(_sentence(write, value, "an object"))
     return value
 

@@ -6,13 +6,12 @@ keys, and the results that any of these, or an expression ``steps.NAME.output``,
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agents.workflows.events import GraphCommitted, NodeFinished
-from agents.workflows.merges import merged
+from agents.workflows.merges import StateValues
 from agents.workflows.records import (
     INPUT,
     Activation,
@@ -168,9 +167,11 @@ class GraphState:
     def commit(self, committed: GraphCommitted) -> None:
         """Fold a commit."""
         self.commits = committed.superstep + 1
-        self._write(committed.writes)
+        state_values = StateValues(self.values, self.sizes)
+        for write in committed.writes:
+            state_values.write(write)
         for visit_id in committed.finished:
-            self._use(visit_id)
+            self._use(visit_id, state_values)
         for call_id in committed.cancelled:
             self._cancel(call_id)
         self._buffer(committed.buffered, committed.fired)
@@ -184,13 +185,16 @@ class GraphState:
 
     def edit(self, values: Mapping[str, Any]) -> None:
         """Replace values of the state, as a fork may."""
-        self._write(Write(key, "set", value) for key, value in values.items())
+        state_values = StateValues(self.values, self.sizes)
+        for key, value in values.items():
+            state_values.write(Write(key, "set", value))
 
-    def _use(self, visit_id: str) -> None:
+    def _use(self, visit_id: str, state_values: StateValues) -> None:
         visit = self.visits.pop(visit_id)
         node = visit.activation.node
         for result in visit.finished:
-            self._write(result.writes)
+            for write in result.writes:
+                state_values.write(write)
         visit.results = [replace(one, writes=()) for one in visit.finished]
         self.produced[visit_id] = visit
         if visit.activation.role != "question":
@@ -198,20 +202,11 @@ class GraphState:
             self.visit_counts[node] = self.visit_counts.get(node, 0) + 1
 
     def _cancel(self, call_id: str) -> None:
+        if call_id not in self.calls:
+            return  # it has ended just before
         visit_id, _ = self.calls.pop(call_id)
         self.visits.pop(visit_id, None)
         self.previous_errors.pop(call_id, None)
-
-    def _write(self, writes: Iterable[Write]) -> None:
-        for write in writes:
-            key, size = write.key, size_of(write.value)
-            if write.merge == "append" and isinstance(self.values.get(key), list):
-                self.values[key].append(write.value)  # no copy: lists may be long
-            else:
-                value = merged(write, self.values.get(key))
-                self.values[key] = list(value) if isinstance(value, list) else value
-            grows = write.merge in ("append", "merge")
-            self.sizes[key] = size + (self.sizes.get(key, 0) if grows else 0)
 
     def _buffer(self, buffered: Iterable[Buffered], fired: Iterable[Fired]) -> None:
         for one in buffered:
@@ -260,8 +255,3 @@ def take_oldest(
     oldest = {source: queue[0] for source, queue in queues.items() if queue}
     remaining = {source: queue[1:] for source, queue in queues.items() if queue[1:]}
     return oldest, remaining
-
-
-def size_of(value: Any) -> int:
-    """Return the number of characters of a value as JSON."""
-    return len(json.dumps(value, ensure_ascii=False))

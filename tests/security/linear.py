@@ -10,6 +10,7 @@ LINEAR = {
         (
             *("tests/security/test_linear.py", "tests/patterns/test_patterns.py"),
             *("tests/base/test_linear.py", "tests/base/test_jsonschema.py"),
+            "tests/workflows/test_hostile_routing.py",
         ),
     ),
 }

@@ -287,7 +287,7 @@ def test_an_operator_agrees_with_python_or_refuses(left: Any, right: Any, operat
     ],
 )
 def test_a_template_has_a_value(source: Any, value: Any) -> None:
-    assert compile_template(source).render(ROOTS) == value
+    assert compile_template(source).evaluate(ROOTS) == value
 
 
 def test_a_template_of_one_path_is_known_as_one() -> None:
@@ -340,7 +340,7 @@ def test_few_characters_make_no_data_without_an_end() -> None:
     value: object = "x"
     with pytest.raises(EvaluationError, match="makes data of more than"):
         for _ in range(40):
-            value = doubled.render({"message": value})
+            value = doubled.evaluate({"message": value})
     in_time(time.process_time() - began, 0.5)
 
 

@@ -6,6 +6,7 @@ conditions decided. So a slice begins wherever an earlier one crashed, and nothi
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import time
@@ -67,7 +68,7 @@ class WorkflowEngine:
         limit = self._limit()
         if limit is not None:
             return await self._end(limit)
-        routed = route(self._graph, self._state.graph, self._data)
+        routed = await self._route()
         if routed is not None:
             return await self._take(routed)
         if self._gate.yield_reason:
@@ -82,12 +83,16 @@ class WorkflowEngine:
         if self._journaled.state.cancel_reason is not None:
             return None
         if self._state.folded_seq > before:
-            routed = route(self._graph, self._state.graph, self._data)
+            routed = await self._route()
             if routed is not None:
                 return await self._take(routed)
             if held_back:
                 return None  # a result has made room
         return await self._suspend(pauses, held_back)
+
+    async def _route(self) -> Routed | None:
+        """Return the next commit; a thread makes it, since a large one takes long."""
+        return await asyncio.to_thread(route, self._graph, self._state.graph, self._data)
 
     async def _take(self, routed: Routed) -> Outcome | None:
         """Journal a commit, together with the run's end if it leads to one."""

@@ -76,6 +76,7 @@ class NodeToolbox:
         self._executors = executors
         self.graph, self.data = graph, data
         self._state, self._toolbox, self._inputs = state, toolbox, inputs
+        self._reader: tuple[int, CallReader] | None = None
 
     async def prepare(
         self,
@@ -108,7 +109,9 @@ class NodeToolbox:
             EvaluationError: A template of its node fails.
         """
         state = self._state.graph
-        return CallReader(self.graph, state, self.data).read(state.open_call(call_id))
+        if self._reader is None or self._reader[0] != state.commits:
+            self._reader = state.commits, CallReader(self.graph, state, self.data)
+        return self._reader[1].read(state.open_call(call_id))
 
     def translated(self, event: Event) -> Event:
         """Return the result of a node for the result of its call; other events are unchanged."""

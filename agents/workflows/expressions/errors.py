@@ -23,4 +23,9 @@ class OperationError(Exception):
 
 def shown(text: str) -> str:
     """Return the text of an expression as a sentence shows it: in quotes, cut if it is long."""
-    return f'"{text}"' if len(text) <= _SHOWN else f'"{text[:_SHOWN]}..."'
+    return f'"{cut(text)}"'
+
+
+def cut(text: str, characters: int = _SHOWN) -> str:
+    """Return the beginning of a text that may be too long for a sentence."""
+    return text if len(text) <= characters else f"{text[:characters]}..."

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from agents.workflows.expressions.errors import OperationError
+from agents.workflows.expressions.errors import OperationError, cut
 from agents.workflows.expressions.frame import MAX_INTEGER, Frame
 
 _MAX_DEPTH: Final = 100  # of nested data that is compared or written as text
@@ -65,9 +65,9 @@ def read_key(value: Any, key: str) -> Any:
         try:
             return value[key]
         except KeyError:
-            keys = ", ".join(sorted(map(str, value))[:_SHOWN_KEYS]) or "none"
-            raise OperationError(f'finds no "{key}": its keys are {keys}') from None
-    raise OperationError(f'reads "{key}" of {kind_of(value)}, which has no keys')
+            keys = ", ".join(map(cut, sorted(map(str, value))[:_SHOWN_KEYS])) or "none"
+            raise OperationError(f'finds no "{cut(key)}": its keys are {keys}') from None
+    raise OperationError(f'reads "{cut(key)}" of {kind_of(value)}, which has no keys')
 
 
 def read_item(value: Any, index: Any) -> Any:

@@ -3,9 +3,9 @@
 A text that is one expression has the value of the expression; otherwise the values are written into
 the text: texts unchanged, null as nothing, other values as JSON::
 
-    compile_template("{{ input.urls }}").render(roots)             # a list
-    compile_template("Facts on {{ input.topic }}").render(roots)   # a text
-    compile_template({"to": "{{ input.to }}"}).render(roots)       # an object
+    compile_template("{{ input.urls }}").evaluate(roots)             # a list
+    compile_template("Facts on {{ input.topic }}").evaluate(roots)   # a text
+    compile_template({"to": "{{ input.to }}"}).evaluate(roots)       # an object
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Template:
     path: Reference | None
     _render: _Render
 
-    def render(self, roots: Mapping[str, Any]) -> Any:
+    def evaluate(self, roots: Mapping[str, Any]) -> Any:
         """Return the template's value.
 
         Args:

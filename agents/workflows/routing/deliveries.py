@@ -21,6 +21,7 @@ def deliver(draft: Draft, target: str, message: NodeMessage) -> str:
     Raises:
         RoutingError: An expression of the node fails, or a list is too long.
     """
+    draft.check_work(target)
     node = draft.graph.nodes[target]
     if node.spec.input is not None:
         problems = validate(node.spec.input, draft.contents.of(message))

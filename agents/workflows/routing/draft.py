@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import copy
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from agents.workflows.contents import Contents, NodeViews, RunData
 from agents.workflows.events import GraphCommitted
@@ -30,6 +30,11 @@ from agents.workflows.records import (
 from agents.workflows.routing.outcome import RoutingError
 from agents.workflows.state import GraphState, Visit
 
+#: Processor time for one commit. What it does between two looks at the clock is bounded as well.
+MAX_SECONDS: Final = 5.0
+#: Edges that one commit may write into the journal, each with its reason.
+MAX_EDGES: Final = 100_000
+
 
 @dataclass(frozen=True, slots=True)
 class PendingDelivery:
@@ -52,6 +57,7 @@ class Draft:
         contents: Contents of messages.
         steps: Nodes as expressions see them.
         late: Sources whose next message is dropped, by the position of their fan-in.
+        began: Processor time of the thread at the start.
     """
 
     graph: Graph
@@ -70,6 +76,21 @@ class Draft:
     skipped: list[str] = field(default_factory=list)
     yields: list[RunOutput] = field(default_factory=list)
     deliveries: list[PendingDelivery] = field(default_factory=list)
+    began: float = field(default_factory=time.thread_time)
+
+    def check_work(self, node: str) -> None:
+        """Reject a superstep that is too much work.
+
+        Raises:
+            RoutingError: Routing has taken too long, or too many edges carry or drop a message.
+        """
+        is_long = time.thread_time() - self.began > MAX_SECONDS
+        if is_long or len(self.taken) + len(self.dropped) > MAX_EDGES:
+            raise RoutingError(
+                f'The node "{node}" has sent more than one superstep can route: send fewer or '
+                "smaller messages, or decide in a function.",
+                node=node,
+            )
 
     def take(self, edge: Edge, source: str, target: str) -> None:
         """Note that an edge carries a message."""
@@ -101,11 +122,8 @@ class Draft:
         Raises:
             RoutingError: The expression fails: the run fails, since an error is not "false".
         """
-        roots = self.roots(message)
         try:
-            if isinstance(expression, Template):
-                return expression.render(roots)
-            return expression.evaluate(roots)
+            return expression.evaluate(self.roots(message))
         except EvaluationError as error:
             place = f"The edge {edge} fails" if edge else f'The node "{node}" fails'
             raise RoutingError(f"{place}: {error}", node=node, edge=edge) from None
@@ -118,13 +136,10 @@ class Draft:
         node: str = "",
         edge: str = "",
     ) -> NodeMessage:
-        """Return the value of an expression as a message, by reference if it is a path.
-
-        Other values are copied, since later writes change lists of the state in place.
-        """
+        """Return the value of an expression as a message, by reference if it is a path."""
         value = self.evaluate(expression, message, node=node, edge=edge)
         found = self._reference(expression.path, message)
-        return NodeMessage(value=copy.deepcopy(value)) if found is None else found
+        return NodeMessage(value=value) if found is None else found
 
     def _reference(self, path: Reference | None, message: NodeMessage) -> NodeMessage | None:
         match path:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from agents.workflows.expressions.errors import shown
+from agents.workflows.expressions.errors import cut, shown
 from agents.workflows.graph import Edge, GraphNode, handler_of
 from agents.workflows.records import Buffered, NodeMessage, RunOutput
 from agents.workflows.routing.deliveries import send, send_error
 from agents.workflows.routing.draft import Draft, PendingDelivery
-from agents.workflows.routing.outcome import RoutingError
+from agents.workflows.routing.outcome import MOST_SHOWN, RoutingError
 from agents.workflows.state import Visit
 
 
@@ -21,15 +21,12 @@ def route_visit(draft: Draft, visit: Visit) -> None:
         RoutingError: An expression fails, no edge applies, or a message does not fit.
     """
     activation, node = visit.activation, draft.graph.nodes[visit.activation.node]
-    yields = sum(len(result.yields) for result in visit.finished)
+    yields = len(draft.contents.yields_of(visit))
     for position in range(yields):
         output = NodeMessage(activation.id, "yielded", position)
         draft.yields.append(RunOutput(node.name, output))
-    if visit.errors and handler_of(node.spec) is not None:
-        errors = [
-            {"type": error.type, "message": error.message, "item": error.item}
-            for error in visit.errors
-        ]
+    errors = draft.contents.errors_of(visit)
+    if errors and handler_of(node.spec) is not None:
         send_error(draft, node, errors)
     elif activation.role == "question":
         draft.deliveries.append(PendingDelivery(node.name, NodeMessage(activation.id), "reply"))
@@ -54,22 +51,23 @@ def _ask(draft: Draft, visit: Visit, node: GraphNode) -> None:
 
 def _send_all(draft: Draft, visit: Visit, node: GraphNode) -> None:
     before = len(draft.dropped)
-    for message, target in _messages(visit):
+    for message, target in _messages(draft, visit):
         sent = [_route(draft, edge, node, message, target) for edge in node.outgoing]
         if not any(sent):
             reasons = "; ".join(
-                f'to "{one.target or "the end"}": {one.reason}' for one in draft.dropped[before:]
+                f'to "{one.target or "the end"}": {cut(one.reason)}'
+                for one in draft.dropped[before : before + MOST_SHOWN]
             )
-            reasons = reasons or f'none leads to "{target}"'
+            reasons = reasons or f'none leads to "{cut(target)}"'
             raise RoutingError(
                 f'No edge of the node "{node.name}" applies ({reasons}): add an edge or a default.',
                 node=node.name,
             )
 
 
-def _messages(visit: Visit) -> Iterator[tuple[NodeMessage, str]]:
+def _messages(draft: Draft, visit: Visit) -> Iterator[tuple[NodeMessage, str]]:
     """Yield the messages of an activation with their only target, if they have one."""
-    sends = [sent for result in visit.finished for sent in result.sends]
+    sends = draft.contents.sends_of(visit)
     for position, sent in enumerate(sends):
         yield NodeMessage(visit.activation.id, "sent", position), sent.target
     has_output = any(result.output is not None or result.artifact for result in visit.finished)
@@ -81,6 +79,7 @@ def _route(draft: Draft, edge: Edge, node: GraphNode, message: NodeMessage, targ
     """Send a message along an edge; return True if the edge applies."""
     if target and target not in edge.targets:
         return False
+    draft.check_work(node.name)
     match edge.kind:
         case "direct":
             return _send_direct(draft, edge, node.name, message)
@@ -124,6 +123,7 @@ def _send_direct(draft: Draft, edge: Edge, source: str, message: NodeMessage) ->
 
 def _send_case(draft: Draft, edge: Edge, source: str, message: NodeMessage) -> bool:
     for case in edge.cases:
+        draft.check_work(source)
         place = {"node": source, "edge": edge.text}
         if case.when is not None and not draft.evaluate(case.when, message, **place):
             continue
@@ -157,17 +157,17 @@ def _send_selected(draft: Draft, edge: Edge, source: str, message: NodeMessage, 
 def _selected(edge: Edge, source: str, value: Any) -> set[str]:
     targets = edge.targets
     entries = value if isinstance(value, list | tuple) else [value]
-    chosen = set()
+    known, chosen = set(targets), set()
     for entry in entries:
         is_position = isinstance(entry, int) and not isinstance(entry, bool)
         if is_position and 0 <= entry < len(targets):
             chosen.add(targets[entry])
-        elif entry in targets:
+        elif isinstance(entry, str) and entry in known:
             chosen.add(entry)
         else:
             raise RoutingError(
                 f"The edge {edge.text} fails: {entry!r:.60} is chosen, which is no "
-                f"target; targets are {', '.join(targets)}, or positions from 0.",
+                f"target; targets are {', '.join(targets[:MOST_SHOWN])}, or positions from 0.",
                 node=source,
                 edge=edge.text,
             )

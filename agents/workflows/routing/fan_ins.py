@@ -66,6 +66,7 @@ def _alive(draft: Draft) -> set[str]:
 
 def _is_due(draft: Draft, index: int, buffers: Buffers, alive: set[str]) -> bool:
     fan_in, queues = draft.graph.fan_ins[index], buffers[index]
+    draft.check_work(fan_in.target)
     missing = {source for source in fan_in.sources if not queues.get(source)}
     if len(fan_in.sources) - len(missing) >= fan_in.wanted:
         return True

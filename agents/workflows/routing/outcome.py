@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from agents.workflows.events import GraphCommitted
+
+#: Reasons, errors or names that one sentence lists at most.
+MOST_SHOWN: Final = 20
 
 
 @dataclass(frozen=True, slots=True)

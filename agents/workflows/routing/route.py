@@ -7,7 +7,10 @@ evaluated here alone, and the commit has what they decided.
 
 from __future__ import annotations
 
+from typing import Final
+
 from agents.workflows.contents import RunData
+from agents.workflows.expressions.errors import cut
 from agents.workflows.graph import Graph
 from agents.workflows.records import INPUT, NodeMessage, RunOutput
 from agents.workflows.routing.deliveries import deliver
@@ -15,6 +18,7 @@ from agents.workflows.routing.draft import Draft, new_draft
 from agents.workflows.routing.edges import route_visit
 from agents.workflows.routing.fan_ins import fire_fan_ins
 from agents.workflows.routing.outcome import (
+    MOST_SHOWN,
     GraphFailed,
     GraphSucceeded,
     Routed,
@@ -22,6 +26,10 @@ from agents.workflows.routing.outcome import (
 )
 from agents.workflows.routing.writes import initial_writes, merge_writes
 from agents.workflows.state import GraphState, Visit
+
+#: Errors in the sentence about a run that failed, and characters of each.
+MOST_ERRORS: Final = 100
+MOST_CHARACTERS: Final = 500
 
 
 def route(graph: Graph, state: GraphState, data: RunData) -> Routed | None:
@@ -88,7 +96,10 @@ def _failure(failed: list[Visit]) -> RoutingError:
     for visit in failed:
         for error in visit.errors:
             entry = "" if error.item is None else f" (entry {error.item})"
-            sentences.append(f'the node "{visit.activation.node}"{entry} failed: {error.message}')
+            message = cut(error.message, MOST_CHARACTERS)
+            sentences.append(f'the node "{visit.activation.node}"{entry} failed: {message}')
+    if len(sentences) > MOST_ERRORS:
+        sentences[MOST_ERRORS:] = [f"and {len(sentences) - MOST_ERRORS:,} more"]
     sentence = "; ".join(sentences)
     return RoutingError(sentence[:1].upper() + sentence[1:], node=failed[0].activation.node)
 
@@ -112,7 +123,8 @@ def _check_limits(draft: Draft) -> None:
     """
     limits = draft.graph.spec.limits
     calls = sum(delivery.count for delivery in draft.deliveries)
-    names = ", ".join(dict.fromkeys(delivery.node for delivery in draft.deliveries))
+    nodes = dict.fromkeys(delivery.node for delivery in draft.deliveries)
+    names = ", ".join([*nodes][:MOST_SHOWN])
     reached = {
         "supersteps": (draft.state.commits, limits.supersteps, bool(draft.deliveries)),
         "activations": (draft.state.activated + calls - 1, limits.activations, calls > 0),
@@ -138,7 +150,9 @@ def _ending(draft: Draft) -> GraphSucceeded | GraphFailed:
         return GraphSucceeded(_output(draft, yields))
     if draft.state.skipped or draft.skipped:
         return GraphSucceeded(None)  # what was left was skipped, as its condition says
-    reasons = "; ".join(f'"{one.source}" to "{one.target}": {one.reason}' for one in draft.dropped)
+    reasons = "; ".join(
+        f'"{one.source}" to "{one.target}": {cut(one.reason)}' for one in draft.dropped[:MOST_SHOWN]
+    )
     node = draft.done[-1].activation.node if draft.done else ""
     where = f' after the node "{node}"' if node else ""
     return GraphFailed(

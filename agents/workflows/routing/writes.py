@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from agents.workflows.graph import Graph
-from agents.workflows.merges import MergeError, merged
+from agents.workflows.merges import MergeError, StateValues
 from agents.workflows.records import Write
 from agents.workflows.routing.outcome import RoutingError
-from agents.workflows.state import GraphState, Visit, size_of
+from agents.workflows.state import GraphState, Visit
 
 
 def initial_writes(graph: Graph) -> list[Write]:
@@ -27,8 +27,8 @@ def merge_writes(graph: Graph, state: GraphState, done: Sequence[Visit]) -> dict
     Raises:
         RoutingError: Two calls set the same key, a write does not fit, or the state is too large.
     """
-    values, setters = dict(state.values), dict[str, tuple[str, str]]()
-    sizes = dict(state.sizes)
+    merging = StateValues(dict(state.values), dict(state.sizes))
+    setters: dict[str, tuple[str, str]] = {}
     for visit in done:
         node = visit.activation.node
         for result in visit.finished:
@@ -36,17 +36,14 @@ def merge_writes(graph: Graph, state: GraphState, done: Sequence[Visit]) -> dict
                 _check(graph, write, node)
                 if write.merge == "set":
                     _claim(setters, write.key, node, result.call_id)
-                values[write.key] = _merged(write, values, node)
-                grows = write.merge in ("append", "merge")
-                before = sizes.get(write.key, 0) if grows else 0
-                sizes[write.key] = before + size_of(write.value)
+                _merge(merging, write, node)
     most = graph.spec.limits.state_bytes
-    if sizes != state.sizes and sum(sizes.values()) > most:
+    if merging.sizes != state.sizes and sum(merging.sizes.values()) > most:
         raise RoutingError(
             f"The state has more than {most:,} bytes: write less, or raise limits.state_bytes.",
             limit="state_bytes",
         )
-    return values
+    return merging.values
 
 
 def _check(graph: Graph, write: Write, node: str) -> None:
@@ -78,8 +75,8 @@ def _claim(setters: dict[str, tuple[str, str]], key: str, node: str, call_id: st
         )
 
 
-def _merged(write: Write, values: dict[str, Any], node: str) -> Any:
+def _merge(values: StateValues, write: Write, node: str) -> None:
     try:
-        return merged(write, values.get(write.key))
+        values.write(write)
     except MergeError as error:
         raise RoutingError(f'The node "{node}" fails: {error}', node=node) from None
