@@ -96,19 +96,28 @@ def check_agent(agent: Agent) -> None:
         UnknownKindError: This process does not know the agent's kind.
         InvalidSettingError: Names the agent and the setting, in one sentence.
     """
+    for path, message in find_complaints(agent):
+        subject = f"{agent.kind.capitalize()} {agent.name!r}"
+        raise InvalidSettingError(path, message, subject=subject)
+
+
+def find_complaints(agent: Agent) -> Iterator[Complaint]:
+    """Return the complaints about an agent's stored settings, except its disabled tools.
+
+    Raises:
+        UnknownKindError: This process does not know the agent's kind.
+    """
     kind = find_kind(agent.kind, agent.name)
     table = table_of(agent, disabled_tools=False)
     names = dict.fromkeys(table["team"])
     tools = catalogue(agent.workspace_id)
-    found = chain(
+    return chain(
         validation_messages.check(kind.spec, table, ()),
         consistency.check(
             (), table, names, tools=grantable(agent.workspace_id, tools), kind=kind.name
         ),
         skill_complaints(agent.workspace_id, table, tools),
     )
-    for path, message in found:
-        raise InvalidSettingError(path, message, subject=f"{kind.name.capitalize()} {agent.name!r}")
 
 
 def check_agreement(

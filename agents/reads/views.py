@@ -29,6 +29,21 @@ class AgentMetricsOut(View):
     last_activity: Time | None
 
 
+class WorkflowFiguresOut(View):
+    """Figures of the runs of a workflow, or of all workflows of a pattern, of the last days."""
+
+    runs: int
+    succeeded: int
+    failed: int
+    success_rate: float | None = Field(
+        description="Share of successes among runs that succeeded or failed."
+    )
+    median_seconds: Seconds | None = Field(description="Median from the start to the end.")
+    cost_usd: Money | None = Field(
+        description="US dollars, nodes' runs included. Null: a price is unknown."
+    )
+
+
 class AgentToolsOut(View):
     """An agent's published tools, compared with what is installed."""
 

@@ -38,6 +38,7 @@ COMMANDS: Final = {
     "cancel": "Cancel a run and its sub-agents.",
     "runs": "Inspect, fork and archive runs.",
     "agents": "List and manage agents.",
+    "workflows": "List, check, run and move workflows.",
     "schedules": "List and manage schedules.",
     "channels": "List and manage channels for inbound messages.",
     "tools": "List, enable, disable and try tools.",

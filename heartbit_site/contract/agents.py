@@ -15,8 +15,8 @@ from heartbit_site.contract.model import Body, Page, changes
 from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Noun
 
 
-class AgentOut(View):
-    """An agent and its activity."""
+class DefinitionOut(View):
+    """A definition of any kind and its activity."""
 
     name: str = Field(validation_alias=AliasPath("agent", "name"))
     kind: str = Field(
@@ -25,10 +25,6 @@ class AgentOut(View):
         description="Its kind; `agent`: a model with tools.",
     )
     description: str = Field(validation_alias=AliasPath("agent", "description"))
-    model: str = Field(
-        validation_alias=AliasPath("agent", "current_version", "model"),
-        description="Empty: the installation's default.",
-    )
     tools: list[str] = Field(validation_alias=AliasPath("agent", "current_version", "tool_names"))
     team: list[str] = Field(validation_alias=AliasPath("agent", "current_version", "member_names"))
     queue: str = Field(validation_alias=AliasPath("agent", "queue"))
@@ -38,13 +34,28 @@ class AgentOut(View):
     metrics: AgentMetricsOut
 
 
+Settings = Annotated[
+    dict[str, JsonValue],
+    Field(
+        description="As POST and PATCH take it: the keys of an [[agents]] table of heartbit.toml, "
+        "or of the section of its kind."
+    ),
+]
+
+
+class AgentOut(DefinitionOut):
+    """An agent and its activity."""
+
+    model: str = Field(
+        validation_alias=AliasPath("agent", "current_version", "model"),
+        description="Empty: the installation's default.",
+    )
+
+
 class AgentDetailOut(AgentOut):
     """An agent with its activity and its editable settings."""
 
-    definition: dict[str, JsonValue] = Field(
-        description="As POST and PATCH take it: the keys of an [[agents]] table of heartbit.toml, "
-        "or of the section of its kind."
-    )
+    definition: Settings
 
 
 class AgentsOut(Page):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from django.db import transaction
 from django.db.models import QuerySet
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from agents.actions import save_agent as saving
 from agents.actions.fleet import Switch, set_agent_state
@@ -14,7 +14,7 @@ from agents.actions.rollback_agent import rollback_agent
 from agents.definitions.snapshot_diff import compare
 from agents.errors import AgentNotFoundError
 from agents.models import Agent
-from agents.reads.agent_status import agents_with_metrics, status_of, statuses
+from agents.reads.agent_status import AgentOverview, agents_with_metrics, status_of, statuses
 from agents.reads.agents import find_editable, find_version, pair, spec_of, with_runs
 from agents.reads.views import AgentStatusOut
 from heartbit_site.base.access import Access
@@ -43,12 +43,8 @@ from tools.texts.near_names import closest
 
 def list_agents(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> AgentsOut:
     """Return the workspace's published agents by name."""
-    rows, following = page(_published(access.workspace), "name", cursor, limit)
-    found = agents_with_metrics(access.workspace, names=[row.name for row in rows])
-    published = [overview for overview in found if overview.agent.current_version is not None]
-    return AgentsOut(
-        agents=[AgentOut.of(overview) for overview in published], next_cursor=following
-    )
+    found, following = list_published(access.workspace, cursor, limit)
+    return AgentsOut(agents=[AgentOut.of(overview) for overview in found], next_cursor=following)
 
 
 def create_agent(
@@ -81,21 +77,45 @@ def change_agent(access: Access, name: Name, body: AgentChangeIn) -> AgentDetail
     return _find(access.workspace, written.row.name)
 
 
-def _published(workspace: Workspace) -> QuerySet[Agent]:
-    """Return the editable agents that can have runs, stopped ones included."""
-    return Agent.objects.filter(workspace=workspace, origin="", current_version__isnull=False)
+def list_published(
+    workspace: Workspace, cursor: str | None, limit: int, kind: str = ""
+) -> tuple[list[AgentOverview], str | None]:
+    """Return a page of the definitions that can have runs, by name, and the next cursor."""
+    rows, following = page(_published(workspace, kind), "name", cursor, limit)
+    found = agents_with_metrics(workspace, names=[row.name for row in rows])
+    return [one for one in found if one.agent.current_version is not None], following
+
+
+def find_published(workspace: Workspace, name: str, kind: str = "") -> AgentOverview:
+    """Return a definition that can have runs.
+
+    Raises:
+        AgentNotFoundError: None has that name; the error names a similar one, or the list.
+    """
+    for overview in agents_with_metrics(workspace, names=[name]):
+        if overview.agent.current_version is not None and kind in ("", overview.agent.kind):
+            return overview
+    near = closest(name, list(_published(workspace, kind).values_list("name", flat=True)))
+    hint = f": did you mean {near[0]}?" if near else "."
+    noun = kind or "agent"
+    remedy = None if near else Remedy(f"{noun}s.list_{noun}s")
+    raise AgentNotFoundError(f"There is no {noun} named {name!r}{hint}", remedy=remedy)
+
+
+def settings_of(agent: Agent) -> dict[str, JsonValue]:
+    """Return the editable settings: a request with them changes nothing."""
+    return spec_of(agent).model_dump(mode="json")
+
+
+def _published(workspace: Workspace, kind: str = "") -> QuerySet[Agent]:
+    """Return the editable definitions that can have runs, stopped ones included."""
+    found = Agent.objects.filter(workspace=workspace, origin="", current_version__isnull=False)
+    return found.filter(kind=kind) if kind else found
 
 
 def _find(workspace: Workspace, name: str) -> AgentDetailOut:
-    for overview in agents_with_metrics(workspace, names=[name]):
-        if overview.agent.current_version is not None:
-            # Editable settings: a request with them changes nothing.
-            settings = spec_of(overview.agent).model_dump(mode="json")
-            return AgentDetailOut.of(overview, definition=settings)
-    near = closest(name, list(_published(workspace).values_list("name", flat=True)))
-    hint = f": did you mean {near[0]}?" if near else "."
-    remedy = None if near else Remedy("agents.list_agents")
-    raise AgentNotFoundError(f"There is no agent named {name!r}{hint}", remedy=remedy)
+    overview = find_published(workspace, name)
+    return AgentDetailOut.of(overview, definition=settings_of(overview.agent))
 
 
 def list_agent_statuses(

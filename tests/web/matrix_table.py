@@ -64,6 +64,7 @@ class Route:
 
 
 DIGEST = "0" * 64
+WORKFLOW = {"name": "{newcomer}", "steps": {"a": {"set": {}}}}
 ROUTES = (
     Route("POST", "/runs", "runs:write", {"task": "x", "agent": "parked"}, right=201),
     Route("GET", "/runs", "runs:read", foreign=200),
@@ -150,6 +151,12 @@ ROUTES = (
     Route("POST", "/agents/{name}/stop", "agents:write"),
     Route("POST", "/agents/{name}/start", "agents:write"),
     Route("POST", "/agents/{name}/restart", "agents:write"),
+    Route("GET", "/workflows", "agents:read", foreign=200),
+    Route("POST", "/workflows", "agents:write", WORKFLOW, right=201),
+    Route("GET", "/workflows/{workflow}", "agents:read"),
+    Route("PATCH", "/workflows/{workflow}", "agents:write", {"description": "x"}),
+    Route("GET", "/workflows/{workflow}/faults", "agents:read"),
+    Route("GET", "/workflow-statistics", "agents:read", foreign=200),
     Route("GET", "/tools", "agents:read", foreign=200),  # the installation's
     Route("GET", "/schedules", "agents:read", foreign=200),
     Route(
@@ -313,7 +320,7 @@ ROUTES = (
 MADE_THERE = {
     *("/agents", "/conversations", "/messages", "/runs", "/schedules"),
     *("/members", "/keys", "/webhooks", "/channels", "/credentials", "/tools/{tool}/try"),
-    *("/mcp-servers", "/memories", "/skills", "/knowledge-bases"),
+    *("/mcp-servers", "/memories", "/skills", "/knowledge-bases", "/workflows"),
 }
 #: Addresses that describe the API and hold nothing of anybody.
 OPEN = {"openapi.json", "docs", ""}

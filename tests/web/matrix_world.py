@@ -12,6 +12,7 @@ from django.db.models import Value
 from agents.actions.channels import save_channel
 from agents.actions.publish_agent import publish_agent
 from agents.actions.run_request import start_conversation
+from agents.actions.save_agent import create_agent
 from agents.actions.send_message import send_message
 from agents.actions.skills import save_skill
 from agents.actions.webhooks import save_webhook
@@ -33,6 +34,7 @@ from agents.models import (
     WebhookEndpoint,
     WorkFile,
 )
+from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base.actions.api_keys import create_api_key, revoke_api_keys
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
@@ -92,6 +94,12 @@ def _message(workspace: Workspace) -> str:
 
 def _name(workspace: Workspace) -> str:
     return agent_of(workspace, f"a-{new_id().hex[-10:]}").name
+
+
+def _workflow(workspace: Workspace) -> str:
+    content = {"name": f"w-{new_id().hex[-10:]}", "steps": {"a": {"set": {}}}}
+    spec = WorkflowSpec.model_validate(content)
+    return create_agent(workspace, spec, by=SYSTEM).row.name
 
 
 def _prefix(workspace: Workspace) -> str:
@@ -215,6 +223,7 @@ MAKERS: dict[str, Callable[[Workspace], str]] = {
     "conversation_id": lambda workspace: str(start_conversation(workspace, agent="parked").pk),
     "message_id": _message,
     "name": _name,
+    "workflow": _workflow,
     "number": lambda _: "1",
     "artifact": lambda _: "code-1",
     "worker_id": lambda _: str(2**62),

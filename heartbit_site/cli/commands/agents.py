@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from agents.definitions.snapshot_diff import FieldChangeOut, PartChangeOut
-from agents.reads.views import AgentMetricsOut, AgentStatusOut
+from agents.reads.views import AgentMetricsOut, AgentStatusOut, WorkflowFiguresOut
 from heartbit_site.base.amounts import duration
 from heartbit_site.base.visible_text import readable_json, visible
 from heartbit_site.cli.backend.chosen import backend, call, print_all
@@ -58,7 +58,7 @@ def show(name: str = NAME) -> int:
         ("team", ", ".join(agent.team) or "none"),
         *_figures(agent.metrics),
         ("uptime", "-" if agent.state == "stopped" else duration(agent.metrics.uptime_seconds)),
-        ("last active", _ago(agent.metrics.last_activity)),
+        ("last active", ago(agent.metrics.last_activity)),
         ("versions", ", ".join(numbers)),
     )
 
@@ -183,7 +183,7 @@ def _facts(found: AgentStatusOut) -> Iterator[tuple[str, str]]:
     yield from (("", f"run {run.id} on {run.worker}") for run in found.runs)
     yield "problem", found.problem
     yield "uptime", _uptime(found)
-    yield "last active", _ago(found.last_activity)
+    yield "last active", ago(found.last_activity)
     yield "tools loaded", ", ".join(tools.loaded) or "none"
     yield "changed", ", ".join(tools.changed)
     yield "unknown", ", ".join(tools.unknown)
@@ -196,14 +196,15 @@ def _facts(found: AgentStatusOut) -> Iterator[tuple[str, str]]:
 
 def _figures(metrics: AgentMetricsOut) -> Iterator[tuple[str, str]]:
     yield "runs", f"{metrics.runs}: {metrics.succeeded} succeeded, {metrics.failed} failed"
-    yield "success", _rate(metrics)
+    yield "success", success_rate(metrics)
     yield "average time", _average(metrics)
     yield "tokens", f"{metrics.input_tokens:,} in, {metrics.output_tokens:,} out"
     cost = metrics.cost_usd
     yield "cost", "unknown: a model has no known price" if cost is None else f"${cost}"
 
 
-def _rate(metrics: AgentMetricsOut) -> str:
+def success_rate(metrics: AgentMetricsOut | WorkflowFiguresOut) -> str:
+    """Return the share of successes as text."""
     return "-" if metrics.success_rate is None else f"{metrics.success_rate:.0%}"
 
 
@@ -215,7 +216,8 @@ def _uptime(found: AgentStatusOut) -> str:
     return duration(found.uptime_seconds) if found.enabled else "-"
 
 
-def _ago(moment: datetime | None) -> str:
+def ago(moment: datetime | None) -> str:
+    """Return how long ago something was."""
     return "never" if moment is None else format_relative(moment)
 
 
@@ -234,10 +236,10 @@ AGENTS: Final = Table.of(
     AgentOut,
     "AGENT=name STATE RUNS=metrics.runs SUCCESS AVERAGE TOKENS ACTIVE MODEL=model:40|default TOOLS",
     styles=STYLES,
-    SUCCESS=lambda agent: _rate(agent.metrics),
+    SUCCESS=lambda agent: success_rate(agent.metrics),
     AVERAGE=lambda agent: _average(agent.metrics),
     TOKENS=lambda agent: f"{agent.metrics.input_tokens + agent.metrics.output_tokens:,}",
-    ACTIVE=lambda agent: _ago(agent.metrics.last_activity),
+    ACTIVE=lambda agent: ago(agent.metrics.last_activity),
     TOOLS=_now,
 )
 STATUSES: Final = Table.of(
@@ -246,7 +248,7 @@ STATUSES: Final = Table.of(
     "WAITING=queue.waiting ACTIVE TOOLS",
     styles=STYLES,
     UPTIME=_uptime,
-    ACTIVE=lambda found: _ago(found.last_activity),
+    ACTIVE=lambda found: ago(found.last_activity),
     TOOLS=_loaded,
 )
 VERSIONS: Final = Table.of(

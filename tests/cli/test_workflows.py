@@ -1,0 +1,102 @@
+"""`heartbit workflows`, here and against a server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.models import Agent, Run
+from heartbit_site.config.apply import import_config
+from heartbit_site.config.read import parse
+from tests.cli.places import NOWHERE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from heartbit_site.base.models import Workspace
+    from tests.cli.places import Place
+    from tests.command import Command
+
+TEXT = """
+[[workflows]]
+name = "sums"
+description = "Multiplies."
+[workflows.steps.product]
+tool = "calculate"
+arguments = { expression = "{{ input.n }} * {{ input.by }}" }
+[workflows.steps.said]
+needs = "product"
+set = {}
+"""
+STEPS = '\n[workflows.steps.again]\nagent = "nobody"\n[workflows.steps.more]\nneeds = "x"\nset = {}'
+
+
+@pytest.fixture
+def sums(workspace: Workspace) -> Agent:
+    import_config(workspace, parse(TEXT))
+    return Agent.objects.get(workspace=workspace, name="sums")
+
+
+def test_they_are_listed_shown_and_run(place: Place, here: Place, sums: Agent) -> None:
+    ran = here("workflows", "run", "sums", "--set", "n=6", "--set", "by=7", "--json")
+    assert (ran.code, ran.json["output"]) == (0, "42"), ran.err
+    listed = place("workflows")
+    assert listed.out.splitlines()[0].split()[:3] == ["WORKFLOW", "STATE", "RUNS"]
+    assert [line.split()[:4] for line in listed.out.splitlines()[1:]] == [
+        ["sums", "idle", "1", "100%"]
+    ]
+    shown = place("workflows", "show", "sums")
+    for said in (
+        "sums: Multiplies.\n",
+        "  tools         calculate\n",
+        "  versions      1 (current)\n",
+        "  30 days       1 runs: 1 succeeded, 0 failed\n",
+        "  success       100%\n",
+        "  cost          $0\n",
+        "  node          product: tool calculate\n  node          said: set\n",
+        ran.json["id"][:8],
+    ):
+        assert said in shown.out, said
+    found = place("workflows", "show", "sums", "--json").json
+    assert found["nodes"][0] == {"name": "product", "work": "tool", "subject": "calculate"}
+    assert [run["id"] for run in found["last_runs"]] == [ran.json["id"]]
+    assert found["statistics"]["success_rate"] == 1
+    unknown = place("workflows", "show", "writer")
+    assert unknown.code == 2
+    assert "There is no workflow named 'writer'" in unknown.err, unknown.err
+
+
+def test_the_whole_input_is_text_or_data(here: Place, sums: Agent) -> None:
+    assert here("workflows", "run", "sums", '{"n": 2, "by": 4}').out == "8\n"
+    both = here("workflows", "run", "sums", "{}", "--set", "n=1")
+    assert (both.code, "entry by entry" in both.err) == (2, True)
+    wrong = here("workflows", "run", "sums", "--set", "n")
+    assert (wrong.code, "write KEY=VALUE" in wrong.err) == (2, True)
+    assert Run.objects.filter(version__agent=sums).count() == 1
+
+
+def test_a_check_names_all_faults_of_a_row(place: Place, sums: Agent) -> None:
+    good = place("workflows", "check")
+    assert (good.code, good.out) == (0, "sums is in order.\n")
+    sums.definition["nodes"][0]["tool"] = "calculat"
+    sums.definition["nodes"][1] = {"name": "said", "agent": "nobody"}
+    sums.save()
+    found = place("workflows", "check", "sums")
+    assert found.code == 3
+    assert 'unknown tool "calculat"' in found.out
+    assert 'unknown agent "nobody"' in found.out
+    faults = place("workflows", "check", "--json").json["workflows"][0]["faults"]
+    assert [one["place"] for one in faults] == ["nodes[0].tool", "nodes[1].agent"]
+
+
+def test_a_check_names_all_faults_of_a_file(heartbit: Command, tmp_path: Path) -> None:
+    file = tmp_path / "flows.toml"
+    file.write_text(TEXT)
+    asked = ("workflows", "check", "--config", str(file))
+    assert heartbit(*asked, env=NOWHERE).code == 0
+    file.write_text(TEXT + STEPS)
+    found = heartbit(*asked, env=NOWHERE)
+    assert (found.code, found.err.count("flows.toml:")) == (3, 2), found.err
+    named = heartbit(*asked, "sums", env=NOWHERE)
+    assert named.code == 2
