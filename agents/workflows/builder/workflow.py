@@ -73,6 +73,19 @@ class Workflow:
         self._settings["limits"] = {**self._settings.get("limits", {}), **limits}
         return self
 
+    def extend(self, graph: Mapping[str, Any]) -> Self:
+        """Add a graph in the form of settings: ``nodes``, ``edges``, ``start`` and ``state``."""
+        for node in graph["nodes"]:
+            self.node(
+                node["name"], **{name: value for name, value in node.items() if name != "name"}
+            )
+        for edge in graph["edges"]:
+            self._connect(
+                edge["from"], **{name: one for name, one in edge.items() if name != "from"}
+            )
+        self._state |= graph["state"]
+        return self.start(*graph["start"])
+
     def has(self, node: NodeLike) -> bool:
         """Return True if the node is named already."""
         found = executor_of(node)

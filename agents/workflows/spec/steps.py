@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from agents.workflows.patterns.expansion import with_pattern
+
 STEPS: Final = "steps"
 
 
 def with_graph(content: Any) -> Any:
-    """Return a workflow's settings with ``nodes`` and ``edges`` in the place of ``steps``.
+    """Return a workflow's settings with ``nodes`` and ``edges`` in the place of another form.
+
+    The other forms are ``steps``, and the tables of patterns (``agents.workflows.patterns``).
 
     A step without ``needs`` is sent the input; one that needs a step is the target of a direct edge
     and one that needs several the target of a fan-in. Settings without ``steps``, or which are no
@@ -21,6 +25,7 @@ def with_graph(content: Any) -> Any:
     Raises:
         ValueError: The settings have both forms, or a step's ``needs`` is no list of names.
     """
+    content = with_pattern(content)
     if not isinstance(content, Mapping) or STEPS not in content:
         return content
     for name in ("nodes", "edges", "start"):

@@ -1,0 +1,143 @@
+"""Builders of patterns: workflows of agents in a form that has a name.
+
+Usage::
+
+    panel = group_chat(
+        "panel",
+        ["coder", "reviewer", "tester"],
+        select=no_repeat(by_model("moderator")),
+        end=any_of(max_messages(20), keyword("APPROVED")),
+    )
+
+A pattern gives the same graph as its table in ``heartbit.toml``; nodes and edges may be added to
+it. Agents are a list of names, or their roles by name, which prompts show to models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agents.workflows.builder.workflow import Workflow
+from agents.workflows.patterns.expansion import expand
+from heartbit_site.base.errors import ConfigurationError
+
+#: Names of agents, or their roles by name.
+AgentsLike = Sequence[str] | Mapping[str, str]
+#: Settings of a selector or a termination.
+Rule = str | dict[str, Any]
+
+
+def sequential(name: str, agents: AgentsLike, **settings: Any) -> Workflow:
+    """Return a workflow of agents one after another.
+
+    Args:
+        name: Name of the workflow.
+        agents: The agents, in their order.
+        settings: Other settings of a workflow, here and in the other patterns.
+
+    Raises:
+        ConfigurationError: The pattern cannot be built from these settings.
+    """
+    return _built(name, "sequential", {"agents": _agents(agents)}, settings)
+
+
+def concurrent(
+    name: str,
+    agents: AgentsLike,
+    *,
+    then: str | None = None,
+    on_error: str = "fail",
+    **settings: Any,
+) -> Workflow:
+    """Return a workflow of agents side by side.
+
+    Args:
+        name: Name of the workflow.
+        agents: The agents.
+        then: Agent that is sent the task and all answers; None: the answers are the output.
+        on_error: ``fail``, or ``continue`` without the answer of an agent that fails.
+        settings: See ``sequential``.
+
+    Raises:
+        ConfigurationError: See ``sequential``.
+    """
+    given = {"agents": _agents(agents), "then": then, "on_error": on_error}
+    return _built(name, "concurrent", given, settings)
+
+
+def group_chat(
+    name: str,
+    agents: AgentsLike,
+    *,
+    end: Rule,
+    select: Rule = "round_robin",
+    **settings: Any,
+) -> Workflow:
+    """Return a workflow of agents that speak in turn.
+
+    Args:
+        name: Name of the workflow.
+        agents: Participants.
+        end: Termination: ``max_messages(20)``, ``any_of(...)`` and so on.
+        select: Selector: ``round_robin``, ``smart``, ``by_model(...)``, ``no_repeat(...)``.
+        settings: See ``sequential``.
+
+    Raises:
+        ConfigurationError: See ``sequential``.
+    """
+    given = {"agents": _agents(agents), "select": select, "end": end}
+    return _built(name, "group_chat", given, settings)
+
+
+def no_repeat(selector: Rule) -> Rule:
+    """Return a selector that never chooses the last speaker."""
+    return {"no_repeat": selector}
+
+
+def by_model(agent: str, **options: str) -> Rule:
+    """Return a selector, or a termination, that asks an agent.
+
+    Args:
+        agent: The moderator, which names the next speaker, or the judge, which says yes or no.
+        options: ``question`` replaces the question; for a selector, ``unknown="fail"`` fails the
+            run if no participant is named, instead of choosing the one silent for longest.
+    """
+    return {"by_model": agent, **options}
+
+
+def max_messages(most: int) -> Rule:
+    """Return a termination after a number of messages."""
+    return {"max_messages": most}
+
+
+def max_rounds(most: int) -> Rule:
+    """Return a termination after a number of messages for each participant, on average."""
+    return {"max_rounds": most}
+
+
+def keyword(word: str, *, by: str = "") -> Rule:
+    """Return a termination by a word in the last message, perhaps only in that of one agent."""
+    return {"keyword": word, "by": by} if by else {"keyword": word}
+
+
+def any_of(*terminations: Rule) -> Rule:
+    """Return a termination that holds if one of several does."""
+    return {"any_of": list(terminations)}
+
+
+def all_of(*terminations: Rule) -> Rule:
+    """Return a termination that holds if all of several do."""
+    return {"all_of": list(terminations)}
+
+
+def _agents(agents: AgentsLike) -> list[str] | dict[str, str]:
+    return dict(agents) if isinstance(agents, Mapping) else list(agents)
+
+
+def _built(name: str, pattern: str, given: dict[str, Any], settings: dict[str, Any]) -> Workflow:
+    try:
+        graph = expand(pattern, given)
+    except ValueError as error:
+        raise ConfigurationError(f"The workflow {name!r} {error}.") from None
+    return Workflow(name, pattern=pattern, **settings).extend(graph)

@@ -1,0 +1,88 @@
+"""Selectors of a group chat: expressions of the names that may speak next, the best first.
+
+The state's key ``queue`` has all names, the one that has been silent for the longest time first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+_LAST: Final = "[m.speaker for m in state.transcript[-1:]]"
+_LAST_TEXT: Final = "lower(join([m.text for m in state.transcript[-1:]]) or str(input))"
+_FORMS: Final = (
+    'write "round_robin", "smart", { by_model = "AGENT" }, { no_repeat = SELECTOR } or '
+    '{ expression = "..." }'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """Rule that chooses the next speaker.
+
+    Attributes:
+        candidates: Expression of a list of names; the first one speaks. With a moderator,
+            ``message`` is the moderator's answer.
+        moderator: Agent that is asked first; empty: none is.
+        question: Question to the moderator.
+        may_repeat: False if the last speaker is never the next one.
+        hint: Sentence for the participants.
+    """
+
+    candidates: str
+    moderator: str = ""
+    question: str = "Who speaks next?"
+    may_repeat: bool = True
+    hint: str = ""
+
+
+ROUND_ROBIN: Final = Selector("state.queue")
+#: The participant that the last message, or else the task, addresses; else the longest silent.
+SMART: Final = Selector(
+    f"[n for n in state.queue if '@' + n in {_LAST_TEXT} and n not in {_LAST}] + state.queue",
+    hint=" Write @NAME to let one of them speak next.",
+)
+#: The name alone or as a value in JSON; else a name within a sentence; else the longest silent.
+_NAMED: Final = (
+    "[n for n in state.queue if n == lower(strip(str(message))) or '\"' + n + '\"' in "
+    "str(message)] + [n for n in state.queue if n in lower(str(message))]"
+)
+
+
+def read_selector(given: Any) -> Selector:
+    """Return a selector from its settings.
+
+    Raises:
+        ValueError: The settings are not those of a selector; the error is the end of a sentence.
+    """
+    match given:
+        case Selector():
+            return given
+        case "round_robin":
+            return ROUND_ROBIN
+        case "smart":
+            return SMART
+        case {"no_repeat": inner} if len(given) == 1:
+            found = read_selector(inner)
+            others = f"[n for n in ({found.candidates}) if n not in {_LAST}]"
+            return replace(found, candidates=others, may_repeat=False)
+        case {"expression": str(expression)} if len(given) == 1:
+            return Selector(f"[{expression}]")
+        case {"by_model": str(agent)}:
+            return _by_model(agent, given)
+    raise ValueError(f"is no selector; {_FORMS}")
+
+
+def _by_model(agent: str, given: Mapping[str, Any]) -> Selector:
+    question, unknown = given.get("question", "Who speaks next?"), given.get("unknown", "skip")
+    if given.keys() - {"by_model", "question", "unknown"} or not isinstance(question, str):
+        raise ValueError(
+            "is no selector by a model; it has by_model, and perhaps question, unknown"
+        )
+    if unknown not in ("skip", "fail"):
+        raise ValueError(
+            f"has unknown = {unknown!r}; write fail, or skip for the one silent for longest"
+        )
+    named = _NAMED if unknown == "fail" else f"{_NAMED} + state.queue"
+    return Selector(named, agent, question)
