@@ -94,10 +94,9 @@ def make_current(agent: Agent) -> Publication:
     known, spec = catalogue(locked.workspace_id), spec_of(locked)
     spec = spec.model_copy(update={"tools": expand(spec.tools, known)})
     tools = {grant.name: known[grant.name] for grant in spec.tools if grant.enabled}
-    team = locked.team.order_by("name").values_list("name", "description")
     hashes = {name: definition_hash(tool) for name, tool in tools.items()}
     skills = pinned(current_versions(locked.workspace_id, locked.skills))
-    content = snapshot.write(spec, hashes, team, skills)
+    content = snapshot.write(spec, hashes, _team_of(locked), skills)
     digest = snapshot.digest(content)
     version = AgentVersion.objects.filter(agent=locked, hash=digest).first()
     if version is None:
@@ -110,6 +109,22 @@ def make_current(agent: Agent) -> Publication:
         Agent.objects.filter(pk=locked.pk).update(current_version=version)
     agent.current_version = version
     return Publication(version, before)
+
+
+def _team_of(agent: Agent) -> Iterator[tuple[str, str, str]]:
+    """Yield the name, description and version's hash of each member of an agent's team.
+
+    A member that leads back to the agent has no hash: it would pin what pins it.
+    """
+    above, pending = {agent.pk}, {agent.pk}
+    while pending:
+        leaders = Agent.objects.filter(team__in=pending).values_list("pk", flat=True)
+        pending = set(leaders) - above
+        above |= pending
+    members = agent.team.order_by("name")
+    columns = ("pk", "name", "description", "current_version__hash")
+    for pk, name, description, version in members.values_list(*columns):
+        yield name, description, "" if pk in above else version or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +144,19 @@ class Led:
 
 @transaction.atomic
 def publish_leaders(members: Collection[Agent], *, by: Actor) -> list[Led]:
-    """Publish the orchestrators of these agents, unless they are among these agents.
+    """Publish the orchestrators and workflows of these agents, and again theirs, once each.
 
-    An orchestrator that cannot be published keeps its version, without an error.
+    One that cannot be published keeps its version, without an error.
     """
-    leaders = Agent.objects.filter(team__in=members).exclude(pk__in=[one.pk for one in members])
-    return publish_again(leaders.distinct().order_by("name"), by=by)
+    led: list[Led] = []
+    done = {member.pk for member in members}
+    while members:
+        leaders = Agent.objects.filter(team__in=members).exclude(pk__in=done)
+        again = publish_again(leaders.distinct().order_by("name"), by=by)
+        done |= {one.agent.pk for one in again}
+        members = [one.agent for one in again if one.made]
+        led += again
+    return led
 
 
 @transaction.atomic

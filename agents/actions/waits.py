@@ -13,6 +13,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.core.mail import EmailMessage, get_connection
 from django.db import transaction
+from django.utils import timezone
 
 from agents.actions.fleet import wake_run
 from agents.approvals.call_display import token_of
@@ -23,8 +24,8 @@ from agents.errors import CallClosedError, InvalidEditError
 from agents.journal.waits import kind_of
 from agents.live.changes import notify_on_commit
 from agents.models import Run, ToolCall, Wait
-from agents.querysets import calls_waiting, shown_tool, waits_for_answers
-from agents.reads.tools import question_of
+from agents.querysets import calls_waiting, shown_tool, waits_for_answers, waits_for_people
+from agents.reads.tools import question_of, questions_of
 from agents.runs.run_audit import record_of_call
 from agents.runs.sql_functions import call_function
 from heartbit_site.base import audit
@@ -67,7 +68,7 @@ _ESCALATED = " No one has decided in time, so you may decide as well."
 
 
 def notify_approvers(run_id: UUID) -> int:
-    """Mail a link for each waiting call of the run to each member who may decide it.
+    """Mail a link for each new waiting call of the run to each member who may decide it.
 
     An unavailable mail server is logged, never raised: the approvals page shows the calls too.
 
@@ -75,16 +76,27 @@ def notify_approvers(run_id: UUID) -> int:
         The number of mails sent.
     """
     run = Run.objects.select_related("workspace").filter(pk=run_id).first()
-    if run is None:
+    new = Wait.objects.filter(run=run_id, resolved_at=None, announced_at=None)
+    waits = list(waits_for_people().filter(pk__in=new))
+    if run is None or not waits:
         return 0
-    calls = calls_waiting(run.workspace).filter(run=run)
+    Wait.objects.filter(pk__in=[wait.pk for wait in waits]).update(announced_at=timezone.now())
+    calls = calls_waiting(run.workspace).filter(run=run, call_id__in=[one.call_id for one in waits])
     mails = [
         _mail(call, person)
         for call in calls
         for person in _deciders(run, (call.approval_view or {}).get("group", ""))
     ]
-    waits = waits_for_answers(run.workspace).filter(run=run)
-    return _send(mails + [_wait_mail(wait, one) for wait in waits for one in _deciders(run, "")])
+    asked = questions_of(waits_for_answers(run.workspace).filter(pk__in=[one.pk for one in waits]))
+    return _send(
+        mails
+        + [
+            _wait_mail(wait, person)
+            for wait in waits
+            if wait.pk in asked
+            for person in _deciders(run, asked[wait.pk].group)
+        ]
+    )
 
 
 def notify_escalation(wait_id: int) -> int:
@@ -104,6 +116,10 @@ def notify_escalation(wait_id: int) -> int:
             for person in _deciders(call.run, (call.approval_view or {}).get("escalated_to", ""))
         ]
     )
+
+
+def _members(group: str) -> set[int]:
+    return set(User.objects.filter(groups__name=group).values_list("pk", flat=True))
 
 
 def _send(mails: list[EmailMessage]) -> int:
@@ -195,14 +211,16 @@ def answer_wait(wait: Wait, answer: Any, *, by: Actor) -> None:
 
     Raises:
         InvalidEditError: The answer does not fit the schema; nothing was resolved.
-        CallClosedError: The wait is resolved, or its run has ended.
+        CallClosedError: The wait is resolved, its run has ended, or others are asked.
     """
     require(by, "approvals:decide", workspace_id=wait.run.workspace_id)
-    kind = kind_of(wait.kind)
+    kind, asked = kind_of(wait.kind), question_of(wait)
     if kind.answer is None:
         raise CallClosedError(f"A wait of the kind {kind.name!r} is not answered like this.")
+    if asked.group and by.user_id not in _members(asked.group):
+        raise CallClosedError(f"Only members of the group {asked.group} may answer this question.")
     declines = answer is None and kind.is_declinable
-    problems = [] if declines else validate(question_of(wait).form, answer)
+    problems = [] if declines else validate(asked.form, answer)
     if problems:
         raise InvalidEditError(f"The answer does not fit: {'; '.join(problems)}.")
     query = "SELECT heartbit_answer(%s, %s, %s, %s, %s)"

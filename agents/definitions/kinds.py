@@ -41,6 +41,7 @@ class RegisteredKind:
         section: Name of its tables in ``heartbit.toml``; empty: no row defines such a run.
         check: Function that yields what is inconsistent in a table of settings, beyond the rules of
             all kinds (``agents.definitions.consistency``).
+        pins_team: True if a version pins the versions of its team's members.
         settings: ``DefinitionSpec`` with the settings of its rows; settings that versions pin are
             ``Pinned``. Settings without a column are plain JSON.
     """
@@ -51,6 +52,7 @@ class RegisteredKind:
     view: type[Any] | str = "agents.live.view:RunView"
     section: str = ""
     check: Callable[..., Any] | str | None = None
+    pins_team: bool = False
     settings: type[DefinitionSpec] | str = DefinitionSpec
 
     @property
@@ -101,6 +103,7 @@ KINDS: Final = {
         view="agents.live.workflow_view:WorkflowView",
         section="workflows",
         check="agents.runtime.execution.workflow_complaints:complaints",
+        pins_team=True,
         settings="agents.workflows.spec.workflow:WorkflowSpec",
     ),
 }

@@ -45,7 +45,7 @@ def digest(snapshot: Mapping[str, Any]) -> str:
 def write(
     spec: DefinitionSpec,
     hashes: Mapping[str, str],
-    team: Iterable[tuple[str, str]],
+    team: Iterable[tuple[str, str, str]],
     skills: Iterable[PinnedSkill] = (),
 ) -> dict[str, Any]:
     """Return the snapshot of a definition.
@@ -53,7 +53,8 @@ def write(
     Args:
         spec: Settings of the definition, with its tools in the database's order.
         hashes: Hash of the definition of each enabled tool, by name.
-        team: Name and description of each member, in the database's order.
+        team: Name, description and version's hash of each member, in the database's order; an
+            empty hash pins none.
         skills: Skills by name; without skills the snapshot is the same as before skills existed.
     """
     pinned, kind = [skill._asdict() for skill in skills], kind_of(spec)
@@ -66,7 +67,10 @@ def write(
             for grant in spec.tools
             if grant.enabled
         ],
-        "team": [{"name": name, "description": text} for name, text in team],
+        "team": [
+            {"name": name, "description": text, **({"version": version} if kind.pins_team else {})}
+            for name, text, version in team
+        ],
         **({"skills": pinned} if pinned else {}),
     }
 

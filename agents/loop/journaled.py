@@ -81,6 +81,14 @@ class JournaledState(Generic[State_co]):
         """End the run; return False after a conflict: fold it and decide again."""
         return self._settled(await self._journal.finish(ending, *events))
 
+    async def begin_waits(self, *pending: Pending) -> bool:
+        """Create waits, and continue meanwhile; return False as ``finish`` does."""
+        async with self._order:
+            result = await self._journal.begin_waits(*pending)
+            is_conflict = isinstance(result, Conflict)
+            self._fold(result.tail if isinstance(result, Conflict) else result)
+            return not is_conflict
+
     async def suspend(
         self, *pending: Pending, first: Sequence[Event] = (), wake_at: int = 0
     ) -> bool:

@@ -123,6 +123,13 @@ class Journal(Protocol):
         """Append ``events`` and the ending and end the run, unless the journal has moved on."""
         ...
 
+    async def begin_waits(self, *pending: Pending) -> Sequence[RecordedEvent] | Conflict:
+        """Create the waits and keep the worker, unless the journal has moved on.
+
+        Return events like ``record``. The children begin at once.
+        """
+        ...
+
     async def suspend(
         self, *pending: Pending, first: Sequence[Event] = (), wake_at: int = 0
     ) -> Committed | Conflict:

@@ -128,6 +128,13 @@ class ToolCallRunner:
             await self._without(error, held)
             return False
 
+    async def begin_waits(self, held: Sequence[Held]) -> None:
+        """Begin to wait for calls, and continue with others; decide again after a conflict."""
+        try:
+            await self._journaled.begin_waits(*held)
+        except SubAgentUnavailableError as error:
+            await self._without(error, held)
+
     async def delegate_at_once(self, answered: ModelAnswered) -> bool:
         """Journal an answer that only delegates, together with the run's suspension.
 

@@ -12,5 +12,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             "run", "wake_at", models.PositiveIntegerField(db_default=0, default=0)
         ),
+        migrations.AddField("wait", "announced_at", models.DateTimeField(blank=True, null=True)),
         migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

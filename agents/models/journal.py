@@ -78,6 +78,7 @@ class Wait(models.Model):
         expires_at: Time at which the wait is resolved as expired; null: never.
         escalates_at: Time at which more people may decide about a call; null: never.
         escalated_at: Time of the escalation; null: none yet.
+        announced_at: Time of the mails to those who may end it; null: none yet.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="waits", db_index=False)
@@ -91,6 +92,7 @@ class Wait(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True)
     escalates_at = models.DateTimeField(null=True, blank=True)
     escalated_at = models.DateTimeField(null=True, blank=True)
+    announced_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
     resolved_at = models.DateTimeField(null=True, blank=True)
 

@@ -61,10 +61,12 @@ class ToolQuestion:
     Attributes:
         text: Empty: the kind of wait needs no text.
         form: JSON Schema of the answer.
+        group: Django group whose members may answer; empty: all who may decide in the workspace.
     """
 
     text: str
     form: dict[str, Any]
+    group: str = ""
 
 
 def question_of(wait: Wait) -> ToolQuestion:
@@ -82,7 +84,7 @@ def questions_of(waits: Iterable[Wait]) -> dict[int, ToolQuestion]:
             run__in=runs, type=CallWaiting.type, payload__kind=QUESTION.name
         )
         for run_id, payload in events.values_list("run_id", "payload"):
-            found = ToolQuestion(payload["question"], payload["form"])
+            found = ToolQuestion(payload["question"], payload["form"], payload.get("group", ""))
             asked |= {(run_id, key): found for key in payload["keys"]}
     return {
         wait.pk: asked.get((wait.run_id, wait.key))

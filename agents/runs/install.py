@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "84c260beb4c5011a7c79aafa5a3291d7ece4f480ef812b92602a1f6ff8d3cdd4"
+FINGERPRINT = "8f53905ce4bb792dc430121314039312ba57a5a8577c4b548f28fedd6785b16e"
 
 
 def statements() -> str:

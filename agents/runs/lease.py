@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 import psycopg
@@ -53,6 +53,7 @@ _FINISH_AND_CLAIM = """
     SELECT * FROM heartbit_finish_and_claim(
         %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 """
+_SUSPEND = "SELECT * FROM heartbit_suspend(%s, %s, %s, %s, %s, %s, %s)"
 _LOST, _GONE = "HB001", "HB004"  # SQLSTATEs of Heartbit's functions
 
 
@@ -64,6 +65,18 @@ class Child:
     queue: str
 
 
+class OnWaits(Protocol):
+    """Callback for waits that have begun and are committed."""
+
+    def __call__(self, children: Sequence[Child], *, asks_people: bool) -> None:
+        """Start the children, and notify people if they are asked."""
+        ...
+
+
+def _nobody(children: Sequence[Child], *, asks_people: bool) -> None:
+    pass
+
+
 class Lease:
     """The right to write one run's journal; implements the loop's ``Journal`` port.
 
@@ -72,8 +85,6 @@ class Lease:
         ring: After a finish: the run to wake, with its queue.
         next: After a finish: the run that was claimed in the same transaction.
         end: After a finish: the end of the run.
-        children: After a suspension: the runs to start.
-        asks_people: After a suspension: True if it waits for a person.
     """
 
     def __init__(
@@ -84,6 +95,7 @@ class Lease:
         executor: Executor,
         on_commit: Callable[[int], None],
         next_claim: Callable[[], NextClaim | None] = lambda: None,
+        on_waits: OnWaits = _nobody,
     ) -> None:
         """Take the connections and the claimed run.
 
@@ -94,19 +106,19 @@ class Lease:
             on_commit: Called with the journal's new end after each write.
             next_claim: Called at a finish; returns the claimant of the run that the finish wakes.
                 None: that run is only returned as ``ring``.
+            on_waits: Called when waits begin, with the runs to start.
         """
         self._pool = pool
         self._executor = executor
         self._on_commit = on_commit
         self._next_claim = next_claim
+        self._on_waits = on_waits
         self._run = claimed.id
         self._token = claimed.token
         self.last_seq = claimed.last_seq
         self.ring: Child | None = None
         self.next: ClaimedRun | SuspectRun | None = None
         self.end: RunEnd | None = None
-        self.children: tuple[Child, ...] = ()
-        self.asks_people = False
 
     async def record(self, *events: Event) -> Sequence[RecordedEvent]:
         """Append events; return them after those of other writers, to be folded in order."""
@@ -197,24 +209,34 @@ class Lease:
             SubAgentUnavailableError: A sub-agent was deleted or stopped after the offer.
         """
         waits, events = _waits(pending)
-        row = await self._write(
-            "SELECT * FROM heartbit_suspend(%s, %s, %s, %s, %s, %s)",
-            (
-                *self._held(),
-                self.last_seq,
-                _json(map(encode, (*first, *events))),
-                json.dumps(waits),
-                wake_at,
-            ),
+        written = _json(map(encode, (*first, *events))), json.dumps(waits)
+        parameters = (*self._held(), self.last_seq, *written, wake_at, False)
+        row = await self._write(_SUSPEND, parameters)
+        settled = self._settled(row)
+        self._tell(waits, row)
+        return settled
+
+    async def begin_waits(self, *pending: Pending) -> Sequence[RecordedEvent] | Conflict:
+        """Create the waits and keep the worker; see ``Journal.begin_waits``.
+
+        Raises:
+            SubAgentUnavailableError: A sub-agent was deleted or stopped after the offer.
+        """
+        waits, events = _waits(pending)
+        written = _json(map(encode, events)), json.dumps(waits)
+        row = await self._write(_SUSPEND, (*self._held(), self.last_seq, *written, 0, True))
+        settled = self._settled(row)
+        self._tell(waits, row)
+        return settled if isinstance(settled, Conflict) else tuple(map(decode_row, row["tail"]))
+
+    def _tell(self, waits: Sequence[Mapping[str, Any]], row: DictRow) -> None:
+        if row["moved"]:
+            return
+        children = [UUID(wait["id"]) for wait in waits if "id" in wait]
+        self._on_waits(
+            tuple(map(Child, children, row["queues"] or ())),
+            asks_people=any(wait["asks_person"] for wait in waits),
         )
-        if not row["moved"]:
-            children = [wait["id"] for wait in waits if "id" in wait]
-            self.children = tuple(
-                Child(UUID(child), queue)
-                for child, queue in zip(children, row["queues"] or (), strict=True)
-            )
-            self.asks_people = any(wait["asks_person"] for wait in waits)
-        return self._settled(row)
 
     async def release(self, reason: str, *, delay_seconds: float = 0) -> bool:
         """Release the run to the queue; return False if the lease was already lost."""
@@ -329,7 +351,13 @@ def _waiting(
     asked = suspension.question
     if asked is None:
         return waiting
-    return replace(waiting, question=asked.text, form=dict(asked.form), state=asked.state)
+    return replace(
+        waiting,
+        question=asked.text,
+        form=dict(asked.form),
+        state=asked.state,
+        group=asked.group,
+    )
 
 
 def _json(values: Any) -> str:

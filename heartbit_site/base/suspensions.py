@@ -19,9 +19,10 @@ class ChildTask:
 
     Attributes:
         run_id: The run's id if the tool has already stored it; None for a new one.
-        version_id: Version of the agent; None: its current one.
+        version: Hash of a version of the agent; empty: its current one.
         payload: Payload of the run, if it has one.
         model: ``provider:model``; empty for the one that its parent was started with, else its own.
+        strong: True for the stronger model of the agent's version, if it has one.
         queue: Queue of the run; empty: its agent's.
         tool: Tool that the run calls instead of asking a model; empty: none.
         arguments: Arguments of that call, as JSON.
@@ -32,9 +33,10 @@ class ChildTask:
     agent: str
     task: str
     run_id: UUID | None = None
-    version_id: int | None = None
+    version: str = ""
     payload: Any = None
     model: str = ""
+    strong: bool = False
     queue: str = ""
     tool: str = ""
     arguments: str = "{}"
@@ -45,9 +47,10 @@ class ChildTask:
         row = {
             "agent": self.agent,
             "task": self.task,
-            "version_id": self.version_id,
+            "version": self.version or None,
             "payload": self.payload,
             "model": self.model or None,
+            "strong": self.strong or None,
             "queue": self.queue or None,
             "conversation": None if self.conversation is None else str(self.conversation),
         }
@@ -64,11 +67,13 @@ class Question:
         text: The question, for people.
         form: JSON Schema of the answer.
         state: Text returned to the tool.
+        group: Django group whose members may answer; empty: all who may decide in the workspace.
     """
 
     text: str
     form: Mapping[str, Any]
     state: str = ""
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)

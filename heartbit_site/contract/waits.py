@@ -27,6 +27,7 @@ class WaitOut(View):
     waiting_since: Time = Field(validation_alias="created_at")
     expires_at: Time | None = Field(description="Time at which the unanswered wait expires.")
     question: str = Field(description="The question of the call's tool; empty if it asked none.")
+    group: str = Field(description="Group whose members may answer; empty: all who may decide.")
     is_declinable: bool = Field(
         description="True if the wait can be declined with the answer null."
     )

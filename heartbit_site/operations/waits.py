@@ -66,6 +66,7 @@ def _view(wait: Wait, calls: Mapping[tuple[UUID, str], ToolCall], asked: ToolQue
         arguments=preview(call.arguments) if call is not None else "",
         task=preview(wait.run.task),
         question=asked.text,
+        group=asked.group,
         answer_schema=asked.form,
         is_declinable=kind.is_declinable,
     )

@@ -55,13 +55,14 @@ async def test_runs_started_without_a_tool_call_are_joined_and_name_what_they_ar
 ) -> None:
     def team() -> None:
         parrot = publish_echo(studio.workspace, says="First:")
-        pinned = parrot.current_version_id
+        assert parrot.current_version is not None
+        pinned = parrot.current_version.hash
         change(parrot, says="Second:")
         agent("solo", tools=("calculate",))
         publish_relay(
             studio.workspace,
             [
-                {"agent": "parrot", "task": "{}", "version_id": pinned, "payload": {"n": 1}},
+                {"agent": "parrot", "task": "{}", "version": pinned, "payload": {"n": 1}},
                 {"agent": "parrot", "task": "{}"},
                 {"agent": "solo", "task": "", "tool": "calculate",
                  "arguments": '{"expression": "6*7"}'},
@@ -89,8 +90,9 @@ async def test_given_a_version_of_another_agent_then_no_child_is_started(
 ) -> None:
     def team() -> None:
         publish_echo(studio.workspace)
-        version = agent("solo").current_version_id
-        publish_relay(studio.workspace, [{"agent": "parrot", "task": "{}", "version_id": version}])
+        other = agent("solo").current_version
+        assert other is not None
+        publish_relay(studio.workspace, [{"agent": "parrot", "task": "{}", "version": other.hash}])
 
     await orm.run_in_thread(team)
     run = await studio.run("hello", agent="relay", model="")

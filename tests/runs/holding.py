@@ -18,6 +18,7 @@ from agents.runs.claims import Claimant, ClaimedRun, claim
 from agents.runs.lease import Lease
 from agents.runs.pool import Pool, open_pool
 from heartbit_site.base import orm
+from heartbit_site.base.ids import new_id
 from heartbit_site.base.suspensions import ChildTask, Suspension
 from tests.starts import start_run
 
@@ -58,10 +59,11 @@ async def suspended_on(
     """Bring a run to waiting on children of these agents."""
     _, lease = await hold(pool, claimant, run_id)
     await lease.record(answer(1, ToolCall("c", "delegate_task", "{}")))
-    children = tuple(ChildTask(agent, "Part.") for agent in agents)
-    result = await lease.suspend(PendingSuspension("1.0", Suspension(children, timeout)))
+    ids = [new_id() for _ in agents]
+    tasks = (ChildTask(agent, "Part.", one) for agent, one in zip(agents, ids, strict=True))
+    result = await lease.suspend(PendingSuspension("1.0", Suspension(tuple(tasks), timeout)))
     assert isinstance(result, Committed)
-    return [child.id for child in lease.children]
+    return ids
 
 
 def answer(turn: int, *calls: ToolCall, text: str = "") -> ModelAnswered:

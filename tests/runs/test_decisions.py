@@ -27,6 +27,7 @@ from agents.models import Agent, Decision, Grant, Run, RunEvent, ToolBinding, Vo
 from agents.models import ToolCall as ToolCallRow
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
+from heartbit_site.base.ids import new_id
 from heartbit_site.base.suspensions import ChildTask, Suspension
 from tests.fleet import wait_until
 from tests.runs.holding import accept, answer, blocked, claimant, fetch, hold, pool
@@ -293,9 +294,9 @@ async def delegated(
     parent = await orm.run_in_thread(lambda: accept(workspace))
     _, lease = await hold(pool, claimant, parent)
     await lease.record(answer(1, ToolCall("c", "delegate_task", "{}")))
-    children = (ChildTask("writer", "Write."),)
+    child = new_id()
+    children = (ChildTask("writer", "Write.", child),)
     await lease.suspend(PendingSuspension("1.0", Suspension(children, seconds)))
-    child = lease.children[0].id
     _, held = await hold(pool, claimant, child)
     await held.record(answer(1, ToolCall("c", "save", '{"key": "a"}')))
     assert isinstance(await held.suspend(asked), Committed)

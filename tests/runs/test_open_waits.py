@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agents.actions.run_request import start_conversation
@@ -10,6 +11,7 @@ from agents.journal.events import RunSucceeded, WaitResolved
 from agents.loop.ports import Committed, PendingChildren
 from agents.models import Run
 from heartbit_site.base import orm
+from heartbit_site.base.ids import new_id
 from heartbit_site.base.suspensions import ChildTask
 from tests.runs.holding import accept, claimant, fetch, hold, pool
 
@@ -26,8 +28,10 @@ PART = ChildTask("writer", "Part.")
 
 
 async def ask(lease: Lease, *children: ChildTask, wake_at: int = 0) -> list[UUID]:
-    assert isinstance(await lease.suspend(PendingChildren(children), wake_at=wake_at), Committed)
-    return [child.id for child in lease.children]
+    ids = [new_id() for _ in children]
+    tasks = tuple(replace(child, run_id=one) for child, one in zip(children, ids, strict=True))
+    assert isinstance(await lease.suspend(PendingChildren(tasks), wake_at=wake_at), Committed)
+    return ids
 
 
 async def end(pool: Pool, claimant: Claimant, run_id: UUID, output: str = "done") -> None:

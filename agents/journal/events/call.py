@@ -76,6 +76,7 @@ class CallWaiting(Event):
         question: Text of the tool's question to a person; the call runs again with the reply.
         form: JSON Schema of the reply; empty: the tool asked nothing.
         state: Text that the tool gets back with the reply.
+        group: Django group whose members may answer; empty: all who may decide in the workspace.
     """
 
     type: ClassVar[str] = "call.waiting"
@@ -86,6 +87,7 @@ class CallWaiting(Event):
     question: str = ""
     form: dict[str, Any] = field(default_factory=dict)
     state: str = ""
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,9 @@ class WorkflowEngine:
         held_back = self._beyond_parallel()
         self._state.delayed = held_back | pauses.keys() | self._held.keys()
         before = self._state.folded_seq
+        if self._delay_inline():
+            await self._begin_waits()
+            return None
         self._held |= {one.call_id: one for one in await self._calls.take()}
         if self._journaled.state.cancel_reason is not None:
             return None
@@ -113,6 +116,21 @@ class WorkflowEngine:
         if not await self._journaled.finish(ending, *events):
             return None
         return "succeeded" if isinstance(ending, RunSucceeded) else "failed"
+
+    def _delay_inline(self) -> bool:
+        """Delay the calls that run here, if others can begin to wait before; return True then."""
+        ready = [one.call_id for one in self._state.open_calls() if self._state.may_run(one)]
+        inline = {call_id for call_id in ready if not self._toolbox.waits(call_id)}
+        if not inline or len(inline) == len(ready):
+            return False
+        self._state.delayed |= inline
+        return True
+
+    async def _begin_waits(self) -> None:
+        """Start runs and ask people; what runs here is served meanwhile."""
+        begun = [one for one in await self._calls.take() if one.call_id not in self._held]
+        if begun and self._journaled.state.cancel_reason is None:
+            await self._calls.begin_waits(begun)
 
     async def _suspend(
         self, pauses: Mapping[str, RunPaused], held_back: set[str]

@@ -31,6 +31,8 @@ TOOL_OF_WORK: Final = {
     "set": SET,
     "code": CODE_TOOL,
 }
+#: Tools whose calls only begin waits.
+WAITING: Final = frozenset({AGENT, ASK, PAUSE})
 _TEXT: Final = {"type": "string"}
 
 
@@ -39,6 +41,7 @@ def node_tools(
     state: GraphState,
     inputs: Mapping[str, CallInput],
     executors: Mapping[str, Executor],
+    pins: Mapping[str, str],
 ) -> dict[str, ToolSpec]:
     """Return the tools that serve the nodes of a graph, by name.
 
@@ -47,8 +50,9 @@ def node_tools(
         state: State of its run.
         inputs: Input of each call that runs, by call id.
         executors: Executor of each node that calls one, by the node's name.
+        pins: Hash of the version of each agent and workflow that the nodes run, by name.
     """
-    waits = _Waits(inputs)
+    waits = _Waits(inputs, pins)
     specs = [
         node_tool(AGENT, waits.run_agent, resume=_join),
         node_tool(ASK, waits.ask),
@@ -65,13 +69,19 @@ def node_tools(
 class _Waits:
     """Functions of the tools that call no code of an app."""
 
-    def __init__(self, inputs: Mapping[str, CallInput]) -> None:
-        self._inputs = inputs
+    def __init__(self, inputs: Mapping[str, CallInput], pins: Mapping[str, str]) -> None:
+        self._inputs, self._pins = inputs, pins
 
     async def run_agent(self, context: ToolContext) -> Suspension:
         """Start a child run, and wait for it."""
         given = self._inputs[context.call_id]
-        child = ChildTask(given.node.subject, as_text(given.task))
+        name = given.node.subject
+        child = ChildTask(
+            name,
+            as_text(given.task),
+            version=self._pins.get(name, ""),
+            strong=given.wants_strong_model,
+        )
         return Suspension((child,), given.node.timeout or LONGEST_SECONDS)
 
     async def ask(self, context: ToolContext) -> Suspension | dict[str, Any]:
@@ -81,7 +91,7 @@ class _Waits:
         if asked is None:
             raise TypeError(f"the call {context.call_id} has no question")
         if reply is None:
-            question = Question(asked.text, asked.form or _TEXT)
+            question = Question(asked.text, asked.form or _TEXT, group=asked.group)
             return Suspension((), asked.timeout_seconds or LONGEST_SECONDS, QUESTION, question)
         if reply.status == "expired":
             ended = expired(given)

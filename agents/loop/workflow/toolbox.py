@@ -21,7 +21,7 @@ from agents.llm.messages import Message, ToolCall, ToolDefinition
 from agents.loop.ports import ApprovedCall, ReadyCall, Toolbox
 from agents.loop.unserved_calls import CONFIRMED
 from agents.loop.workflow.node_tool import NODE
-from agents.loop.workflow.nodes import ASK, TOOL_OF_WORK
+from agents.loop.workflow.nodes import ASK, TOOL_OF_WORK, WAITING
 from agents.loop.workflow.state import WorkflowState
 from agents.workflows.calls import CallInput, CallReader, failed, retry_of, validated
 from agents.workflows.contents import RunData
@@ -100,7 +100,8 @@ class NodeToolbox:
         if seconds <= HOLD_SECONDS and reply is None and approved is None:
             await asyncio.sleep(seconds)
         made = ToolCall(call.id, self._tool_of(call_id), _arguments(given))
-        return await self._toolbox.prepare(call_id, made, approved, reply)
+        ready = await self._toolbox.prepare(call_id, made, approved, reply)
+        return ready if given.node.is_wait else _in_time(ready, given.node.timeout)
 
     def _read(self, call_id: str) -> CallInput:
         """Return the input of a call.
@@ -182,6 +183,10 @@ class NodeToolbox:
         node = self.graph.nodes[activation.node].spec
         return node.tool or TOOL_OF_WORK.get(node.work) or f"{NODE}{node.name}"
 
+    def waits(self, call_id: str) -> bool:
+        """Return True if a call waits for a run, a person or a time, and runs nothing here."""
+        return self._tool_of(call_id) in WAITING
+
     def effect(self, name: str) -> str:
         """Return the effect class of a call's tool; ``name`` is the call's id."""
         return self._toolbox.effect(self._tool_of(name))
@@ -241,6 +246,17 @@ class NodeToolbox:
     ) -> PausedScript | EndedScript:
         """Fail: nodes are no scripts."""
         raise TypeError("a workflow's node is no script")
+
+
+def _in_time(
+    ready: ReadyCall | ToolResult | ApprovalRequested, seconds: float | None
+) -> ReadyCall | ToolResult | ApprovalRequested:
+    """Return a call that runs no longer than its node may."""
+    if seconds is None or not isinstance(ready, ReadyCall):
+        return ready
+    prepared = ready.prepared
+    limit = min(seconds, prepared.timeout_seconds)
+    return replace(ready, prepared=replace(prepared, timeout_seconds=limit))
 
 
 def _arguments(given: CallInput) -> str:

@@ -199,16 +199,20 @@ END $$;
 -- worker. If the journal has grown since p_folded, write nothing. A wait is {kind, asks_person, key,
 -- call_id, timeout_seconds, escalate_seconds} as its kind declares it (agents/journal/waits.py), for a
 -- child with {id, agent, task} too; the first version of Heartbit sends neither kind nor key for a
--- child.
+-- child. A child runs the version of its agent with this hash, else the current one, and with `strong`
+-- that version's stronger model, if it has one.
+-- p_keep: the run keeps its worker, and does other work while the waits are open; `tail` is what was
+-- written then.
 -- `queues`: the queues of the children.
 CREATE OR REPLACE FUNCTION heartbit_suspend(
     p_run uuid, p_token bigint, p_folded int, p_events jsonb, p_waits jsonb,
-    p_wake_at int DEFAULT 0)
+    p_wake_at int DEFAULT 0, p_keep boolean DEFAULT false)
 RETURNS TABLE (moved boolean, last_seq int, tail jsonb, queues text[]) LANGUAGE plpgsql AS $$
 DECLARE
     r agents_run;
     a agents_agent;
     w jsonb;
+    v_version agents_agentversion;
     n int := jsonb_array_length(p_events);
 BEGIN
     r := heartbit_lock_held(p_run, p_token);
@@ -222,19 +226,23 @@ BEGIN
             WHERE t.workspace_id = r.workspace_id AND t.name = w ->> 'agent' AND t.origin = (
                       SELECT o.origin FROM agents_agentversion v JOIN agents_agent o ON o.id = v.agent_id
                       WHERE v.id = r.version_id)
-                  AND t.enabled AND t.current_version_id IS NOT NULL
-                  AND (NOT w ? 'version_id' OR EXISTS (
-                      SELECT 1 FROM agents_agentversion v
-                      WHERE v.id = (w ->> 'version_id')::bigint AND v.agent_id = t.id));
+                  AND t.enabled AND t.current_version_id IS NOT NULL;
+            SELECT t.* INTO v_version FROM agents_agentversion t
+            WHERE t.agent_id = a.id
+                  AND CASE WHEN w ? 'version' THEN t.hash = w ->> 'version'
+                           ELSE t.id = a.current_version_id END;
             IF NOT FOUND THEN
                 RAISE EXCEPTION 'The agent % is gone or stopped: go on without it, or ask another one.',
                     w ->> 'agent' USING ERRCODE = 'HB004', DETAIL = w ->> 'agent';
             END IF;
             PERFORM heartbit_create_run(
                 (w ->> 'id')::uuid, r.workspace_id,
-                coalesce((w ->> 'version_id')::bigint, a.current_version_id), a.name::text, w ->> 'task',
+                v_version.id, a.name::text, w ->> 'task',
                 r.id, r.root_id, r.home, coalesce(w ->> 'queue', a.queue::text), r.priority,
-                r.model::text, coalesce(w ->> 'model', r.model_override::text), NULL, r.approve,
+                r.model::text, coalesce(
+                    w ->> 'model',
+                    CASE WHEN w ? 'strong' THEN nullif(v_version.snapshot ->> 'strong_model', '') END,
+                    r.model_override::text), NULL, r.approve,
                 w -> 'payload', (w ->> 'conversation')::uuid, p_call => w -> 'call');
             queues := array_append(queues, coalesce(w ->> 'queue', a.queue::text));
         END IF;
@@ -248,14 +256,18 @@ BEGIN
                 clock_timestamp());
     END LOOP;
     UPDATE agents_run
-    SET status = 'waiting', worker_id = NULL, crashes = 0, last_seq = agents_run.last_seq + n,
+    SET status = CASE WHEN p_keep THEN status ELSE 'waiting' END,
+        worker_id = CASE WHEN p_keep THEN worker_id END,
+        crashes = CASE WHEN p_keep THEN crashes ELSE 0 END,
+        last_seq = agents_run.last_seq + n,
         wake_at = p_wake_at,
         open_waits = agents_run.open_waits + jsonb_array_length(p_waits),
         input_tokens = agents_run.input_tokens + heartbit_tokens(p_events, 'input_tokens'),
         output_tokens = agents_run.output_tokens + heartbit_tokens(p_events, 'output_tokens')
     WHERE id = r.id;
     PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, p_events);
-    RETURN QUERY SELECT false, r.last_seq + n, '[]'::jsonb, queues;
+    RETURN QUERY SELECT false, r.last_seq + n,
+        CASE WHEN p_keep THEN heartbit_events(r.id, r.last_seq, r.last_seq + n) ELSE '[]' END, queues;
 END $$;
 
 -- Requeue a held run (for a drain, or after a database outage). Return false if the lease was lost.

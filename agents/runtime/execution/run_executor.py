@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import LiteralString
 from uuid import UUID
@@ -290,6 +290,7 @@ class RunExecutor:
             executor=self._dependencies.executor,
             on_commit=publisher.advanced,
             next_claim=partial(self._next_claim, claimed, task_id, alone=alone),
+            on_waits=partial(self._began_waits, claimed),
         )
         state = claimed.restored()
         if state is None:
@@ -368,14 +369,20 @@ class RunExecutor:
         """Publish the slice's results, now that its last transaction is committed."""
         lease, claimed = active.lease, active.claimed
         notify(claimed.workspace_id, "runs")
-        # A claimed run has no open wait, so the end of a slice never closes one.
-        if lease.asks_people:
-            notify(claimed.workspace_id, "calls")
         if outcome in TERMINAL:
             active.publisher.ended(outcome, lease.end)
             self._roots.discard(claimed.id)
-        if lease.children:
-            self._dependencies.waker.fan_out(lease.children, Child(claimed.id, claimed.queue))
+
+    def _began_waits(
+        self, claimed: ClaimedRun, children: Sequence[Child], *, asks_people: bool
+    ) -> None:
+        """Start the runs that a run waits for, and notify the people."""
+        run = Child(claimed.id, claimed.queue)
+        if children:
+            self._dependencies.waker.fan_out(children, run)
+        if asks_people:
+            notify(claimed.workspace_id, "calls")
+            self._dependencies.waker.suspended(run)
 
     def _notice(self, verb: str, run_id: UUID, root_id: UUID | None) -> None:
         if verb == "cancel":

@@ -86,7 +86,6 @@ class SliceRunner:
         if outcome == "yielded":
             return await self._hand_over(active, active.gate.yield_reason)
         if outcome == "suspended":
-            self._dependencies.waker.suspended(Child(active.claimed.id, active.claimed.queue))
             await self._checkpoint(active)
         return outcome
 

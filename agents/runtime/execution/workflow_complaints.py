@@ -31,16 +31,9 @@ def complaints(
     except (ValidationError, ValueError):
         return
     for index, node in enumerate(graph.nodes):
-        for setting in ("group", "queue"):
-            if getattr(node, setting):
-                place = _place(table, graph, ("nodes", index, setting))
-                yield (*path, *place), "is not supported yet: remove it"
-        if node.timeout is not None and (node.tool or node.code):
-            place = _place(table, graph, ("nodes", index, "timeout"))
-            yield (*path, *place), "is not supported for tools yet: bind the tool with its own"
-        if node.retry.strong_when:
-            place = _place(table, graph, ("nodes", index, "retry"))
-            yield (*path, *place), "has strong_when, which is not supported yet: remove it"
+        if node.queue:
+            place = _place(table, graph, ("nodes", index, "queue"))
+            yield (*path, *place), "is not supported yet: remove it"
     known = frozenset(map(str, names))
     functions = {
         name: KnownFunction(one.input_schema, one.output_schema)

@@ -49,10 +49,12 @@ class WorkflowDefinition:
 
     Attributes:
         tools: What the pipeline of tool calls reads of a definition.
+        pins: Hash of the version of each agent and workflow that the nodes run, by name.
     """
 
     graph: Graph
     tools: AgentDefinition
+    pins: Mapping[str, str]
 
 
 def read(
@@ -79,7 +81,8 @@ def read(
         max_parallel=graph.spec.limits.activations,
         tool_timeout_seconds=int(LONGEST_SECONDS),
     )
-    return WorkflowDefinition(graph, tools)
+    pins = {one["name"]: one["version"] for one in content["team"] if one["version"]}
+    return WorkflowDefinition(graph, tools, pins)
 
 
 async def build_workflow(active: ActiveRun, sources: EngineDependencies) -> WorkflowEngine:
@@ -89,7 +92,7 @@ async def build_workflow(active: ActiveRun, sources: EngineDependencies) -> Work
     graph, state = definition.graph, active.journaled.state
     executors = find_executors(graph)
     inputs: dict[str, CallInput] = {}
-    own = node_tools(graph, state.graph, inputs, executors)
+    own = node_tools(graph, state.graph, inputs, executors, definition.pins)
     toolbox = await sources.toolbox(active, definition.tools, own)
     data = RunData(read_input(state.task), partial(read_stored, active.claimed.root_id))
     return WorkflowEngine(
