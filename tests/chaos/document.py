@@ -32,6 +32,7 @@ TITLES = {
     "R22": "thirty minutes of mixed load, a kill a minute",
     "R24": "workers die while they read documents and extract memories",
     "R25": "all workers die over open calls, once and twice",
+    "R26": "a slice dies at every write of random workflows, before it and after it",
     "S12": "hostile input at every edge",
 }
 _HEAD = """\

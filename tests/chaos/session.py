@@ -22,6 +22,7 @@ from tests.chaos.cancel_race import scenario as cancel_race
 from tests.chaos.clocks import beats, jumps
 from tests.chaos.crash_points import scenario as crash_points
 from tests.chaos.exhaustion import scenario as exhaustion
+from tests.chaos.graphs import scenario as graphs
 from tests.chaos.knowing import scenario as knowing
 from tests.chaos.machine import scenario as machine
 from tests.chaos.model_faults import scenario as model_faults
@@ -56,6 +57,7 @@ SCENARIOS: dict[str, Play] = {
     "R22": soak.play,
     "R24": knowing.play,
     "R25": suspects.play,
+    "R26": graphs.play,
     "S12": parsers.play,
 }
 

@@ -126,10 +126,15 @@ def _decorate(
             nodes[f"{name} mend"] = {"function": "mend"}
 
 
-def number(given: CallInput) -> int:
+def number_of(node: str, message: Any) -> int:
     """A number that depends on the message and the node alone."""
-    text = json.dumps([given.node.name, given.message], sort_keys=True)
+    text = json.dumps([node, message], sort_keys=True)
     return zlib.crc32(text.encode()) % 1_000
+
+
+def number(given: CallInput) -> int:
+    """The number of a call."""
+    return number_of(given.node.name, given.message)
 
 
 def logged(given: CallInput) -> Any:

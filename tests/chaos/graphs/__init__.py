@@ -1,0 +1,1 @@
+"""R26: a crash at every write of random workflows."""
