@@ -22,11 +22,12 @@ from agents.loop.history import Turn, find_turn, is_final, last_seq_of_step, las
 from agents.models import AgentVersion, RecalledMemory, Run
 from agents.output import respond
 from agents.reads.agents import definition_of, find_version
+from agents.runs.graph_misfits import misfits_of
 from agents.runs.history import RunHistory, load_history
 from agents.runs.run_audit import record_of_run
 from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base.audit import NOBODY, Actor
-from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.errors import ConflictError, HeartbitError
 from heartbit_site.base.rights import require
 from heartbit_site.base.untrusted import clean_text
 from tools.calls import call_parsing
@@ -36,6 +37,10 @@ from tools.definitions.catalogue import catalogue
 
 class ForkRefusedError(HeartbitError):
     """The fork would do nothing new; the message names the remedy."""
+
+
+class MisfitError(ConflictError):
+    """The journal of a workflow's run does not fit the other version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +54,7 @@ class Edits:
         arguments: New arguments of that call, a JSON object: the turn's calls run again.
         result: New result of that call: no call runs again.
         version: Number of another version of the same agent.
+        whole: Keep the whole journal of a workflow's run that waits, beyond the last superstep.
     """
 
     message: str = ""
@@ -57,6 +63,7 @@ class Edits:
     arguments: str | None = None
     result: str | None = None
     version: int | None = None
+    whole: bool = False
 
     def said(self) -> dict[str, Any]:
         """Return the edits that were made, for the journal."""
@@ -101,6 +108,7 @@ def fork_run(
         TurnOpenError: A call of the turn has no result, and none is replaced.
         InvalidEditError: The edits contradict each other, or do not fit the call.
         VersionNotFoundError: The agent has no such version.
+        MisfitError: The journal of a workflow's run does not fit the version.
         ForkRefusedError: The turn ended the source, and no edit adds anything.
         ForbiddenError: The source has recalled memories that the owner may not read.
         HeartbitError: As for ``admit``.
@@ -174,6 +182,7 @@ def _cleaned(edits: Edits) -> Edits:
         arguments=None if edits.arguments is None else clean_text(edits.arguments),
         result=None if edits.result is None else clean_text(edits.result),
         version=edits.version,
+        whole=edits.whole,
     )
 
 
@@ -208,12 +217,11 @@ def _once_more(
 
     From the beginning it may take other input.
     """
-    cut = last_seq_of_step(past.journal, number)
+    cut = len(past.journal) if edits.whole else last_seq_of_step(past.journal, number)
     if number and edits.version and source.kind == RunKind.WORKFLOW:
-        raise InvalidEditError(
-            "A fork of a workflow's run from a superstep keeps its version, since its journal may "
-            "not fit another one: fork it from the beginning."
-        )
+        misfits = misfits_of(past.journal[:cut], source.version, version)
+        if misfits:
+            raise MisfitError(" ".join((f"It does not fit v{version.number}.", *misfits)))
     is_call = source.kind == RunKind.TOOL_CALL
     inputs = () if number else ("call", "arguments") if is_call else ("task",)
     said = {*edits.said()} - {"version", *inputs}

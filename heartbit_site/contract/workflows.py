@@ -12,10 +12,12 @@ from pydantic import Field, model_validator
 
 from agents.reads.views import WorkflowFiguresOut
 from agents.workflows.spec.workflow import WorkflowSpec
-from heartbit_site.base.view import View
+from heartbit_site.base.view import Id, View
 from heartbit_site.contract.agents import DefinitionOut, Settings
-from heartbit_site.contract.model import Page, changes
-from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Noun
+from heartbit_site.contract.model import Body, Page, Word, changes
+from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, WRITE_RUNS, Noun
+
+Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
 class NodeOut(View):
@@ -56,7 +58,7 @@ class WorkflowChangeIn(WorkflowIn):
     """
 
     name: str = Field("", description="Must be the workflow's name: it cannot be changed.")
-    version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
+    version: Number | None = Field(
         None,
         description="The version that you have read: 409 if it is no longer the current one.",
     )
@@ -94,6 +96,37 @@ class StatisticsOut(View):
     patterns: list[NamedFiguresOut] = Field(description="Patterns that workflows were built from.")
 
 
+class MoveIn(Body):
+    """Runs to move to another version of their workflow."""
+
+    version: Number | None = Field(None, description="Version to move to; null: the current one.")
+    run_ids: list[Word] = Field(
+        default_factory=list,
+        max_length=1000,
+        description="Runs to move; empty: all live runs on other versions.",
+    )
+    dry_run: bool = Field(default=False, description="Nothing is moved.")
+
+
+class MoveOut(View):
+    """A run that was to be moved."""
+
+    run_id: Id
+    version: int = Field(description="Version that it began with.")
+    moved_to_id: Id | None = Field(description="Run that continues it; null: it was not moved.")
+    obstacles: list[str] = Field(
+        description="Sentences on why it cannot be moved; empty: it can, or it was."
+    )
+
+
+class MovesOut(View):
+    """Runs that were to be moved."""
+
+    workflow: str
+    version: int
+    runs: list[MoveOut]
+
+
 NOUN = Noun("workflows", read=READ_AGENTS, write=WRITE_AGENTS)
 
 LIST_WORKFLOWS = NOUN.get(
@@ -118,3 +151,7 @@ CHECK_WORKFLOW = NOUN.get("check_workflow", "/workflows/{workflow}/faults", Faul
 SHOW_STATISTICS = NOUN.get(
     "show_statistics", "/workflow-statistics", StatisticsOut, "Get statistics of workflows"
 )
+MOVE_RUNS = NOUN.post(
+    "move_runs", "/workflows/{workflow}/move", MovesOut, "Move runs to another version",
+    body=MoveIn, needs=WRITE_RUNS,
+)  # fmt: skip

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from agents.actions import move_runs as moving
 from agents.actions import save_agent as saving
 from agents.actions.check_agent import find_complaints
 from agents.definitions import validation_messages
 from agents.definitions.validation_messages import InvalidSettingError, sentence_of
+from agents.querysets import find_run
 from agents.reads.agent_status import AgentOverview
-from agents.reads.agents import find_editable
+from agents.reads.agents import find_editable, find_version
 from agents.reads.views import WorkflowFiguresOut
 from agents.reads.workflow_statistics import read_statistics
 from agents.workflows.spec.graph import read_graph
 from agents.workflows.spec.node import NodeSpec
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base.access import Access
-from heartbit_site.base.audit import actor_of
+from heartbit_site.base.audit import actor_of, starter_of
 from heartbit_site.base.models import Workspace
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
 from heartbit_site.contract.operation import Answered
 from heartbit_site.contract.workflows import (
     FaultOut,
     FaultsOut,
+    MoveIn,
+    MoveOut,
+    MovesOut,
     NamedFiguresOut,
     NodeOut,
     StatisticsOut,
@@ -108,6 +113,29 @@ def show_statistics(access: Access) -> StatisticsOut:
     """Return runs, successes, median duration and cost by workflow and by pattern."""
     found = read_statistics(access.workspace)
     return StatisticsOut(workflows=_named(found.workflows), patterns=_named(found.patterns))
+
+
+def move_runs(access: Access, workflow: Name, body: MoveIn) -> MovesOut:
+    """Move live runs to another version: each is forked as it waits, and cancelled.
+
+    A run that does not fit stays as it is, and says why; so do all with `dry_run`.
+    """
+    agent = _find(access.workspace, workflow).agent
+    version = find_version(agent, body.version) if body.version else agent.current_version
+    assert version is not None  # noqa: S101  found as published
+    named = [find_run(access.workspace, run_id).pk for run_id in body.run_ids]
+    run_ids = named or moving.find_movable(agent, version)
+    moves = moving.move_runs(run_ids, version, by=starter_of(access), dry_run=body.dry_run)
+    runs = [
+        MoveOut(
+            run_id=str(one.run.pk),
+            version=one.run.version.number,
+            moved_to_id=one.moved_to and str(one.moved_to),
+            obstacles=one.obstacles,
+        )
+        for one in moves
+    ]
+    return MovesOut(workflow=agent.name, version=version.number, runs=runs)
 
 
 def _named(figures: Mapping[str, WorkflowFiguresOut]) -> list[NamedFiguresOut]:

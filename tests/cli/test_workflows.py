@@ -100,3 +100,13 @@ def test_a_check_names_all_faults_of_a_file(heartbit: Command, tmp_path: Path) -
     assert (found.code, found.err.count("flows.toml:")) == (3, 2), found.err
     named = heartbit(*asked, "sums", env=NOWHERE)
     assert named.code == 2
+
+
+def test_it_is_drawn(place: Place, sums: Agent, tmp_path: Path) -> None:
+    drawn = place("workflows", "graph", "sums").out
+    assert drawn.startswith("flowchart")
+    assert "product" in drawn
+    assert place("workflows", "graph", "sums", "--json").json["mermaid"].strip() == drawn.strip()
+    file = tmp_path / "sums.svg"
+    assert place("workflows", "graph", "sums", "--svg", str(file)).err == f"Wrote {file}.\n"
+    assert file.read_text().startswith("<svg")

@@ -156,6 +156,7 @@ ROUTES = (
     Route("GET", "/workflows/{workflow}", "agents:read"),
     Route("PATCH", "/workflows/{workflow}", "agents:write", {"description": "x"}),
     Route("GET", "/workflows/{workflow}/faults", "agents:read"),
+    Route("POST", "/workflows/{workflow}/move", "runs:write", {"dry_run": True}),
     Route("GET", "/workflow-statistics", "agents:read", foreign=200),
     Route("GET", "/tools", "agents:read", foreign=200),  # the installation's
     Route("GET", "/schedules", "agents:read", foreign=200),
@@ -361,6 +362,7 @@ class Page:
 PAGES = (
     Page("runs/", "runs:read"),
     Page("runs/<uuid:run>/", "runs:read"),
+    Page("runs/<uuid:run>/drawing/", "runs:read"),
     Page("approvals/", "runs:read"),
     Page("chat/", "runs:read"),
     Page("chat/<slug:agent>/", "runs:read", foreign=200),  # an empty shell, for any name

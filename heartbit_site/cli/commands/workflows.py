@@ -7,16 +7,21 @@ from pathlib import Path
 from typing import Any, Final
 
 from agents.reads.views import WorkflowFiguresOut
+from agents.workflows.drawing.draw import draw
+from agents.workflows.drawing.mermaid import to_mermaid
+from agents.workflows.drawing.svg import to_svg
+from agents.workflows.spec.graph import read_graph
 from heartbit_site.base.amounts import duration
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.base.visible_text import readable_json
-from heartbit_site.cli.backend.chosen import backend, print_all
+from heartbit_site.cli.backend.chosen import backend, call, print_all
 from heartbit_site.cli.commands import agents, run
 from heartbit_site.cli.commands.config import check as check_file
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.shared import ChangeHereCommand, RemoteCommand
-from heartbit_site.cli.terminal.errors import CANNOT_START, OK, UsageError
-from heartbit_site.cli.terminal.output import as_json, write, write_json
+from heartbit_site.cli.terminal.errors import CANNOT_START, FAILED, OK, UsageError
+from heartbit_site.cli.terminal.new_file import write_file
+from heartbit_site.cli.terminal.output import as_json, note, write, write_json
 from heartbit_site.cli.terminal.table import Table, print_facts, print_list, print_view
 from heartbit_site.cli.views.outcome import print_runs
 from heartbit_site.contract.agents import LIST_VERSIONS
@@ -24,8 +29,11 @@ from heartbit_site.contract.runs import LIST_RUNS
 from heartbit_site.contract.workflows import (
     CHECK_WORKFLOW,
     LIST_WORKFLOWS,
+    MOVE_RUNS,
     SHOW_STATISTICS,
     SHOW_WORKFLOW,
+    MoveIn,
+    MoveOut,
     NamedFiguresOut,
     WorkflowDetailOut,
     WorkflowOut,
@@ -40,6 +48,11 @@ SETTINGS = common.option(
 FILE = common.option(
     "--config -C FILE", "Check this file instead of the installation's workflows.", None
 )
+VERSION = common.option("--to N", "Move to this version; else the current one.", None, min=1)
+RUNS = common.option("--run RUN", "Move this run; may be repeated. Else all.", None)
+DRY_RUN = common.flag("--dry-run", "Only say which runs fit, and why others do not.")
+SVG = common.option("--svg FILE", "Write an SVG picture into this file instead.", None)
+FORCE = common.flag("--force", "Replace a file that is there.")
 LAST_RUNS: Final = 5
 
 app = common.group()
@@ -127,9 +140,60 @@ def run_workflow(
 
 
 @app.command(cls=RemoteCommand)
+def graph(name: str = NAME, *, svg: Path | None = SVG, force: bool = FORCE) -> int:
+    """Draw a workflow as it is saved: as Mermaid text on stdout, or as SVG into a file."""
+    found = call(SHOW_WORKFLOW, workflow=name)
+    spec = read_graph(found.definition)
+    if svg is not None:
+        write_file(svg, to_svg(draw(spec), title=found.name).encode(), force=force)
+        note(f"Wrote {svg}.")
+    elif as_json():
+        write_json({"workflow": found.name, "mermaid": to_mermaid(spec)})
+    else:
+        write(to_mermaid(spec))
+    return OK
+
+
+@app.command(cls=RemoteCommand)
+def move(
+    name: str = NAME,
+    *,
+    version: int | None = VERSION,
+    runs: list[str] | None = RUNS,
+    dry_run: bool = DRY_RUN,
+) -> int:
+    """Move waiting runs of a workflow to another version of it.
+
+    Each is continued by a new run, and cancelled. Open questions are asked again; what has ended is
+    not repeated. A run that does not fit stays as it is.
+    """
+    body = MoveIn(version=version, run_ids=[*map(common.run_id_of, runs or ())], dry_run=dry_run)
+    found = call(MOVE_RUNS, body, workflow=name)
+
+    def print_text() -> None:
+        for one in found.runs:
+            write(f"{one.run_id}: {_fate(one, found.version)}")
+            for sentence in one.obstacles:
+                write(f"  {sentence}")
+        if not found.runs:
+            write(f"No live run of {found.workflow} is on another version than v{found.version}.")
+
+    print_view(found, print_text)
+    return FAILED if any(one.obstacles for one in found.runs) else OK
+
+
+@app.command(cls=RemoteCommand)
 def statistics() -> int:
     """Show how often each pattern of workflows has succeeded in the last 30 days."""
     return print_list(backend().call(SHOW_STATISTICS), PATTERNS)
+
+
+def _fate(move: MoveOut, version: int) -> str:
+    if move.obstacles:
+        return f"stays on v{move.version}."
+    if move.moved_to_id is None:
+        return f"fits v{version}."
+    return f"is moved to v{version}, as run {move.moved_to_id}."
 
 
 def _entry(text: str) -> tuple[str, Any]:
