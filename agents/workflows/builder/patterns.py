@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agents.workflows.builder.workflow import Workflow
-from agents.workflows.patterns.expansion import expand
+from agents.workflows.patterns.expansion import PATTERNS, expand
 from heartbit_site.base.errors import ConfigurationError
 
 #: Names of agents, or their roles by name.
@@ -34,45 +34,31 @@ def sequential(name: str, agents: AgentsLike, **settings: Any) -> Workflow:
     Args:
         name: Name of the workflow.
         agents: The agents, in their order.
-        settings: Other settings of a workflow, here and in the other patterns.
+        settings: Settings of a workflow; in the patterns below also those of the pattern.
 
     Raises:
         ConfigurationError: The pattern cannot be built from these settings.
     """
-    return _built(name, "sequential", {"agents": _agents(agents)}, settings)
+    return _built(name, "sequential", agents, settings)
 
 
-def concurrent(
-    name: str,
-    agents: AgentsLike,
-    *,
-    then: str | None = None,
-    on_error: str = "fail",
-    **settings: Any,
-) -> Workflow:
+def concurrent(name: str, agents: AgentsLike, **settings: Any) -> Workflow:
     """Return a workflow of agents side by side.
 
     Args:
         name: Name of the workflow.
         agents: The agents.
-        then: Agent that is sent the task and all answers; None: the answers are the output.
-        on_error: ``fail``, or ``continue`` without the answer of an agent that fails.
-        settings: See ``sequential``.
+        settings: ``then``, an agent that is sent the task and all answers, and ``on_error``:
+            ``fail``, or ``continue`` without the answer of an agent that fails. See ``sequential``.
 
     Raises:
         ConfigurationError: See ``sequential``.
     """
-    given = {"agents": _agents(agents), "then": then, "on_error": on_error}
-    return _built(name, "concurrent", given, settings)
+    return _built(name, "concurrent", agents, settings)
 
 
 def group_chat(
-    name: str,
-    agents: AgentsLike,
-    *,
-    end: Rule,
-    select: Rule = "round_robin",
-    **settings: Any,
+    name: str, agents: AgentsLike, *, end: Rule, select: Rule = "round_robin", **settings: Any
 ) -> Workflow:
     """Return a workflow of agents that speak in turn.
 
@@ -86,8 +72,54 @@ def group_chat(
     Raises:
         ConfigurationError: See ``sequential``.
     """
-    given = {"agents": _agents(agents), "select": select, "end": end}
-    return _built(name, "group_chat", given, settings)
+    return _built(name, "group_chat", agents, {"end": end, "select": select, **settings})
+
+
+def handoff(name: str, agents: AgentsLike, **settings: Any) -> Workflow:
+    """Return a workflow of agents that pass a task on to each other.
+
+    Args:
+        name: Name of the workflow.
+        agents: The agents; the first one is sent the task.
+        settings: ``routes``, lists of the agents to which each may pass it on (without an entry, to
+            all others), and ``max_handoffs``. See ``sequential``.
+
+    Raises:
+        ConfigurationError: See ``sequential``.
+    """
+    return _built(name, "handoff", agents, settings)
+
+
+def magentic(name: str, manager: str, agents: AgentsLike, **settings: Any) -> Workflow:
+    """Return a workflow of a manager with a team.
+
+    Args:
+        name: Name of the workflow.
+        manager: Agent that plans and delegates; its response schema is ``ledger_schema(agents)``
+            of ``agents.workflows.patterns.magentic``.
+        agents: The team.
+        settings: ``max_rounds`` (instructions), ``max_stalls`` (reports without progress in a row
+            that lead to another plan) and ``max_replans``. See ``sequential``.
+
+    Raises:
+        ConfigurationError: See ``sequential``.
+    """
+    return _built(name, "magentic", agents, {"manager": manager, **settings})
+
+
+def squad(name: str, agents: AgentsLike, **settings: Any) -> Workflow:
+    """Return a workflow of agents that work side by side in rounds, with a board of their own.
+
+    Args:
+        name: Name of the workflow.
+        agents: Members.
+        settings: ``rounds``, and ``lead``, an agent that sums up; without one, the output is the
+            board, an object by member. See ``sequential``.
+
+    Raises:
+        ConfigurationError: See ``sequential``.
+    """
+    return _built(name, "squad", agents, settings)
 
 
 def no_repeat(selector: Rule) -> Rule:
@@ -131,11 +163,10 @@ def all_of(*terminations: Rule) -> Rule:
     return {"all_of": list(terminations)}
 
 
-def _agents(agents: AgentsLike) -> list[str] | dict[str, str]:
-    return dict(agents) if isinstance(agents, Mapping) else list(agents)
-
-
-def _built(name: str, pattern: str, given: dict[str, Any], settings: dict[str, Any]) -> Workflow:
+def _built(name: str, pattern: str, agents: AgentsLike, settings: dict[str, Any]) -> Workflow:
+    own = settings.keys() & PATTERNS[pattern].model_fields.keys()
+    names = dict(agents) if isinstance(agents, Mapping) else list(agents)
+    given = {"agents": names, **{key: settings.pop(key) for key in own}}
     try:
         graph = expand(pattern, given)
     except ValueError as error:

@@ -8,13 +8,19 @@ from typing import Any, Final
 from agents.definitions.validation_messages import check, sentence_of
 from agents.workflows.patterns.concurrent import ConcurrentSpec
 from agents.workflows.patterns.group_chat import GroupChatSpec
+from agents.workflows.patterns.handoff import HandoffSpec
+from agents.workflows.patterns.magentic import MagenticSpec
 from agents.workflows.patterns.sequential import SequentialSpec
 from agents.workflows.patterns.settings import Content, PatternSpec
+from agents.workflows.patterns.squad import SquadSpec
 
 PATTERNS: Final[Mapping[str, type[PatternSpec]]] = {
     "sequential": SequentialSpec,
     "concurrent": ConcurrentSpec,
     "group_chat": GroupChatSpec,
+    "handoff": HandoffSpec,
+    "magentic": MagenticSpec,
+    "squad": SquadSpec,
 }
 _OTHER_FORMS: Final = ("steps", "nodes", "edges", "start")
 

@@ -11,18 +11,10 @@ from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field
 
+from agents.workflows.patterns import texts
 from agents.workflows.patterns.selectors import ROUND_ROBIN, Selector, read_selector
 from agents.workflows.patterns.settings import Agents, Content, PatternSpec
 from agents.workflows.patterns.terminations import AGREES, Termination, read_termination
-from agents.workflows.patterns.texts import (
-    TAKE_DOWN,
-    TRANSCRIPT,
-    either,
-    entry,
-    roster,
-    said,
-    said_since,
-)
 
 _BEGIN: Final = "begin chat"
 _Edges = list[dict[str, Any]]
@@ -49,9 +41,9 @@ class GroupChatSpec(PatternSpec):
         nodes: list[dict[str, Any]] = [
             {"name": _BEGIN, "set": {}},
             *({"name": name, "agent": name, "task": self._task(name)} for name in names),
-            {"name": TAKE_DOWN, "set": take_down},
+            {"name": texts.TAKE_DOWN, "set": take_down},
         ]
-        edges: _Edges = [{"from": one, "to": TAKE_DOWN, "message": entry(one)} for one in names]
+        edges: _Edges = texts.take_down(names)
         edges.append(self._to_next(_BEGIN, ""))
         edges += self._after_message()
         if self.select.moderator:
@@ -59,7 +51,7 @@ class GroupChatSpec(PatternSpec):
             edges.append(self._to_speaker(self._moderator()["name"], ""))
         if self.end.judge:
             nodes.append(self._judge())
-        state = {"transcript": TRANSCRIPT, "queue": {"merge": "set", "initial": names}}
+        state = {"transcript": texts.TRANSCRIPT, "queue": {"merge": "set", "initial": names}}
         return {"nodes": nodes, "edges": edges, "start": [_BEGIN], "state": state}
 
     def _after_message(self) -> _Edges:
@@ -67,15 +59,15 @@ class GroupChatSpec(PatternSpec):
         end, output = self.end, "{{ state.transcript[-1].text }}"
         if not end.judge:
             return [
-                {"from": TAKE_DOWN, "when": end.certain, "output": output},
-                self._to_next(TAKE_DOWN, f"not ({end.certain})"),
+                {"from": texts.TAKE_DOWN, "when": end.certain, "output": output},
+                self._to_next(texts.TAKE_DOWN, f"not ({end.certain})"),
             ]
         judge = self._judge()["name"]
         is_open = f"not ({end.certain}) and ({end.possible})"
         return [
-            {"from": TAKE_DOWN, "when": end.certain, "output": output},
-            {"from": TAKE_DOWN, "when": is_open, "to": judge},
-            self._to_next(TAKE_DOWN, f"not ({end.certain}) and not ({end.possible})"),
+            {"from": texts.TAKE_DOWN, "when": end.certain, "output": output},
+            {"from": texts.TAKE_DOWN, "when": is_open, "to": judge},
+            self._to_next(texts.TAKE_DOWN, f"not ({end.certain}) and not ({end.possible})"),
             {"from": judge, "when": AGREES, "output": output},
             self._to_next(judge, f"not ({AGREES})"),
         ]
@@ -92,23 +84,18 @@ class GroupChatSpec(PatternSpec):
 
     def _task(self, name: str) -> str:
         others = {one: role for one, role in self.agents.items() if one != name}
-        place = f"You are {name}, in a discussion with:\n{roster(others)}" if others else ""
-        since = f"Your last message, if any, and what was said since:\n\n{said_since(name)}"
+        place = f"You are {name}, in a discussion with:\n{texts.roster(others)}" if others else ""
+        since = f"Your last message, if any, and what was said since:\n\n{texts.said_since(name)}"
         return "\n\n".join(["{{ input }}", f"{place}{self.select.hint}".strip(), since])
 
     def _moderator(self) -> dict[str, Any]:
         agent = self.select.moderator
-        task = (
-            f"You moderate a discussion. The task:\n\n{{{{ input }}}}\n\nThe participants:\n"
-            f"{roster(self.agents)}\n\nWhat was said:\n\n{said()}\n\n{self.select.question} "
-            f"Answer with one name alone: {either(self.agents)}."
-        )
+        request = f"{self.select.question} Answer with one name alone: {texts.either(self.agents)}."
+        task = texts.overview("You moderate a discussion.", self.agents, request)
         return {"name": f"{agent} chooses", "agent": agent, "task": task}
 
     def _judge(self) -> dict[str, Any]:
         agent = self.end.judge
-        task = (
-            f"You judge a discussion. The task:\n\n{{{{ input }}}}\n\nWhat was said:\n\n{said()}"
-            f"\n\n{self.end.question} Answer with yes or no alone."
-        )
+        request = f"{self.end.question} Answer with yes or no alone."
+        task = texts.overview("You judge a discussion.", self.agents, request)
         return {"name": f"{agent} judges", "agent": agent, "task": task}

@@ -13,6 +13,7 @@ from heartbit_site.base.spec import Spec
 #: Settings of a graph: ``nodes``, ``edges``, ``start`` and ``state``.
 Content = dict[str, Any]
 MAX_AGENTS: Final = 50
+Count = Annotated[int, Field(ge=1, le=500)]
 
 
 def _with_roles(given: object) -> object:

@@ -6,7 +6,7 @@ The state's key ``transcript`` is a list of ``{"speaker", "turn", "text"}``, app
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 #: Node that appends an agent's answer to the transcript; agents' names have no spaces.
@@ -45,6 +45,25 @@ def _lines(entries: str) -> str:
 def entry(name: str) -> dict[str, Any]:
     """Return the template of an agent's entry in the transcript, for an edge from its node."""
     return {"speaker": name, "turn": f"{{{{ {TURNS} }}}}", "text": f"{{{{ {ANSWER} }}}}"}
+
+
+def take_down(names: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the edges from agents to the node that appends their answers."""
+    return [{"from": name, "to": TAKE_DOWN, "message": entry(name)} for name in names]
+
+
+def overview(place: str, agents: Mapping[str, str], request: str) -> str:
+    """Return the prompt of an agent that watches others.
+
+    Args:
+        place: Sentence about the agent's part.
+        agents: The others.
+        request: Request to the agent.
+    """
+    return (
+        f"{place} The task:\n\n{{{{ input }}}}\n\nThe participants:\n{roster(agents)}\n\n"
+        f"What was said:\n\n{said()}\n\n{request}"
+    )
 
 
 def roster(agents: Mapping[str, str]) -> str:

@@ -20,21 +20,6 @@ from heartbit_site.base.errors import ConfigurationError
 from tests.workflows.patterns.players import Cast, from_toml, speakers
 
 PANEL = ["coder", "reviewer", "tester"]
-TOML = """
-name = "panel"
-[group_chat]
-agents = ["coder", "reviewer", "tester"]
-select = { no_repeat = { by_model = "moderator" } }
-end = { any_of = [{ max_messages = 20 }, { keyword = "APPROVED" }, { by_model = "judge" }] }
-"""
-
-
-def test_a_table_and_the_builder_give_one_graph() -> None:
-    select = no_repeat(by_model("moderator"))
-    end = any_of(max_messages(20), keyword("APPROVED"), by_model("judge"))
-    built = group_chat("panel", PANEL, select=select, end=end).check().spec
-    assert from_toml(TOML).graph.plain() == built.graph.plain()
-    assert (built.pattern, built.team) == ("group_chat", [*PANEL, "moderator", "judge"])
 
 
 def chosen(select: Any, messages: int = 4, task: str = "Build it.", **answers: Any) -> list[str]:
