@@ -8,7 +8,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from agents.models import Run
 from agents.querysets import find_run
+from agents.reads.drawings import drawn
 from agents.reads.hidden_memories import split_known
+from agents.workflows.drawing.outline import DrawingTooLargeError
 from heartbit_site.base.access import Access
 from heartbit_site.base.visible_text import visible
 from heartbit_site.operations.knowledge import show_passage
@@ -69,6 +71,16 @@ def run(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
         "source": Run.objects.filter(follow_up=found.pk).first(),
     }
     return show(request, access, "web/run.html", context, here="runs")
+
+
+@page("runs:read")
+def drawing(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
+    """Draw the graph of a workflow's run, as SVG; empty for a run of another kind."""
+    try:
+        svg = drawn(find_run(access.workspace, run).version.snapshot)
+    except DrawingTooLargeError as error:
+        return HttpResponse(str(error), status=422, content_type="text/plain; charset=utf-8")
+    return HttpResponse(svg, content_type="image/svg+xml; charset=utf-8")
 
 
 @page("runs:read")

@@ -26,4 +26,5 @@ urlpatterns: list[Any] = [
     path("passages/<int:passage>/", pages.passage, name="passage"),
     path("runs/", pages.runs, name="runs"),
     path("runs/<uuid:run>/", pages.run, name="run"),
+    path("runs/<uuid:run>/drawing/", pages.drawing, name="drawing"),
 ]

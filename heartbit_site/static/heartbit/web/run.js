@@ -11,6 +11,7 @@ import { Commands } from "./run/commands.js";
 import { Deliveries } from "./run/deliveries.js";
 import { Facts } from "./run/facts.js";
 import { Files } from "./run/files.js";
+import { Graph } from "./run/graph.js";
 import { Journal } from "./run/journal.js";
 import { code } from "./run/json.js";
 import { Store } from "./run/store.js";
@@ -48,6 +49,7 @@ const artifacts = new Artifacts(address);
 const files = new Files(ROOT);
 const deliveries = new Deliveries();
 const blackboard = new Blackboard(ROOT);
+const graph = new Graph((id) => ({ address: address(id), agent: store.runs.get(id)?.agent ?? "" }));
 const tree = new Tree({ address, turn: showTurn });
 const turns = new Turns((id) => ({ address: address(id), agent: store.runs.get(id)?.agent ?? "" }));
 const journal = new Journal();
@@ -64,7 +66,7 @@ fill(box,
   el("div.columns", {},
     el("div.stack", {},
       el("section.card", { "aria-label": "Task" }, el("div.inside.stack.tight", {}, parent, task, el("button.plain.more", { type: "button", hidden: true, onClick: unfold }, "Show all"), payload)),
-      hint, waiting.element, answer.element, artifacts.element, files.element, deliveries.element, tree.element, blackboard.element,
+      hint, graph.element, waiting.element, answer.element, artifacts.element, files.element, deliveries.element, tree.element, blackboard.element,
       el("section.card", { "aria-label": "Steps" }, el("div.tabs", { role: "tablist", "aria-label": "Steps" }, Object.values(tabs)), panel)),
     el("div.stack", {}, facts.element, commands.element)));
 
@@ -137,6 +139,7 @@ function draw() {
   artifacts.draw(store, run);
   files.draw(store, ROOT);
   deliveries.draw(run);
+  graph.draw(run);
   tree.draw(store, ROOT, run.id, now);
   blackboard.draw(store, ROOT);
   facts.draw(run, rows.get(run.id) ?? null, store.total(run.id), now);

@@ -5,7 +5,7 @@ export function unknown(id) {
   return {
     id, parent: null, agent: "", task: "", seq: 0, last: null, events: [], kind: "agent", status: "queued", doing: "Queued", worker: "", model: "",
     began: null, ended: null, input: 0, output: 0, cached: 0, cost: 0, priced: true, stopping: false, waits: [], ending: null,
-    turns: new Map(), calls: new Map(), entries: [], spans: new Map(), changed: new Set(),
+    turns: new Map(), calls: new Map(), entries: [], spans: new Map(), nodes: new Map(), changed: new Set(),
   };
 }
 
@@ -29,6 +29,7 @@ const PARTS = {
     run.entries.push({ key, seq: note.seq, note });
     run.changed.add(key);
   },
+  node: (run, part, line, name) => run.nodes.set(name.slice("node ".length), part),
   time: (run, part, line, name) => {
     if (part === null) run.spans.delete(name);
     else run.spans.set(name, { ...part, turn: run.turns.get(part.turn), call: run.calls.get(part.call) });

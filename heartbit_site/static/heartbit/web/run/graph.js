@@ -1,0 +1,149 @@
+// The graph of a workflow's run: its nodes show their states, and open their details.
+
+import { WORKSPACE } from "../api.js";
+import { el, fill } from "../dom.js";
+import { NodeDetails } from "./node-details.js";
+import { described } from "./node-words.js";
+
+const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+
+/** Card of the graph; hidden for runs that have none. */
+export class Graph {
+  /** @param {(id: string) => {address: string, agent: string}} place Returns the URL and agent of a run. */
+  constructor(place) {
+    this.run = null;
+    this.forget();
+    this.box = el("div.graph-box");
+    this.details = new NodeDetails(place, () => this.close());
+    this.element = el("section.card.graph", { "aria-label": "Graph", hidden: true },
+      el("header", {}, el("h2", {}, "Graph"), el("span.quiet", {}, "Select a node to see its input, output and run.")), this.box, this.details.element);
+  }
+
+  /** Show the graph of a run, with what has changed in it. */
+  draw(run) {
+    if (run.kind !== "workflow") {
+      this.element.hidden = true;
+      return;
+    }
+    if (this.run !== run) {
+      this.run = run;
+      this.forget();
+      this.details.hide();
+      this.load(run);
+    }
+    if (!this.nodes.size) return;
+    for (const [name, part] of run.nodes) this.colour(name, part);
+    for (; this.read < run.events.length; this.read += 1) this.follow(run.events[this.read]);
+    if (this.opened) this.details.show(run, this.opened, this.nodes.get(this.opened)?.dataset.label);
+  }
+
+  forget() {
+    Object.assign(this, { nodes: new Map(), edges: new Map(), parts: new Map(), signs: {}, read: 0, opened: "" });
+  }
+
+  /** Fetch the drawing of the run's version, once. */
+  async load(run) {
+    const answer = await fetch(`/w/${WORKSPACE}/runs/${run.id}/drawing/`, { credentials: "same-origin" }).catch(() => null);
+    const text = answer && (answer.ok || answer.status === 422) ? await answer.text() : "";
+    if (this.run !== run) return;
+    this.element.hidden = !text;
+    if (!text) return;
+    if (!answer.ok) {
+      fill(this.box, el("p.quiet.inside", {}, text));
+      return;
+    }
+    const svg = document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true);
+    this.prepare(svg);
+    fill(this.box, svg);
+    this.draw(run);
+    this.reveal();
+  }
+
+  /** Make the nodes buttons; the arrow keys move between them. */
+  prepare(svg) {
+    svg.setAttribute("role", "group");
+    this.signs = JSON.parse(svg.dataset.signs);
+    for (const node of svg.querySelectorAll("[data-node]")) {
+      node.querySelector("title").remove(); // its name is said, and shown as its details
+      node.setAttribute("role", "button");
+      node.setAttribute("aria-pressed", "false");
+      node.setAttribute("aria-label", described(node.dataset.label));
+      node.setAttribute("tabindex", this.nodes.size ? "-1" : "0");
+      node.addEventListener("click", () => this.open(node.dataset.node));
+      node.addEventListener("keydown", (event) => this.press(event, node));
+      this.nodes.set(node.dataset.node, node);
+    }
+    for (const edge of svg.querySelectorAll(".edge")) this.edges.set(`${edge.dataset.from}\n${edge.dataset.to}`, edge);
+  }
+
+  colour(name, part) {
+    const node = this.nodes.get(name);
+    if (!node || this.parts.get(name) === part) return;
+    this.parts.set(name, part);
+    node.dataset.state = part.state;
+    node.setAttribute("aria-label", described(node.dataset.label, part));
+    node.querySelector(".sign").setAttribute("d", this.signs[part.state]);
+    node.querySelector(".visits").textContent = part.visits > 1 ? `${part.visits}×` : "";
+  }
+
+  /** Mark the edges that a commit's messages took. */
+  follow({ event, payload }) {
+    if (event !== "graph.committed") return;
+    for (const { node, message } of payload.next ?? []) {
+      const source = this.run.calls.get(message?.call)?.tool;
+      this.mark(source === undefined ? "start" : `node ${source}`, `node ${node}`);
+    }
+    for (const { edge, source, target } of payload.taken ?? []) {
+      this.mark(`node ${source}`, `node ${target}`);
+      this.mark(`node ${source}`, `join ${edge}`);
+      this.mark(`join ${edge}`, `node ${target}`);
+      if (!target) this.mark(`node ${source}`, `end ${source}`);
+    }
+  }
+
+  mark(from, to) {
+    this.edges.get(`${from}\n${to}`)?.classList.add("is-taken");
+  }
+
+  press(event, node) {
+    const all = [...this.nodes.values()];
+    const step = STEPS[event.key];
+    if (event.key === "Enter" || event.key === " ") this.open(node.dataset.node);
+    else if (event.key === "Escape") this.close();
+    else if (step) this.focus(all[(all.indexOf(node) + step + all.length) % all.length]);
+    else return;
+    event.preventDefault();
+  }
+
+  focus(node) {
+    for (const one of this.nodes.values()) one.setAttribute("tabindex", one === node ? "0" : "-1");
+    node.focus();
+  }
+
+  open(name) {
+    const isSame = this.opened === name;
+    this.setPressed(this.opened, false);
+    this.opened = isSame ? "" : name;
+    this.setPressed(this.opened, true);
+    if (isSame) this.details.hide();
+    else this.details.show(this.run, name, this.nodes.get(name).dataset.label);
+    this.focus(this.nodes.get(name));
+  }
+
+  setPressed(name, is) {
+    this.nodes.get(name)?.setAttribute("aria-pressed", String(is));
+  }
+
+  close() {
+    if (this.opened) this.open(this.opened);
+  }
+
+  /** Scroll to the first node with something open. */
+  reveal() {
+    const node = this.box.querySelector("[data-state=asks], [data-state=running]");
+    if (!node) return;
+    const [one, box] = [node.getBoundingClientRect(), this.box.getBoundingClientRect()];
+    this.box.scrollLeft += one.left - box.left - (box.width - one.width) / 2;
+    this.box.scrollTop += one.top - box.top - (box.height - one.height) / 2;
+  }
+}
