@@ -36,15 +36,16 @@ def expand(pattern: str, settings: Any) -> Content:
         ValueError: The settings are invalid; the error names all faults that it can find.
     """
     model = PATTERNS[pattern]
-    faults = [
-        sentence_of(path, end).rstrip(".") for path, end in check(model, settings, (pattern,))
-    ]
-    if faults:
-        raise ValueError(f"has a pattern that cannot be used: {'; '.join(faults)}")
     try:
-        return {**model.model_validate(settings).expand(), "pattern": pattern}
+        found = check(model, settings, (pattern,))
+        faults = [sentence_of(path, end).rstrip(".") for path, end in found]
+        if not faults:
+            return {**model.model_validate(settings).expand(), "pattern": pattern}
     except ValueError as error:
-        raise ValueError(f"has a pattern that cannot be used: {pattern}.{error}") from None
+        faults = [f"{pattern}.{error}"]
+    except RecursionError:
+        faults = [f"{pattern} is nested too deeply"]
+    raise ValueError(f"has a pattern that cannot be used: {'; '.join(faults)}")
 
 
 def with_pattern(content: Any) -> Any:

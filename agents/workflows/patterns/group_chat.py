@@ -7,6 +7,7 @@ was said since.
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field
@@ -34,8 +35,7 @@ class GroupChatSpec(PatternSpec):
     def expand(self) -> Content:
         """Return the graph of the chat (see ``PatternSpec``)."""
         names = list(self.agents)
-        if not self.select.may_repeat and len(names) == 1:
-            raise ValueError("select.no_repeat leaves no one to speak; name two agents or more")
+        self._check_names(names)
         queue = "[n for n in state.queue if n != message.speaker] + [message.speaker]"
         take_down = {"transcript": "{{ message }}", "queue": f"{{{{ {queue} }}}}"}
         nodes: list[dict[str, Any]] = [
@@ -53,6 +53,15 @@ class GroupChatSpec(PatternSpec):
             nodes.append(self._judge())
         state = {"transcript": texts.TRANSCRIPT, "queue": {"merge": "set", "initial": names}}
         return {"nodes": nodes, "edges": edges, "start": [_BEGIN], "state": state}
+
+    def _check_names(self, names: list[str]) -> None:
+        if not self.select.may_repeat and len(names) == 1:
+            raise ValueError("select.no_repeat leaves no one to speak; name two agents or more")
+        for name, other in permutations(names, 2) if self.select.hint else ():
+            if other.startswith(name):
+                raise ValueError(
+                    f'select is smart, which takes "@{other}" for "@{name}"; rename one of them'
+                )
 
     def _after_message(self) -> _Edges:
         """Return the edges that end the chat, ask the judge, or continue."""

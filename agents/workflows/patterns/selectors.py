@@ -43,10 +43,11 @@ SMART: Final = Selector(
     f"[n for n in state.queue if '@' + n in {_LAST_TEXT} and n not in {_LAST}] + state.queue",
     hint=" Write @NAME to let one of them speak next.",
 )
-#: The name alone or as a value in JSON; else a name within a sentence; else the longest silent.
+_WITHIN: Final = "[n for n in state.queue if n in lower(str(message))]"
+#: The name alone or as a value in JSON; else the only name within a sentence.
 _NAMED: Final = (
     "[n for n in state.queue if n == lower(strip(str(message))) or '\"' + n + '\"' in "
-    "str(message)] + [n for n in state.queue if n in lower(str(message))]"
+    f"str(message)] + ({_WITHIN} if len({_WITHIN}) == 1 else [])"
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -42,7 +43,7 @@ def test_a_model_chooses_by_a_name_alone_in_json_or_in_a_sentence() -> None:
     assert chosen(by_model("moderator"), 3, moderator=answers) == ["tester", "tester", "coder"]
 
 
-@pytest.mark.parametrize("answer", ["bob", "", None, {"speaker": None}, ["x"], 7])
+@pytest.mark.parametrize("answer", ["bob", "coder or tester", "", None, {"speaker": None}, 7])
 def test_an_unknown_speaker_gives_the_word_to_the_longest_silent(answer: Any) -> None:
     assert chosen(by_model("moderator"), moderator=[answer]) == [*PANEL, "coder"]
 
@@ -145,6 +146,8 @@ def test_another_output_and_further_keys_of_the_state() -> None:
         ({"agents": ["a", "a"]}, 'group_chat.agents has "a" twice'),
         ({"agents": ["a", 3]}, "must be a list of names"),
         ({"agents": ["a"], "select": {"no_repeat": "smart"}}, "no one to speak"),
+        ({"agents": ["a", "ab"], "select": no_repeat("smart")}, 'takes "@ab" for "@a"'),
+        ({"end": reduce(lambda inner, _: any_of(inner), range(5_000), keyword("A"))}, "too deeply"),
         ({"select": "random"}, 'group_chat.select is no selector; write "round_robin"'),
         ({"select": {"by_model": "m", "unknwn": "fail"}}, "no selector by a model"),
         ({"select": {"by_model": "m", "unknown": "stop"}}, "write fail"),
