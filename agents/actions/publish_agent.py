@@ -7,6 +7,7 @@ published again at the next start. (Tools of remote servers need a person.)
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -122,8 +123,10 @@ def _team_of(agent: Agent) -> Iterator[tuple[str, str, str]]:
         pending = set(leaders) - above
         above |= pending
     members = agent.team.order_by("name")
-    columns = ("pk", "name", "description", "current_version__hash")
-    for pk, name, description, version in members.values_list(*columns):
+    columns = ("pk", "name", "description", "definition__input", "current_version__hash")
+    for pk, name, description, schema, version in members.values_list(*columns):
+        if schema is not None:  # of a workflow: an agent that delegates to it reads both
+            description = f"{description} Its task is JSON: {json.dumps(schema)}".strip()
         yield name, description, "" if pk in above else version or ""
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import signal
-import socket
-import threading
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -17,16 +15,21 @@ from pydantic import BaseModel
 from agents.context import strategy as context_strategy
 from agents.definitions import validators
 from agents.output.check import check_response_schema
-from heartbit_site.base import aio
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.library import shared_host
 from heartbit_site.library.approvals import Ask, Callbacks
+from heartbit_site.library.blocking import block_on
 from heartbit_site.library.conversation import Conversation, GivenFile, read_files
 from heartbit_site.library.result import Result
 from heartbit_site.library.team import Member, Team, check_member, check_provider
 from heartbit_site.library.tool_sources import ResolvedTool, Tool, resolve_tools
 
+if TYPE_CHECKING:
+    from agents.workflows.builder.workflow import Workflow
+
 _KEY_LENGTH = 200
+#: A task; data is the input of a workflow.
+Task = str | Mapping[str, Any] | list[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,23 @@ class Heartbit:
         """
         table = _plain(options) if prompt is None else {"system_prompt": prompt, **_plain(options)}
         return self._with_team(lead=_member(table, tools, leads=True))
+
+    def workflow(self, workflow: Workflow, *, leads: bool = False) -> Self:
+        """Add a workflow.
+
+        Args:
+            workflow: Its nodes may name the builder's agents and its other workflows.
+            leads: The workflow gets the task; else the orchestrator delegates to it. A workflow
+                without agents beside it always gets it.
+        """
+        if workflow.name in [*self.team.workflows, *(m.table["name"] for m in self.team.members)]:
+            raise ConfigurationError(f"{workflow.name!r} already exists: give each its own name.")
+        if leads and self.team.entry:
+            raise ConfigurationError(f"The workflow {self.team.entry!r} gets the task already.")
+        _ = workflow.spec  # refuses one that is invalid
+        entry = workflow.name if leads else self.team.entry
+        workflows = {**self.team.workflows, workflow.name: workflow}
+        return self._with_team(workflows=workflows, entry=entry)
 
     def context(self, strategy: Mapping[str, Any]) -> Self:
         """Set the context strategy of agents without one of their own.
@@ -196,11 +216,11 @@ class Heartbit:
                 raise ConfigurationError(f"The blackboard's entry {key!r} {error}.") from error
         return replace(self, entries={**self.entries, **entries})
 
-    def run(self, task: str, *, files: Mapping[str, GivenFile] | None = None) -> Result:
+    def run(self, task: Task, *, files: Mapping[str, GivenFile] | None = None) -> Result:
         """Run a task and wait for its end.
 
         Args:
-            task: The task.
+            task: The task; the input of a workflow may be an object or a list.
             files: Files of the run's folder, by path: text, bytes, or the ``Path`` of a file or a
                 folder on this machine.
 
@@ -211,7 +231,7 @@ class Heartbit:
         """
         return block_on("run", "arun", lambda: self.arun(task, files=files))
 
-    async def arun(self, task: str, *, files: Mapping[str, GivenFile] | None = None) -> Result:
+    async def arun(self, task: Task, *, files: Mapping[str, GivenFile] | None = None) -> Result:
         """Run a task; several may run concurrently. Cancelling this cancels the run.
 
         Args:
@@ -223,7 +243,8 @@ class Heartbit:
             ConfigurationError: It cannot be started.
             EmbeddedError: The database's server cannot be started.
         """
-        return await self._perform(task, None, files)
+        text = task if isinstance(task, str) else json.dumps(task, ensure_ascii=False)
+        return await self._perform(text, None, files)
 
     def resume(self, run_id: UUID | str) -> Result:
         """Continue a run whose process ended before the run did, and wait for its end.
@@ -345,39 +366,6 @@ class Heartbit:
 
     def _with_every(self, **settings: Any) -> Self:
         return self._with_team(every={**self.team.every, **settings})
-
-
-def block_on(name: str, instead: str, start: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
-    """Await a coroutine from code that is not async; callbacks are called in this thread."""
-    if aio.is_loop_running():
-        raise ConfigurationError(
-            f"{name}() blocks, and an event loop is running here: write `await ...{instead}(...)`."
-        )
-    return asyncio.run(_woken_by_signals(start()))
-
-
-async def _woken_by_signals(work: Coroutine[Any, Any, Result]) -> Result:
-    """Await the work on a loop that every signal wakes.
-
-    Python's own signal handler sets a flag, which the main thread checks when it next executes
-    bytecode. A Ctrl-C that arrives just before the loop waits for its sockets, or that the system
-    delivers to another thread, would be noticed only at the next event: a run that waits for its
-    model would continue.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return await work  # only the main thread handles signals
-    loop = asyncio.get_running_loop()
-    reader, writer = socket.socketpair()
-    with reader, writer:
-        reader.setblocking(False)  # noqa: FBT003  its only parameter
-        writer.setblocking(False)  # noqa: FBT003
-        former = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
-        loop.add_reader(reader, reader.recv, 4096)
-        try:
-            return await work
-        finally:
-            loop.remove_reader(reader)
-            signal.set_wakeup_fd(former)
 
 
 def _plain(options: Mapping[str, Any]) -> dict[str, Any]:

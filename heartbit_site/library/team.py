@@ -21,6 +21,7 @@ from heartbit_site.config.sections import (
 from heartbit_site.library.tool_sources import ResolvedTool
 
 if TYPE_CHECKING:
+    from agents.workflows.builder.workflow import Workflow
     from heartbit_site.library.ready_team import ReadyTeam
 
 Table = dict[str, Any]
@@ -53,6 +54,8 @@ class Team:
         lead: The orchestrator, if it was named.
         every: Settings of all agents without their own.
         response_schema: Schema of the answer of the agent that gets the task.
+        workflows: Its workflows, by name.
+        entry: Name of the workflow that gets the task; empty: an agent gets it.
         ready: Its agents' rows, once they were looked up (``team_request.create_run``).
     """
 
@@ -61,6 +64,8 @@ class Team:
     lead: Member | None = None
     every: Mapping[str, Any] = field(default_factory=dict)
     response_schema: Mapping[str, Any] | None = None
+    workflows: Mapping[str, Workflow] = field(default_factory=dict)
+    entry: str = ""
     ready: dict[tuple[str, str, str], ReadyTeam] = field(
         init=False, default_factory=dict, compare=False, repr=False
     )
@@ -78,15 +83,25 @@ class Team:
             default_team: The agents of a team without agents.
         """
         members = self.members
-        if not members and self.lead is None:
+        if not members and self.lead is None and not self.workflows:
             members = default_team
         agents = [self._table(member) for member in members]
         lead = self._table(self.lead) if self.lead is not None else None
-        if lead is None and len(agents) > 1:
+        delegates = [name for name in self.workflows if name != self.entry]
+        if lead is None and agents and len([*agents, *delegates]) > 1:
             lead = dict(self.every)
+        if lead is not None and delegates:
+            lead["team"] = [*(agent["name"] for agent in agents), *delegates]
         if self.response_schema is not None:
+            if self.entry or not agents:
+                raise ConfigurationError(
+                    "A workflow gets the task: set its output instead of a response schema."
+                )
             (agents[0] if lead is None else lead)["response_schema"] = dict(self.response_schema)
         content: Table = {"agents": agents}
+        if self.workflows:
+            specs = [workflow.spec for workflow in self.workflows.values()]
+            content["workflows"] = [spec.model_dump(mode="json") for spec in specs]
         if lead is not None:
             content["orchestrator"] = lead
         if self.provider:
@@ -147,6 +162,8 @@ def _refuse(found: Any, content: Table) -> None:
     match path:
         case ("agents", int(index), *rest):
             place, rest = f"Agent {content['agents'][index].get('name')!r}", rest
+        case ("workflows", int(index), *rest):
+            place, rest = f"Workflow {content['workflows'][index].get('name')!r}", rest
         case ("orchestrator", *rest):
             name = content["orchestrator"].get("name", consistency.ORCHESTRATOR)
             place = f"Agent {name!r}"

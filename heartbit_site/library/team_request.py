@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +20,7 @@ from agents.errors import AgentsChangedError
 from agents.models import Agent, BlackboardEntry
 from agents.models import Conversation as Thread
 from agents.querysets import find_run
+from agents.runtime.execution.installed_executors import installed_executors
 from heartbit_site.base import variables
 from heartbit_site.base.access import NoWorkspaceError
 from heartbit_site.base.audit import Actor
@@ -85,7 +86,7 @@ def create_run(request: TeamRequest) -> UUID:
         ConfigurationError: The team, its tools or the workspace cannot be used.
         EmptyTaskError: The task is blank.
     """
-    register(request.team.tools)
+    _register(request.team)
     is_alone = request.thread is None and not request.entries and request.configuration is None
     known = request.team.ready.get(_key(request)) if is_alone else None
     if known is not None and known.has_its_tools():
@@ -111,7 +112,7 @@ def find_unfinished(workspace: str, team: Team, run_id: UUID | str) -> UUID:
         RunStateError: The run has ended.
         ProgramToolsError: The program's definition of a tool has changed since the run began.
     """
-    register(team.tools)
+    _register(team)
     resumption = resume_run(find_run(_workspace(workspace), run_id))
     if not resumption.takes_over:
         executor = f"process {resumption.executor}" if resumption.executor else "the fleet"
@@ -120,6 +121,14 @@ def find_unfinished(workspace: str, team: Team, run_id: UUID | str) -> UUID:
             f"`heartbit resume {resumption.root_id}` watches it."
         )
     return resumption.root_id
+
+
+def _register(team: Team) -> None:
+    """Register the program's tools and the functions of its workflows in this process."""
+    register(team.tools)
+    for workflow in team.workflows.values():
+        for executor in workflow.executors.values():
+            installed_executors().add(executor)
 
 
 def _start(request: TeamRequest, agent: Agent, *, versions: Sequence[int] | None = None) -> UUID:
@@ -167,6 +176,7 @@ def _ready(slug: str, team: Team) -> ReadyTeam:
     configuration = build(content, {})
     # A model named in the program's code takes precedence over the environment's.
     configuration = configuration.with_model(configuration.default_model)
+    configuration = replace(configuration, entry=team.entry or configuration.entry)
     agent = ephemeral_agent(workspace, configuration)
     everyone = _everyone(agent)
     if any(map(_is_stale, everyone)):

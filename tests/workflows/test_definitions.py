@@ -11,7 +11,8 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.rollback_agent import rollback_agent
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent
-from agents.reads.agents import grantable
+from agents.reads.agents import definition_of, grantable
+from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.config.apply import import_config
@@ -100,3 +101,23 @@ def test_its_page_shows_it_read_only(digest: Agent, browser: Client) -> None:
     page = browser.get(url).content.decode()
     assert "digest" in page
     assert 'name="_save"' not in page
+
+
+def test_an_agent_that_delegates_to_it_is_told_its_input(
+    workspace: Workspace, digest: Agent
+) -> None:
+    schema = 'input = { type = "object", required = ["n"] }'
+    leader = """
+[orchestrator]
+system_prompt = "Lead."
+team = ["scribe", "digest"]
+"""
+    text = leader + TEXT.replace('description = "Sums up."', f'description = "Sums up."\n{schema}')
+    import_config(workspace, parse(text))
+    row = Agent.objects.select_related("current_version").get(
+        workspace=workspace, name="orchestrator"
+    )
+    assert row.current_version is not None
+    offer = offered_tools(definition_of(row.current_version), {}, is_child=False)
+    said = 'digest (Sums up. Its task is JSON: {"type": "object", "required": ["n"]})'
+    assert f"The team: {said}; " in offer.specs["delegate_task"].description
