@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 from pydantic import BeforeValidator, Field
 
 from agents.workflows.patterns import texts
-from agents.workflows.patterns.selectors import ROUND_ROBIN, Selector, read_selector
+from agents.workflows.patterns.selectors import LAST, ROUND_ROBIN, Selector, read_selector
 from agents.workflows.patterns.settings import Agents, Content, PatternSpec
 from agents.workflows.patterns.terminations import AGREES, Termination, read_termination
 
@@ -99,7 +99,10 @@ class GroupChatSpec(PatternSpec):
 
     def _moderator(self) -> dict[str, Any]:
         agent = self.select.moderator
-        request = f"{self.select.question} Answer with one name alone: {texts.either(self.agents)}."
+        others = f"[n for n in state.queue if n not in {LAST}]"
+        names = "state.queue" if self.select.may_repeat else others
+        choice = f"Answer with one name alone: {{{{ join({names}, ' or ') }}}}."
+        request = f"{self.select.question} {choice}"
         task = texts.overview("You moderate a discussion.", self.agents, request)
         return {"name": f"{agent} chooses", "agent": agent, "task": task}
 

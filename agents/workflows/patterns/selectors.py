@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-_LAST: Final = "[m.speaker for m in state.transcript[-1:]]"
+#: Expression of a list of the last speaker's name; empty at the beginning.
+LAST: Final = "[m.speaker for m in state.transcript[-1:]]"
 _LAST_TEXT: Final = "lower(join([m.text for m in state.transcript[-1:]]) or str(input))"
 _FORMS: Final = (
     'write "round_robin", "smart", { by_model = "AGENT" }, { no_repeat = SELECTOR } or '
@@ -40,7 +41,7 @@ class Selector:
 ROUND_ROBIN: Final = Selector("state.queue")
 #: The participant that the last message, or else the task, addresses; else the longest silent.
 SMART: Final = Selector(
-    f"[n for n in state.queue if '@' + n in {_LAST_TEXT} and n not in {_LAST}] + state.queue",
+    f"[n for n in state.queue if '@' + n in {_LAST_TEXT} and n not in {LAST}] + state.queue",
     hint=" Write @NAME to let one of them speak next.",
 )
 _WITHIN: Final = "[n for n in state.queue if n in lower(str(message))]"
@@ -66,7 +67,7 @@ def read_selector(given: Any) -> Selector:
             return SMART
         case {"no_repeat": inner} if len(given) == 1:
             found = read_selector(inner)
-            others = f"[n for n in ({found.candidates}) if n not in {_LAST}]"
+            others = f"[n for n in ({found.candidates}) if n not in {LAST}]"
             return replace(found, candidates=others, may_repeat=False)
         case {"expression": str(expression)} if len(given) == 1:
             return Selector(f"[{expression}]")
@@ -77,13 +78,11 @@ def read_selector(given: Any) -> Selector:
 
 def _by_model(agent: str, given: Mapping[str, Any]) -> Selector:
     question, unknown = given.get("question", "Who speaks next?"), given.get("unknown", "skip")
-    if given.keys() - {"by_model", "question", "unknown"} or not isinstance(question, str):
+    is_known = given.keys() <= {"by_model", "question", "unknown"}
+    if not is_known or not isinstance(question, str) or unknown not in ("skip", "fail"):
         raise ValueError(
-            "is no selector by a model; it has by_model, and perhaps question, unknown"
-        )
-    if unknown not in ("skip", "fail"):
-        raise ValueError(
-            f"has unknown = {unknown!r}; write fail, or skip for the one silent for longest"
+            'is no selector by a model; besides by_model it may have question, and unknown = "skip" '
+            'or "fail"'
         )
     named = _NAMED if unknown == "fail" else f"{_NAMED} + state.queue"
     return Selector(named, agent, question)

@@ -69,9 +69,3 @@ def overview(place: str, agents: Mapping[str, str], request: str) -> str:
 def roster(agents: Mapping[str, str]) -> str:
     """Return a list of agents with their roles."""
     return "\n".join(f"- {name}: {role}" if role else f"- {name}" for name, role in agents.items())
-
-
-def either(names: Mapping[str, str]) -> str:
-    """Return the names of agents in a sentence: ``a, b or c``."""
-    *first, last = names
-    return f"{', '.join(first)} or {last}" if first else last

@@ -57,7 +57,14 @@ def test_an_unknown_speaker_fails_the_run_if_wanted() -> None:
 
 def test_nobody_speaks_twice_in_a_row() -> None:
     select = no_repeat(by_model("moderator"))
-    assert chosen(select, moderator=["tester"]) == ["tester", "coder", "tester", "reviewer"]
+    cast = Cast(
+        group_chat("panel", PANEL, select=select, end=max_messages(4)), moderator=["tester"]
+    )
+    assert speakers(cast.play()) == ["tester", "coder", "tester", "reviewer"]
+    assert [task.rpartition(": ")[2] for task in cast.tasks["moderator"][:2]] == [
+        "coder or reviewer or tester.",
+        "coder or reviewer.",
+    ]
 
 
 def test_an_expression_chooses() -> None:
@@ -150,7 +157,7 @@ def test_another_output_and_further_keys_of_the_state() -> None:
         ({"end": reduce(lambda inner, _: any_of(inner), range(5_000), keyword("A"))}, "too deeply"),
         ({"select": "random"}, 'group_chat.select is no selector; write "round_robin"'),
         ({"select": {"by_model": "m", "unknwn": "fail"}}, "no selector by a model"),
-        ({"select": {"by_model": "m", "unknown": "stop"}}, "write fail"),
+        ({"select": {"by_model": "m", "unknown": "stop"}}, 'unknown = "skip" or "fail"'),
         ({"end": {"max_messages": 0}}, "max_messages = 0; write a whole number from 1 to 500"),
         ({"end": {"max_messages": True}}, "max_messages = True"),
         ({"end": {"keyword": ""}}, "group_chat.end is no termination"),
