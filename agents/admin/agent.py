@@ -19,6 +19,7 @@ from agents.actions.write_agents import Written
 from agents.admin import strategy_form
 from agents.admin.agent_list import AgentList
 from agents.admin.bindings import ToolBindingFormSet
+from agents.admin.drawing import drawing_block
 from agents.admin.formatting import run_url
 from agents.admin.forms import AgentForm, StartRunForm, skill_choices
 from agents.admin.skill_versions import report_republished
@@ -28,6 +29,7 @@ from agents.definitions.advice import advice
 from agents.definitions.kinds import AGENT, UnknownKindError, find_kind
 from agents.definitions.spec import SETTINGS, AgentSpec
 from agents.models import Agent
+from agents.reads.drawings import WORKFLOW
 from heartbit_site.admin.actions import actor_of, dialog, page_action
 from heartbit_site.admin.columns import Column
 from heartbit_site.admin.permissions import rights
@@ -97,13 +99,15 @@ class AgentAdmin(VerbAdmin[Agent], FromTemplates, AgentList):
         """Show what a row of another kind defines, and where it is changed."""
         if obj is None or _is_here(obj):
             return super().get_fieldsets(request, obj)
-        shown = (("workspace", "name"), "description", "now", "settings")
+        drawing = ("drawing",) if obj.kind == WORKFLOW else ()
+        shown = (("workspace", "name"), "description", "now", *drawing, "settings")
         return ((None, {"fields": shown, "description": escape(_where_changed(obj))}),)
 
     def get_inlines(self, request: HttpRequest, obj: Agent | None) -> Any:
         """Show the versions of a row of another kind, without tools to bind."""
         return super().get_inlines(request, obj) if _is_here(obj) else (VersionInline,)
 
+    drawing = Column[Agent]("graph", drawing_block)
     settings = Column[Agent]("settings", lambda row: json_block(row.definition))
 
     def has_delete_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:

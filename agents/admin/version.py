@@ -15,6 +15,7 @@ from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 
 from agents.actions.rollback_agent import rollback_agent
+from agents.admin.drawing import drawings_beside
 from agents.definitions.snapshot_diff import FieldChangeOut, SnapshotDiff, compare
 from agents.models import Agent, AgentVersion, Skill, SkillVersion
 from agents.reads.agents import VersionNotFoundError, pair
@@ -125,7 +126,7 @@ class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
         agent = Agent.objects.select_related("current_version").get(pk=version.agent_id)
         return compared(
             *(self, request, version, agent, version),
-            describe=lambda other: _shown(compare(other.snapshot, version.snapshot)),
+            describe=lambda other: _described(other, version),
             roll_back=lambda: _rolled_back(request, version),
         )
 
@@ -194,6 +195,13 @@ def _rolled_back(request: HttpRequest, version: AgentVersion) -> HttpResponse:
     if done.differs:
         messages.warning(request, f"Not as in v{done.wanted}: {done.differs}.")
     return redirect("admin:agents_agent_change", version.agent_id)
+
+
+def _described(other: AgentVersion, version: AgentVersion) -> dict[str, Any]:
+    drawings = drawings_beside(other.snapshot, version.snapshot)
+    return _shown(compare(other.snapshot, version.snapshot)) | {
+        "drawings": list(zip((other, version), drawings, strict=False))
+    }
 
 
 def _shown(diff: SnapshotDiff) -> dict[str, Any]:

@@ -61,7 +61,10 @@ UNFOLD: dict[str, Any] = {
     "SITE_FAVICONS": [
         {"rel": "icon", "type": "image/svg+xml", "href": lambda _: _static("heartbit/icon.svg")}
     ],
-    "STYLES": [lambda request: _static("heartbit/admin.css")],
+    "STYLES": [
+        lambda request: _static("heartbit/admin.css"),
+        lambda request: _static("heartbit/web/drawing.css"),
+    ],
     "COLORS": {
         "primary": {
             "50": "oklch(96.9% .016 293.756)",

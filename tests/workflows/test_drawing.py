@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from agents.workflows.drawing.changes import Marks, marks_of
 from agents.workflows.drawing.draw import draw
 from agents.workflows.drawing.glyphs import KINDS, STATES
 from agents.workflows.drawing.mermaid import to_mermaid
@@ -131,7 +132,7 @@ def test_each_kind_and_state_has_a_sign_of_its_own() -> None:
 def test_hostile_names_are_text_in_svg(name: str) -> None:
     plain = " ".join(name.split())
     spec = graph(
-        nodes={plain: {"agent": name}, "b": {"ask": name}},
+        nodes={plain: {"agent": plain}, "b": {"ask": name}},
         start=plain,
         edges=[{"from": plain, "to": "b", "when": "message == " + repr(plain)}],
     )
@@ -148,7 +149,7 @@ def test_hostile_names_are_text_in_svg(name: str) -> None:
 def test_hostile_names_are_text_in_mermaid(name: str) -> None:
     plain = " ".join(name.split())
     spec = graph(
-        nodes={plain: {"agent": name}, "b": {"ask": name}},
+        nodes={plain: {"agent": plain}, "b": {"ask": name}},
         start=plain,
         edges=[{"from": plain, "to": "b", "when": "message == " + repr(plain)}],
     )
@@ -164,10 +165,41 @@ def test_hostile_names_are_text_in_mermaid(name: str) -> None:
 
 
 def test_hidden_characters_of_names_are_shown() -> None:
-    spec = graph(nodes={"a": {"agent": "exe\u202etxt"}}, start="a")
+    spec = graph(nodes={"a": {"ask": "exe\u202etxt"}}, start="a")
     for text in (to_svg(draw(spec)), to_mermaid(spec)):
         assert "\u202e" not in text
         assert "202e" in text
+
+
+def test_what_differs_from_another_version_is_marked() -> None:
+    edges = LOOP.plain()["edges"]
+    before = graph(**LOOP.plain())
+    nodes = [
+        one | ({"task": "Other"} if one["name"] == "improve" else {})
+        for one in before.plain()["nodes"]
+    ]
+    after = graph(
+        **LOOP.plain()
+        | {
+            "nodes": [*nodes, {"name": "new", "agent": "x"}],
+            "edges": [{"from": "mend", "to": "new"}, *edges[1:]],
+        }
+    )
+    assert marks_of(after, before, "added") == Marks(
+        {"improve": "changed", "new": "added"},
+        {
+            ("node mend", "node new"): "added",
+            ("node new", "end new"): "added",
+            ("node grade", "end grade"): "added",
+        },
+    )
+    removed = marks_of(before, after, "removed")
+    assert removed.nodes == {"improve": "changed"}
+    assert set(removed.edges) == {
+        ("node grade", f"node {name}") for name in ("publish", "editor", "improve")
+    }
+    svg = to_svg(draw(after), edges=marks_of(after, before, "added").edges)
+    assert 'data-to="node new" data-state="added"' in svg
 
 
 def large(kind: str, count: int = 1_000) -> GraphSpec:

@@ -37,6 +37,11 @@ class DrawnEdge:
     label_at: Point
     is_detour: bool
 
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Keys of the items at its ends."""
+        return self.link.source, self.link.target
+
 
 @dataclass(frozen=True, slots=True)
 class Drawing:

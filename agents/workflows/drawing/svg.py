@@ -18,8 +18,9 @@ from typing import Final
 
 from agents.workflows.drawing.drawing import Drawing, DrawnEdge, DrawnNode, Point
 from agents.workflows.drawing.glyphs import KINDS, STATES
-from agents.workflows.drawing.letters import fitting
+from agents.workflows.drawing.letters import fitting, width_of
 from agents.workflows.drawing.outline import END, JOIN, START
+from agents.workflows.drawing.routes import LABEL_SIZE
 
 #: How far a way bows out where it turns below the nodes.
 TURN: Final = 34
@@ -33,11 +34,13 @@ _STYLE: Final = """
 .name{fill:#15151d;font-weight:600}.detail,.visits{fill:#646473;font-size:11px}
 .way{fill:none;stroke:#8a8a99;stroke-width:1.4}.tip,.dot,.bar{fill:#646473}
 .is-error .way,.is-conditional .box:not(.behind){stroke-dasharray:5 4}
-.ring{fill:none;stroke:#646473}.label{fill:#4b4b58;font-size:11px;stroke:#fff;stroke-width:4px;paint-order:stroke}
+.ring{fill:none;stroke:#646473}.label{fill:#4b4b58;font-size:11px}.edge .behind{fill:#fff}
 text{text-anchor:start}.label,.wait{text-anchor:middle}.wait{fill:#646473;font-size:10px}
 [data-state=running] .box,[data-state=asks] .box{stroke:#6d28d9;stroke-width:2.4}
 [data-state=done] .box,[data-state=added] .box{stroke:#13702f;stroke-width:2}
 [data-state=failed] .box,[data-state=removed] .box{stroke:#b91c1c;stroke-width:2}
+.edge[data-state=added] .way{stroke:#13702f;stroke-width:3}
+.edge[data-state=removed] .way{stroke:#b91c1c;stroke-width:2.4;stroke-dasharray:2 4}
 [data-state=changed] .box{stroke:#a83c09;stroke-width:2}
 """
 
@@ -46,6 +49,7 @@ def to_svg(
     drawing: Drawing,
     *,
     states: Mapping[str, str] | None = None,
+    edges: Mapping[tuple[str, str], str] | None = None,
     title: str = "Workflow",
     is_alone: bool = True,
 ) -> str:
@@ -54,6 +58,7 @@ def to_svg(
     Args:
         drawing: The drawing.
         states: State of each node, by name: a key of ``glyphs.STATES``.
+        edges: State of each edge, by the keys of its ends.
         title: Name of the drawing, for screen readers.
         is_alone: True for a file with its own colours, False for a part of a page.
     """
@@ -65,7 +70,7 @@ def to_svg(
             f'viewBox="0 0 {size}" width="{drawing.width:g}" height="{drawing.height:g}"{signs}>',
             f"<title>{escape(title)}</title><desc>{escape(describe(drawing))}</desc>",
             f"<style>{_STYLE}</style>" if is_alone else "",
-            *map(_edge, drawing.edges),
+            *(_edge(one, (edges or {}).get(one.ends, "")) for one in drawing.edges),
             *(_node(node, (states or {}).get(node.item.name, "")) for node in drawing.nodes),
             "</svg>\n",
         )
@@ -84,12 +89,13 @@ def describe(drawing: Drawing) -> str:
     return f"Connections: {'; '.join([*found[:MOST_NAMED], *more])}."
 
 
-def _edge(edge: DrawnEdge) -> str:
+def _edge(edge: DrawnEdge, state: str) -> str:
     link = edge.link
     kind = " is-error" if link.is_error else ""
     x, y = edge.points[-1]
     return (
-        f'<g class="edge{kind}" data-from="{escape(link.source)}" data-to="{escape(link.target)}">'
+        f'<g class="edge{kind}" data-from="{escape(link.source)}" data-to="{escape(link.target)}" '
+        f'data-state="{escape(state)}">'
         f'<path class="way" d="{"".join(_path(edge))}"/>'
         f'<path class="tip" d="M{x:g} {y:g}l-8-4v8z"/>{_label(edge)}</g>'
     )
@@ -99,10 +105,11 @@ def _label(edge: DrawnEdge) -> str:
     if not edge.label:
         return ""
     x, y = edge.label_at
-    whole = edge.link.label[:LONGEST_TITLE]
+    width = width_of(edge.label, LABEL_SIZE) + 6
     return (
-        f'<text class="label" x="{x:g}" y="{y + 4:g}"><title>{escape(whole)}</title>'
-        f"{escape(edge.label)}</text>"
+        f'<rect class="behind" x="{x - width / 2:g}" y="{y - 8:g}" width="{width:g}" height="16"/>'
+        f'<text class="label" x="{x:g}" y="{y + 4:g}">'
+        f"<title>{escape(edge.link.label[:LONGEST_TITLE])}</title>{escape(edge.label)}</text>"
     )
 
 

@@ -89,9 +89,10 @@ export class Graph {
   /** Mark the edges that a commit's messages took. */
   follow({ event, payload }) {
     if (event !== "graph.committed") return;
+    const failed = (payload.finished ?? []).map((id) => this.run.calls.get(id)).filter((call) => call?.status === "error");
     for (const { node, message } of payload.next ?? []) {
-      const source = this.run.calls.get(message?.call)?.tool;
-      this.mark(source === undefined ? "start" : `node ${source}`, `node ${node}`);
+      if (message?.call === "input") this.mark("start", `node ${node}`);
+      for (const { tool } of failed) this.mark(`node ${tool}`, `node ${node}`, "is-error");
     }
     for (const { edge, source, target } of payload.taken ?? []) {
       this.mark(`node ${source}`, `node ${target}`);
@@ -101,8 +102,9 @@ export class Graph {
     }
   }
 
-  mark(from, to) {
-    this.edges.get(`${from}\n${to}`)?.classList.add("is-taken");
+  mark(from, to, kind = "edge") {
+    const edge = this.edges.get(`${from}\n${to}`);
+    if (edge?.classList.contains(kind)) edge.classList.add("is-taken");
   }
 
   press(event, node) {
