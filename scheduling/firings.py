@@ -16,7 +16,7 @@ from django.db.models.functions import Coalesce
 
 from agents.actions.admit import admit
 from agents.actions.run_request import RunRequest, call_of, start_conversation
-from agents.choices import BusyPolicy
+from agents.choices import BusyPolicy, RunKind
 from agents.delivery.targets import read_targets
 from agents.errors import AgentNotFoundError, ConversationBusyError, HaltedError, NotNowError
 from agents.models import Agent, Conversation, Run
@@ -205,7 +205,12 @@ def _thread(schedule: Schedule) -> Conversation:
 
 
 def _task(schedule: Schedule, slot: datetime) -> str:
-    """Return the task with its time, because a model does not know the date."""
+    """Return the task with its time, because a model does not know the date.
+
+    The task of a workflow stays as it is: it may be data.
+    """
+    if schedule.agent.kind != RunKind.AGENT:
+        return schedule.task
     when = format_time(slot, time_zone(schedule.time_zone))
     return f"{schedule.task}\n\n(Scheduled for {when}.)"
 

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.actions.run_request import start_conversation
 from agents.models import Agent, Run
 from heartbit_site.config.apply import import_config
 from heartbit_site.config.read import parse
 from tests.cli.places import NOWHERE
+from tests.fleet import Worker, wait_until
+from tests.starts import post_message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,3 +113,34 @@ def test_it_is_drawn(place: Place, sums: Agent, tmp_path: Path) -> None:
     file = tmp_path / "sums.svg"
     assert place("workflows", "graph", "sums", "--svg", str(file)).err == f"Wrote {file}.\n"
     assert file.read_text().startswith("<svg")
+
+
+def test_its_nodes_are_shown_while_it_runs_and_afterwards(
+    place: Place, sums: Agent, worker: Worker
+) -> None:
+    ran = place("submit", '{"n": 6, "by": 7}', "--agent", "sums", "--watch", "--plain")
+    assert (ran.code, ran.out) == (0, "42\n"), ran.err
+    assert 'sums          product finished: "42"' in ran.err
+    run = Run.objects.get(version__agent=sums)
+    shown = place("runs", "show", str(run.pk))
+    assert '\n  product → "42" (' in shown.out
+    assert "\nsums   1.0   ok                said {}\n" in shown.out
+
+
+def test_it_answers_a_conversation_and_a_schedule(
+    here: Place, workspace: Workspace, sums: Agent, worker: Worker
+) -> None:
+    thread = start_conversation(workspace, agent="sums")
+    for n in (2, 3):
+        run_id = post_message(thread, f'{{"n": {n}, "by": 7}}').run_id
+        wait_until(Run.objects.filter(pk=run_id, finished_at__isnull=False).exists)
+        run = Run.objects.get(pk=run_id)
+        assert (run.output, run.conversation_id, run.error) == (str(n * 7), thread.pk, None)
+    task = ("--agent", "sums", "--task", '{"n": 5, "by": 7}')
+    added = here("schedules", "add", "weekly", *task, "--cron", "0 0 1 1 *")
+    assert added.code == 0, added.err
+    started = here("schedules", "run", "weekly", "--json")
+    assert started.code == 0, started.err
+    fired = Run.objects.filter(version__agent=sums).latest("created_at")
+    wait_until(Run.objects.filter(pk=fired.pk, finished_at__isnull=False).exists)
+    assert Run.objects.get(pk=fired.pk).output == "35"
