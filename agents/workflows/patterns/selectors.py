@@ -81,8 +81,8 @@ def _by_model(agent: str, given: Mapping[str, Any]) -> Selector:
     is_known = given.keys() <= {"by_model", "question", "unknown"}
     if not is_known or not isinstance(question, str) or unknown not in ("skip", "fail"):
         raise ValueError(
-            'is no selector by a model; besides by_model it may have question, and unknown = "skip" '
-            'or "fail"'
+            "is no selector by a model; besides by_model it may have question, and "
+            'unknown = "skip" or "fail"'
         )
     named = _NAMED if unknown == "fail" else f"{_NAMED} + state.queue"
     return Selector(named, agent, question)
