@@ -80,8 +80,8 @@ def change_workflow(access: Access, workflow: Name, body: WorkflowChangeIn) -> W
     found = _find(access.workspace, workflow)
     given = body.model_dump(mode="json", include=body.model_fields_set - {"version"})
     stored = settings_of(found.agent)
-    if "nodes" in given:
-        del stored["team"]  # the agents that the new nodes name
+    if "nodes" in given:  # they name their agents, and are built from another pattern or none
+        stored = {name: value for name, value in stored.items() if name not in ("team", "pattern")}
     table = {**stored, **given}
     for path, message in validation_messages.check(WorkflowSpec, table, ()):
         raise InvalidSettingError(path, message)

@@ -40,7 +40,7 @@ def test_a_table_is_made_published_and_takes_a_run(caller: Caller, workspace: Wo
 
 
 def test_a_change_replaces_what_it_names_alone(caller: Caller, workspace: Workspace) -> None:
-    caller.post("/workflows", STEPS)
+    caller.post("/workflows", {**STEPS, "pattern": "panel"})
     tools = [{"name": "calculate", "approval": "always"}]
     changed = caller.http.patch("/workflows/digest", json={"description": "Adds.", "tools": tools})
     assert changed.status_code == 200, changed.text
@@ -48,6 +48,10 @@ def test_a_change_replaces_what_it_names_alone(caller: Caller, workspace: Worksp
     body = {"steps": steps, "version": changed.json()["version"]}
     after = caller.http.patch("/workflows/digest", json=body).json()
     assert (after["description"], after["team"], after["version"]) == ("Adds.", ["analyst"], 3)
+    assert (changed.json()["definition"]["pattern"], after["definition"]["pattern"]) == (
+        "panel",
+        "",
+    )
     assert after["definition"]["tools"][0]["approval"] == "always"
     late = caller.http.patch("/workflows/digest", json=body)
     assert (late.status_code, late.json()["code"]) == (409, "version_conflict")
