@@ -34,6 +34,7 @@ HOSTILE = [
     "style x fill:#f00;",
     "1. first",
     "]]>",
+    "$$x$$",
 ]
 
 
@@ -162,6 +163,7 @@ def test_hostile_names_are_text_in_mermaid(name: str) -> None:
         assert re.fullmatch(f"{shape}|{edge}", line), line
         assert "direction" not in line
         assert '"1.' not in line
+        assert "#36;#36;" not in line
 
 
 def test_hidden_characters_of_names_are_shown() -> None:

@@ -65,4 +65,5 @@ def _arrow(link: Link) -> str:
 
 def _label(text: str) -> str:
     short = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    short = short.replace("$$", "$ $")  # between two of these is a formula, even as entities
     return _PLAIN.sub(lambda found: f"#{ord(found[0][0])};{found[0][1:]}", short)

@@ -26,6 +26,7 @@ ON_ERROR: Final = "on error"
 SELECTED: Final = "if selected"
 #: Links that a drawing has at most: each takes time, and no one can follow more.
 MAX_LINKS: Final = 6_000
+LONGEST_TEXT: Final = 400
 _NODE: Final = "node "
 _END: Final = f"{END} "
 
@@ -110,7 +111,7 @@ def _item(node: NodeSpec) -> Item:
         "code": lambda: node.language,
     }
     detail = details.get(node.work, lambda: str(node.subject))()
-    text = f"{node.work} {_line(detail)}"
+    text = f"{node.work} {_line(detail[:LONGEST_TEXT])}"
     key, name = f"{_NODE}{node.name}", visible(node.name)
     return Item(key, node.work, name, text, bool(node.when), bool(node.each))
 

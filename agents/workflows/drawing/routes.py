@@ -15,6 +15,7 @@ LABEL_SIZE: Final = 11
 LABEL_LINE: Final = 15
 LONGEST_LABEL: Final = 150
 LANE: Final = 24
+TIP: Final = 14
 #: Places of a label on the first bow of a way, the best first.
 PLACES: Final = (0.5, 0.36, 0.64, 0.24, 0.76)
 
@@ -54,8 +55,8 @@ def routed(outline: Outline, nodes: Sequence[DrawnNode], grid: Grid) -> tuple[Dr
     found: dict[int, DrawnEdge] = {}
     for index, chain in sorted(grid.layers.chains.items()):
         points = tuple(_way(chain, nodes, grid))
-        label, _ = label_of(outline.links[index])
-        at = _label_at(points, grid.rank[chain[0]], grid) if label else points[0]
+        label, width = label_of(outline.links[index])
+        at = _label_at(points, width, grid.rank[chain[0]], grid) if label else points[0]
         found[index] = DrawnEdge(outline.links[index], points, label, at, is_detour=False)
     for vertex, node in enumerate(nodes):
         rank = grid.rank[vertex]
@@ -105,7 +106,7 @@ def _left(node: DrawnNode) -> Point:
     return node.x, round(node.y + node.height / 2, 1)
 
 
-def _label_at(points: Sequence[Point], rank: int, grid: Grid) -> Point:
+def _label_at(points: Sequence[Point], width: float, rank: int, grid: Grid) -> Point:
     """Return a free place on the first bow; if none is free, the middle."""
     (x1, y1), (x2, y2) = points[1], points[2]
     line = 0
@@ -116,5 +117,6 @@ def _label_at(points: Sequence[Point], rank: int, grid: Grid) -> Point:
         if not near & grid.labelled:
             grid.labelled.add((rank, line))
             bow = 1.5 * part * (1 - part) ** 2 + 1.5 * part**2 * (1 - part) + part**3
-            return round(x1 + bow * (x2 - x1), 1), round(y, 1)
+            inside = min(x1 + bow * (x2 - x1), x2 - width / 2 - TIP)  # clear of the tip
+            return round(max(inside, x1 + width / 2), 1), round(y, 1)
     return (x1 + x2) / 2, round((y1 + y2) / 2, 1)

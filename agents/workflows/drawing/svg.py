@@ -34,7 +34,7 @@ _STYLE: Final = """
 .name{fill:#15151d;font-weight:600}.detail,.visits{fill:#646473;font-size:11px}
 .way{fill:none;stroke:#8a8a99;stroke-width:1.4}.tip,.dot,.bar{fill:#646473}
 .is-error .way,.is-conditional .box:not(.behind){stroke-dasharray:5 4}
-.ring{fill:none;stroke:#646473}.label{fill:#4b4b58;font-size:11px}.edge .behind{fill:#fff}
+.ring{fill:none;stroke:#646473}.label{fill:#4b4b58;font-size:11px}.caption rect{fill:#fff}
 text{text-anchor:start}.label,.wait{text-anchor:middle}.wait{fill:#646473;font-size:10px}
 [data-state=running] .box,[data-state=asks] .box{stroke:#6d28d9;stroke-width:2.4}
 [data-state=done] .box,[data-state=added] .box{stroke:#13702f;stroke-width:2}
@@ -71,6 +71,7 @@ def to_svg(
             f"<title>{escape(title)}</title><desc>{escape(describe(drawing))}</desc>",
             f"<style>{_STYLE}</style>" if is_alone else "",
             *(_edge(one, (edges or {}).get(one.ends, "")) for one in drawing.edges),
+            *map(_label, drawing.edges),  # above all lines
             *(_node(node, (states or {}).get(node.item.name, "")) for node in drawing.nodes),
             "</svg>\n",
         )
@@ -97,7 +98,7 @@ def _edge(edge: DrawnEdge, state: str) -> str:
         f'<g class="edge{kind}" data-from="{escape(link.source)}" data-to="{escape(link.target)}" '
         f'data-state="{escape(state)}">'
         f'<path class="way" d="{"".join(_path(edge))}"/>'
-        f'<path class="tip" d="M{x:g} {y:g}l-8-4v8z"/>{_label(edge)}</g>'
+        f'<path class="tip" d="M{x:g} {y:g}l-8-4v8z"/></g>'
     )
 
 
@@ -105,11 +106,12 @@ def _label(edge: DrawnEdge) -> str:
     if not edge.label:
         return ""
     x, y = edge.label_at
-    width = width_of(edge.label, LABEL_SIZE) + 6
+    width = width_of(edge.label, LABEL_SIZE)
     return (
-        f'<rect class="behind" x="{x - width / 2:g}" y="{y - 8:g}" width="{width:g}" height="16"/>'
+        f'<g class="caption"><rect x="{x - width / 2:g}" y="{y - 8:g}" width="{width:g}" '
+        f'height="16"/>'
         f'<text class="label" x="{x:g}" y="{y + 4:g}">'
-        f"<title>{escape(edge.link.label[:LONGEST_TITLE])}</title>{escape(edge.label)}</text>"
+        f"<title>{escape(edge.link.label[:LONGEST_TITLE])}</title>{escape(edge.label)}</text></g>"
     )
 
 
