@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 #: Commands without --url that change nothing, and those that are or end processes of this machine.
 HARMLESS = {
     *("runs", "runs export", "agents", "keys", "keys list", "schedules", "channels", "fleet"),
+    "workflows",
     *(
         "tools",
         "mcp",
@@ -43,7 +44,7 @@ HARMLESS = {
     *("serve", "web", "beat", "up", "down"),
 }
 #: Commands that read a configuration file although they never talk to a server.
-READERS = {"run", "config check", "config import", "doctor"}
+READERS = {"run", "workflows run", "config check", "config import", "doctor"}
 
 
 def commands() -> Iterator[tuple[str, Any]]:
