@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agents.errors import JournalAwayError, LeaseLostError, SubAgentUnavailableError
 from agents.journal.events import (
     ApprovalRequested,
+    Event,
     ModelAnswered,
     OutcomeRequested,
     ScriptCalled,
@@ -68,6 +69,7 @@ class ToolCallRunner:
         gate: EffectGate,
         *,
         most_calls: int = MAX_CALLS,
+        defers: bool = False,
     ) -> None:
         """Take the run and its tools.
 
@@ -77,8 +79,10 @@ class ToolCallRunner:
             toolbox: Tools of the run.
             gate: Gate for external effects.
             most_calls: Number of calls of a step that are served; further ones are refused.
+            defers: True to leave results without effects to ``take_deferred``.
         """
-        self._most_calls = most_calls
+        self._most_calls, self._defers = most_calls, defers
+        self._deferred: list[Event] = []
         self._journaled = journaled
         self._state = journaled.state
         self._definition = definition
@@ -113,6 +117,11 @@ class ToolCallRunner:
             if not held:
                 break
         return held
+
+    def take_deferred(self) -> list[Event]:
+        """Return the results that are to be journaled with what follows from them."""
+        deferred, self._deferred = self._deferred, []
+        return deferred
 
     async def suspend(self, held: Sequence[Held], *pauses: Pending, wake_at: int = 0) -> bool:
         """Suspend the run for calls that have to wait; return False to decide again.
@@ -192,7 +201,9 @@ class ToolCallRunner:
             if event is not None and not isinstance(event, (ToolFinished, ScriptCalled))
         ]
         excess = beyond_parallel([*held, *pending], self._definition.max_parallel)
-        if done or excess:
+        if self._defers:
+            self._deferred += [*done, *excess]
+        elif done or excess:
             await self._journaled.record(*done, *excess)
         refused = {event.call_id for event in excess}
         held += [

@@ -164,6 +164,23 @@ class GraphState:
         visit.results[position] = result
         visit.open -= 1
 
+    def preview(self, results: Iterable[NodeFinished]) -> GraphState:
+        """Return the state after further results; this one is not changed."""
+        found = replace(
+            self,
+            visits=dict(self.visits),
+            calls=dict(self.calls),
+            previous_errors={key: [*errors] for key, errors in self.previous_errors.items()},
+        )
+        for result in results:
+            if result.call_id in found.calls:
+                visit_id = found.calls[result.call_id][0]
+                if found.visits[visit_id] is self.visits[visit_id]:
+                    visit = self.visits[visit_id]
+                    found.visits[visit_id] = replace(visit, results=[*visit.results])
+            found.finish(result)
+        return found
+
     def commit(self, committed: GraphCommitted) -> None:
         """Fold a commit."""
         self.commits = committed.superstep + 1

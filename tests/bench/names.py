@@ -12,6 +12,7 @@ NAMES = (
     "WAITING",
     "RATE",
     "LONG",
+    "GRAPHS",
     "GROWTH",
     "TOKENS",
     "WAITERS",

@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from agents.journal.events import RunFailed, RunPaused, RunSucceeded
 from agents.journal.events.event import Event
@@ -23,11 +23,19 @@ from agents.loop.protocol import Outcome
 from agents.loop.tool_calls import Held, ToolCallRunner
 from agents.loop.workflow.state import WorkflowState, pause_key
 from agents.loop.workflow.toolbox import HOLD_SECONDS, NodeToolbox
-from agents.workflows.routing.outcome import GraphFailed, GraphSucceeded, Routed
-from agents.workflows.routing.route import route
+from agents.workflows.events import NodeFinished
+from agents.workflows.routing.outcome import GraphFailed, GraphSucceeded, TooLongError
+from agents.workflows.routing.route import is_due, route
+from agents.workflows.state import GraphState
 
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
+
+#: Processor time of routing that the loop may be held.
+SHORT_SECONDS: Final = 0.005
+
+#: Calls that only copy data, which are served in one round.
+MOST_COPIES: Final = 32
 
 
 class WorkflowEngine:
@@ -47,7 +55,9 @@ class WorkflowEngine:
         self._gate = gate
         self._began = time.monotonic()
         journaled.translate = toolbox.translated
-        self._calls = ToolCallRunner(journaled, definition, toolbox, gate, most_calls=sys.maxsize)
+        self._calls = ToolCallRunner(
+            journaled, definition, toolbox, gate, most_calls=sys.maxsize, defers=True
+        )
         self._held: dict[str, Held] = {}
 
     async def run(self) -> Outcome:
@@ -68,9 +78,8 @@ class WorkflowEngine:
         limit = self._limit()
         if limit is not None:
             return await self._end(limit)
-        routed = await self._route()
-        if routed is not None:
-            return await self._take(routed)
+        if is_due(self._graph, self._state.graph):
+            return await self._commit(self._state.graph)
         if self._gate.yield_reason:
             return "yielded"
         # Calls that have to wait stay held until the suspension is journaled: none is served twice.
@@ -83,32 +92,42 @@ class WorkflowEngine:
             await self._begin_waits()
             return None
         self._held |= {one.call_id: one for one in await self._calls.take()}
+        results = self._results()
+        finished = [one for one in results if isinstance(one, NodeFinished)]
+        preview = self._state.graph.preview(finished)
+        if is_due(self._graph, preview) and self._state.cancel_reason is None:
+            return await self._commit(preview, results)
+        if results:
+            await self._journaled.record(*results)
         if self._journaled.state.cancel_reason is not None:
             return None
-        if self._state.folded_seq > before:
-            routed = await self._route()
-            if routed is not None:
-                return await self._take(routed)
-            if held_back:
-                return None  # a result has made room
+        if held_back and self._state.folded_seq > before:
+            return None  # a result has made room
         return await self._suspend(pauses, held_back)
 
-    async def _route(self) -> Routed | None:
-        """Return the next commit; a thread makes it, since a large one takes long."""
-        return await asyncio.to_thread(route, self._graph, self._state.graph, self._data)
+    async def _commit(self, state: GraphState, results: Sequence[Event] = ()) -> Outcome | None:
+        """Journal results with what follows from them: a commit, and the run's end.
 
-    async def _take(self, routed: Routed) -> Outcome | None:
-        """Journal a commit, together with the run's end if it leads to one."""
-        commit: Sequence[Event] = () if routed.commit is None else (routed.commit,)
+        Args:
+            state: State after the results.
+            results: Results that are not journaled yet.
+        """
+        try:
+            routed = route(self._graph, state, self._data, seconds=SHORT_SECONDS)
+        except TooLongError:  # once more, beside the loop
+            routed = await asyncio.to_thread(route, self._graph, state, self._data)
+        if routed is None:
+            raise ValueError("a workflow that is due has nothing to commit")
+        events = results if routed.commit is None else (*results, routed.commit)
         match routed.ending:
             case GraphSucceeded(output=output):
                 structured = None if isinstance(output, str) else output
                 ending = RunSucceeded(_as_text(output), structured=structured)
-                return await self._end(ending, *commit)
+                return await self._end(ending, *events)
             case GraphFailed(message=message, limit=limit):
                 kind = "limit" if limit else "workflow"
-                return await self._end(RunFailed(kind, message, limit=limit), *commit)
-        await self._journaled.record(*commit)
+                return await self._end(RunFailed(kind, message, limit=limit), *events)
+        await self._journaled.record(*events)
         return None
 
     async def _end(self, ending: RunSucceeded | RunFailed, *events: Event) -> Outcome | None:
@@ -119,8 +138,10 @@ class WorkflowEngine:
 
     def _delay_inline(self) -> bool:
         """Delay the calls that run here, if others can begin to wait before; return True then."""
-        ready = [one.call_id for one in self._state.open_calls() if self._state.may_run(one)]
-        inline = {call_id for call_id in ready if not self._toolbox.waits(call_id)}
+        ready = [one for one in self._state.open_calls() if self._state.may_run(one)]
+        inline = {
+            one.call_id for one in ready if one.wait_keys or not self._toolbox.waits(one.call_id)
+        }
         if not inline or len(inline) == len(ready):
             return False
         self._state.delayed |= inline
@@ -128,9 +149,15 @@ class WorkflowEngine:
 
     async def _begin_waits(self) -> None:
         """Start runs and ask people; what runs here is served meanwhile."""
-        begun = [one for one in await self._calls.take() if one.call_id not in self._held]
+        begun = await self._calls.take()
+        if results := self._results():
+            await self._journaled.record(*results)
         if begun and self._journaled.state.cancel_reason is None:
             await self._calls.begin_waits(begun)
+
+    def _results(self) -> list[Event]:
+        """Return the results of calls that are not journaled yet."""
+        return [self._toolbox.translated(one) for one in self._calls.take_deferred()]
 
     async def _suspend(
         self, pauses: Mapping[str, RunPaused], held_back: set[str]
@@ -147,7 +174,10 @@ class WorkflowEngine:
         return "suspended" if is_suspended else None
 
     def _beyond_parallel(self) -> set[str]:
-        """Return the calls that would exceed the number of calls at the same time."""
+        """Return the calls that would exceed the number of calls at the same time.
+
+        Calls that only copy data are served in short rounds, since the loop does nothing else then.
+        """
         state, limits = self._state, self._graph.spec.limits
         # Questions and pauses of the graph take no place, since they may last for days.
         node_of = {
@@ -161,15 +191,18 @@ class WorkflowEngine:
             if call_id in self._held or state.open_waits(state.calls[call_id])
         }
         running = Counter(node_of[call_id] for call_id in begun)
-        found = set()
+        found, copies = set(), 0
         for call_id in [one for one in node_of if one not in begun]:
             node = node_of[call_id]
-            most = self._graph.nodes[node].spec.max_parallel or sys.maxsize
+            spec = self._graph.nodes[node].spec
+            most = spec.max_parallel or sys.maxsize
             is_full = running.total() >= (limits.max_parallel or sys.maxsize)
-            if is_full or running[node] >= most:
+            is_copy = spec.work == "set"
+            if is_full or running[node] >= most or (is_copy and copies >= MOST_COPIES):
                 found.add(call_id)
             else:
                 running[node] += 1
+                copies += is_copy
         return found
 
     def _wake_at(self, waits: Mapping[str, int]) -> int:

@@ -27,7 +27,7 @@ from agents.workflows.records import (
     TakenEdge,
     Write,
 )
-from agents.workflows.routing.outcome import RoutingError
+from agents.workflows.routing.outcome import RoutingError, TooLongError
 from agents.workflows.state import GraphState, Visit
 
 #: Processor time for one commit. What it does between two looks at the clock is bounded as well.
@@ -57,6 +57,7 @@ class Draft:
         contents: Contents of messages.
         steps: Nodes as expressions see them.
         late: Sources whose next message is dropped, by the position of their fan-in.
+        seconds: Processor time that may be spent on it.
         began: Processor time of the thread at the start.
     """
 
@@ -76,17 +77,18 @@ class Draft:
     skipped: list[str] = field(default_factory=list)
     yields: list[RunOutput] = field(default_factory=list)
     deliveries: list[PendingDelivery] = field(default_factory=list)
+    seconds: float = MAX_SECONDS
     began: float = field(default_factory=time.thread_time)
 
     def check_work(self, node: str) -> None:
         """Reject a superstep that is too much work.
 
         Raises:
-            RoutingError: Routing has taken too long, or too many edges carry or drop a message.
+            TooLongError: Routing takes too long, or too many edges carry or drop a message.
         """
-        is_long = time.thread_time() - self.began > MAX_SECONDS
+        is_long = time.thread_time() - self.began > self.seconds
         if is_long or len(self.taken) + len(self.dropped) > MAX_EDGES:
-            raise RoutingError(
+            raise TooLongError(
                 f'The node "{node}" has sent more than one superstep can route: send fewer or '
                 "smaller messages, or decide in a function.",
                 node=node,
@@ -196,7 +198,9 @@ def new_draft(
     state: GraphState,
     data: RunData,
     done: Sequence[Visit],
+    *,
     merge: Callable[[Graph, GraphState, Sequence[Visit]], dict[str, Any]],
+    seconds: float | None = None,
 ) -> Draft:
     """Return a draft with the writes of the finished activations merged.
 
@@ -206,10 +210,12 @@ def new_draft(
         data: Data of the run.
         done: Activations whose results are used, in the order of their merge.
         merge: Merges their writes.
+        seconds: Processor time that routing may take; None: ``MAX_SECONDS``.
     """
     contents = Contents(state, data)
     last = {one.activation.node: one.activation.id for one in done}
     steps = NodeViews(graph.nodes, state, contents, last)
     draft = Draft(graph, state, done, merge(graph, state, done), contents, steps)
+    draft.seconds = MAX_SECONDS if seconds is None else seconds
     draft.late = {edge: set(sources) for edge, sources in state.late.items()}
     return draft

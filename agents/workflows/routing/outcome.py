@@ -58,3 +58,7 @@ class RoutingError(Exception):
     def __init__(self, message: str, *, node: str = "", edge: str = "", limit: str = "") -> None:
         super().__init__(message)
         self.failure = GraphFailed(message, node, edge, limit)
+
+
+class TooLongError(RoutingError):
+    """A superstep is more work than may be done at once."""

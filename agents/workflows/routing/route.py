@@ -7,6 +7,7 @@ evaluated here alone, and the commit has what they decided.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from agents.workflows.contents import RunData
@@ -23,6 +24,7 @@ from agents.workflows.routing.outcome import (
     GraphSucceeded,
     Routed,
     RoutingError,
+    TooLongError,
 )
 from agents.workflows.routing.writes import initial_writes, merge_writes
 from agents.workflows.state import GraphState, Visit
@@ -32,34 +34,52 @@ MOST_ERRORS: Final = 100
 MOST_CHARACTERS: Final = 500
 
 
-def route(graph: Graph, state: GraphState, data: RunData) -> Routed | None:
+def is_due(graph: Graph, state: GraphState) -> bool:
+    """Return True if ``route`` returns a commit, or the end of the run."""
+    if not (state.is_started and state.visits):
+        return True
+    try:
+        return bool(_due(graph, state))
+    except RoutingError:
+        return True
+
+
+def route(
+    graph: Graph, state: GraphState, data: RunData, *, seconds: float | None = None
+) -> Routed | None:
     """Return the commit of the superstep, or the end of the run.
 
     Args:
         graph: The graph.
         state: State of its run; it is not changed.
         data: Input and artifacts of the run.
+        seconds: Processor time that it may take; None: so much that the run fails after it.
 
     Returns:
         None while activations that hold the barrier, or questions, are open.
+
+    Raises:
+        TooLongError: It takes longer than the seconds.
     """
+    draft = partial(new_draft, graph, state, data, merge=merge_writes, seconds=seconds)
     try:
         if not state.is_started:
-            return _begin(graph, state, data)
+            return _begin(draft(()))
         if not state.visits:  # the last commit was journaled, and the run did not end with it
-            return Routed(None, _ending(new_draft(graph, state, data, (), merge_writes)))
+            return Routed(None, _ending(draft(())))
         done = _due(graph, state)
-        return _commit(new_draft(graph, state, data, done, merge_writes)) if done else None
+        return _commit(draft(done)) if done else None
     except RoutingError as error:
+        if seconds is not None and isinstance(error, TooLongError):
+            raise
         return Routed(None, error.failure)
 
 
-def _begin(graph: Graph, state: GraphState, data: RunData) -> Routed:
+def _begin(draft: Draft) -> Routed:
     """Deliver the run's input to the nodes at which the graph starts."""
-    draft = new_draft(graph, state, data, (), merge_writes)
-    draft.writes = initial_writes(graph)
+    draft.writes = initial_writes(draft.graph)
     draft.values.update((write.key, write.value) for write in draft.writes)
-    for name in graph.spec.start:
+    for name in draft.graph.spec.start:
         problem = deliver(draft, name, NodeMessage(call=INPUT))
         if problem:
             raise RoutingError(
