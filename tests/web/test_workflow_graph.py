@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tests.web.visitor import Visitor
 
 HOSTILE = "<b onclick='x()'>ends"
+TAKEN = "edge is-taken"
 GRAPH = {
     "nodes": {
         "count": {"set": {"n": 1}},
@@ -66,9 +67,6 @@ def test_nodes_light_up_and_open_their_details(signed_in: Visitor, run: Run) -> 
     }.items():
         expect(node[name]).to_have_attribute("aria-label", label)
     assert page.locator("[data-node] b").count() == 0
-    expect(page.locator('[data-from="node count"][data-to="node fact"]')).to_have_class(
-        "edge is-taken"
-    )
     node["fact"].click()
     details = page.get_by_role("region", name="Node fact")
     expect(details).to_contain_text("Owls see at night.")
@@ -80,6 +78,11 @@ def test_nodes_light_up_and_open_their_details(signed_in: Visitor, run: Run) -> 
     page.get_by_role("button", name="Answer", exact=True).click()
     expect(node["never"]).to_have_attribute("data-state", "done")
     expect(node["send"]).to_have_attribute("data-state", "done")
+    for ends in (("count", "fact"), ("send", "never")):
+        first, second = (f"node {name}" for name in ends)
+        expect(page.locator(f'[data-from="{first}"][data-to="{second}"]')).to_have_class(TAKEN)
+    expect(page.locator('[data-to="end never"]')).to_have_class(TAKEN)
+    expect(page.locator('[data-from="node send"][data-to="node count"]')).not_to_have_class(TAKEN)
 
 
 def test_the_keyboard_moves_between_nodes_and_opens_them(signed_in: Visitor, run: Run) -> None:

@@ -98,8 +98,8 @@ export class Graph {
       this.mark(`node ${source}`, `node ${target}`);
       this.mark(`node ${source}`, `join ${edge}`);
       this.mark(`join ${edge}`, `node ${target}`);
-      if (!target) this.mark(`node ${source}`, `end ${source}`);
     }
+    for (const { node } of payload.yields ?? []) this.mark(`node ${node}`, `end ${node}`);
   }
 
   mark(from, to, kind = "edge") {
