@@ -40,6 +40,9 @@ from heartbit_site.contract.operation import Answered
 from heartbit_site.operations.paging import page
 from tools.texts.near_names import closest
 
+#: Operations that list the definitions of a kind; empty: of all kinds.
+_LISTS = {"": Remedy("agents.list_agents"), "workflow": Remedy("workflows.list_workflows")}
+
 
 def list_agents(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> AgentsOut:
     """Return the workspace's published agents by name."""
@@ -97,9 +100,8 @@ def find_published(workspace: Workspace, name: str, kind: str = "") -> AgentOver
             return overview
     near = closest(name, list(_published(workspace, kind).values_list("name", flat=True)))
     hint = f": did you mean {near[0]}?" if near else "."
-    noun = kind or "agent"
-    remedy = None if near else Remedy(f"{noun}s.list_{noun}s")
-    raise AgentNotFoundError(f"There is no {noun} named {name!r}{hint}", remedy=remedy)
+    remedy = None if near else _LISTS[kind]
+    raise AgentNotFoundError(f"There is no {kind or 'agent'} named {name!r}{hint}", remedy=remedy)
 
 
 def settings_of(agent: Agent) -> dict[str, JsonValue]:
