@@ -197,9 +197,7 @@ def _plan(source: Run, past: RunHistory, number: int, edits: Edits, version: Age
                 f"Turn {number} has no call {edits.call}; its calls are: {there}."
             )
         if edits.arguments is not None:
-            return _other_arguments(
-                past, turn, edits, version, is_child=source.parent_id is not None
-            )
+            return _other_arguments(past, turn, edits, version, is_child=source.is_sub_agent)
         last_seq_of_turn(past.journal, number)  # refuses an open turn
         return _other_result(past, turn, edits)
     if is_final(past.journal, number) and not edits.message:
@@ -234,7 +232,7 @@ def _once_more(
         return _Plan(cut)
     payload = past.payloads[1]
     name = payload["call"]["name"]
-    _check_arguments(name, edits.arguments, version, is_child=source.parent_id is not None)
+    _check_arguments(name, edits.arguments, version, is_child=source.is_sub_agent)
     call = {**payload["call"], "arguments": edits.arguments}
     return _Plan(1, {1: {**payload, "call": call}}, describe_call(name, edits.arguments))
 

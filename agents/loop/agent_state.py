@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field
 
@@ -44,6 +44,8 @@ class AgentState(CallingState):
         finish_reason: Finish reason of the model's last answer.
         has_artifacts: True once a result was too long for the model and stored as an artifact.
         recalled: True once the run was given memories at its start.
+        response_schema: Response schema in place of the agent's own; None: the agent's own.
+        may_delegate: True if the run delegates to its team although it is a child.
         streamed: Text of the model call in flight; not journaled.
     """
 
@@ -57,6 +59,8 @@ class AgentState(CallingState):
     finish_reason: str = "stop"
     has_artifacts: bool = False
     recalled: bool = False
+    response_schema: dict[str, Any] | None = None
+    may_delegate: bool = False
     last_text: str = ""
     streamed: Annotated[str, Field(exclude=True)] = ""
     _task_index: int | None = None
@@ -68,6 +72,8 @@ class AgentState(CallingState):
 
     @folds(RunCreated)
     def _open_conversation(self, created: RunCreated) -> None:
+        self.response_schema = created.response_schema
+        self.may_delegate = created.may_delegate
         self._task_index = len(self.conversation)
         self.conversation.append(UserMessage(created.task))
 

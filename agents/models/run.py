@@ -205,6 +205,11 @@ class Run(models.Model):
         return f"{self.agent} · {self.task[:60]}"
 
     @property
+    def is_sub_agent(self) -> bool:
+        """True for a child that cannot delegate: a workflow's child can."""
+        return self.parent is not None and self.parent.kind != RunKind.WORKFLOW
+
+    @property
     def held(self) -> bool:
         """True while the run waits for the previous run of its conversation."""
         return self.status == RunStatus.QUEUED and self.available_at == HELD_UNTIL

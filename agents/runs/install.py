@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "8f53905ce4bb792dc430121314039312ba57a5a8577c4b548f28fedd6785b16e"
+FINGERPRINT = "e97fe6b97e40237cbeb149d2235b51decd0f3135724595e33444aec0641221fd"
 
 
 def statements() -> str:

@@ -23,6 +23,7 @@ class ChildTask:
         payload: Payload of the run, if it has one.
         model: ``provider:model``; empty for the one that its parent was started with, else its own.
         strong: True for the stronger model of the agent's version, if it has one.
+        response_schema: Response schema in place of the agent's own; None: the agent's own.
         queue: Queue of the run; empty: its agent's.
         tool: Tool that the run calls instead of asking a model; empty: none.
         arguments: Arguments of that call, as JSON.
@@ -37,6 +38,7 @@ class ChildTask:
     payload: Any = None
     model: str = ""
     strong: bool = False
+    response_schema: Mapping[str, Any] | None = None
     queue: str = ""
     tool: str = ""
     arguments: str = "{}"
@@ -51,6 +53,7 @@ class ChildTask:
             "payload": self.payload,
             "model": self.model or None,
             "strong": self.strong or None,
+            "response_schema": self.response_schema,
             "queue": self.queue or None,
             "conversation": None if self.conversation is None else str(self.conversation),
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.save_agent import create_agent
 from agents.actions.waits import answer_wait, notify_approvers
 from agents.choices import RunStatus
+from agents.definitions.validation_messages import InvalidSettingError
 from agents.errors import CallClosedError
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, Wait
@@ -176,3 +178,47 @@ async def test_nodes_run_the_versions_of_agents_that_were_published_with_it(
     run = await studio.run("[[text: x]]", agent="outer")
     [child] = await orm.run_in_thread(lambda: list(Run.objects.filter(root=run, agent="scribe")))
     assert child.version_id == first != scribe.current_version_id
+
+
+async def test_the_output_of_a_node_is_asked_of_its_agent(
+    studio: Studio, agent: Callable[..., Agent]
+) -> None:
+    def make() -> None:
+        agent("scribe")
+        answer = json.dumps({"n": 7})
+        node = {
+            "agent": "scribe",
+            "task": f"[[calls: __respond__ {answer}]]",
+            "output": {"type": "object", "required": ["n"]},
+        }
+        publish(studio.workspace, name="asks", steps={"count": node})
+
+    await orm.run_in_thread(make)
+    run = await studio.run("x", agent="asks")
+    assert (run.status, run.structured) == (RunStatus.SUCCEEDED, {"n": 7}), run.error
+
+
+async def test_an_output_that_no_model_can_be_asked_for_is_a_fault(studio: Studio) -> None:
+    def make() -> None:
+        steps = {"count": {"agent": "writer", "output": {"type": "string", "$id": "x:y"}}}
+        with pytest.raises(InvalidSettingError, match="output The response schema cannot use"):
+            publish(studio.workspace, name="asks", steps=steps)
+
+    await orm.run_in_thread(make)
+
+
+async def test_an_agent_of_a_node_delegates_to_its_team(
+    studio: Studio, agent: Callable[..., Agent]
+) -> None:
+    def make() -> None:
+        lead, scribe = agent("lead"), agent("scribe")
+        lead.team.add(scribe)
+        publish_agent(lead)
+        given = json.dumps({"agent": "scribe", "task": "[[text: part]]"})
+        steps = {"a": {"agent": "lead", "task": f"[[delegate: {given}]]"}}
+        publish(studio.workspace, name="asks", steps=steps)
+
+    await orm.run_in_thread(make)
+    run = await studio.run("x", agent="asks")
+    parts = await orm.run_in_thread(lambda: list(Run.objects.filter(root=run, agent="scribe")))
+    assert [part.output for part in parts] == ["part"], run.error

@@ -18,6 +18,8 @@ class RunCreated(Event):
         kind: Name of the engine that executes the run (``agents.runtime.execution.engines``).
         call: The call that a run of the kind ``tool_call`` executes; its id in the journal is
             ``0.0``.
+        response_schema: Response schema in place of the agent's own; None: the agent's own.
+        may_delegate: True for a child that delegates to its team: only a workflow's.
     """
 
     type: ClassVar[str] = "run.created"
@@ -25,6 +27,8 @@ class RunCreated(Event):
     agent: str
     kind: str = "agent"
     call: ToolCall | None = None
+    response_schema: dict[str, Any] | None = None
+    may_delegate: bool = False
 
 
 @dataclass(frozen=True, slots=True)

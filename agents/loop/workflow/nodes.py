@@ -81,6 +81,7 @@ class _Waits:
             as_text(given.task),
             version=self._pins.get(name, ""),
             strong=given.wants_strong_model,
+            response_schema=given.node.output if given.node.agent else None,
         )
         return Suspension((child,), given.node.timeout or LONGEST_SECONDS)
 

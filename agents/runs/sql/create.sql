@@ -11,6 +11,7 @@ RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$ SELECT timestamptz '9999-01-01 
 -- children may.
 -- p_by, p_user: the person or program that started the run; empty and null for a sub-agent's run, whose
 -- root has them.
+-- p_more: more of the event that opens its journal.
 -- p_hops: length of the chain of agents' messages and schedules that led to the run; messages that were
 -- only read do not count.
 CREATE OR REPLACE FUNCTION heartbit_create_run(
@@ -18,7 +19,8 @@ CREATE OR REPLACE FUNCTION heartbit_create_run(
     p_root uuid, p_home text, p_queue text, p_priority int, p_fallback text, p_override text, p_key text,
     p_approve boolean DEFAULT false, p_payload jsonb DEFAULT NULL, p_conversation uuid DEFAULT NULL,
     p_held boolean DEFAULT false, p_by text DEFAULT '', p_user bigint DEFAULT NULL,
-    p_hops int DEFAULT 0, p_call jsonb DEFAULT NULL, p_kind text DEFAULT NULL)
+    p_hops int DEFAULT 0, p_call jsonb DEFAULT NULL, p_kind text DEFAULT NULL,
+    p_more jsonb DEFAULT '{}')
 RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE
     v_id uuid;
@@ -50,7 +52,7 @@ BEGIN
     END IF;
     PERFORM heartbit_journal(v_id, p_workspace, 0, jsonb_build_array(jsonb_build_object(
         'type', 'run.created', 'payload', jsonb_strip_nulls(jsonb_build_object(
-            'task', p_task, 'agent', p_agent, 'kind', v_kind, 'call', p_call)))));
+            'task', p_task, 'agent', p_agent, 'kind', v_kind, 'call', p_call)) || p_more)));
     RETURN v_id;
 END $$;
 

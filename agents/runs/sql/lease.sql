@@ -200,7 +200,7 @@ END $$;
 -- call_id, timeout_seconds, escalate_seconds} as its kind declares it (agents/journal/waits.py), for a
 -- child with {id, agent, task} too; the first version of Heartbit sends neither kind nor key for a
 -- child. A child runs the version of its agent with this hash, else the current one, and with `strong`
--- that version's stronger model, if it has one.
+-- that version's stronger model, if it has one. A workflow's child may delegate to its team.
 -- p_keep: the run keeps its worker, and does other work while the waits are open; `tail` is what was
 -- written then.
 -- `queues`: the queues of the children.
@@ -243,7 +243,12 @@ BEGIN
                     w ->> 'model',
                     CASE WHEN w ? 'strong' THEN nullif(v_version.snapshot ->> 'strong_model', '') END,
                     r.model_override::text), NULL, r.approve,
-                w -> 'payload', (w ->> 'conversation')::uuid, p_call => w -> 'call');
+                w -> 'payload', (w ->> 'conversation')::uuid, p_call => w -> 'call',
+                p_more => jsonb_strip_nulls(jsonb_build_object(
+                    'may_delegate', CASE WHEN r.kind = 'workflow' THEN true END))
+                    || CASE WHEN w ? 'response_schema'
+                            THEN jsonb_build_object('response_schema', w -> 'response_schema')
+                            ELSE '{}' END);
             queues := array_append(queues, coalesce(w ->> 'queue', a.queue::text));
         END IF;
         INSERT INTO agents_wait

@@ -20,6 +20,7 @@ from agents.llm.pricing import cost
 from agents.llm.wrappers.budget import BudgetedModel
 from agents.loop import delegation, extraction
 from agents.loop.agent_engine import AgentEngine
+from agents.loop.agent_state import AgentState
 from agents.loop.extraction_engine import ExtractionEngine
 from agents.loop.hand_over_engine import HandOverEngine
 from agents.loop.ports import Ports
@@ -93,7 +94,7 @@ class EngineDependencies:
         offer = offered_tools(
             definition,
             await self._tools(claimed.workspace_id, definition),
-            is_child=claimed.parent_id is not None,
+            is_child=claimed.parent_id is not None and not definition.team,
             permissions=await permissions(required) if required else frozenset(),
         )
         offer.specs.update(own)
@@ -167,7 +168,10 @@ async def build_agent(active: ActiveRun, sources: EngineDependencies) -> AgentEn
     """Build the engine of an agent's run, with its budgeted model and its tools."""
     dependencies, claimed = sources.dependencies, active.claimed
     definition = await sources.agents.get(claimed.version_id)
-    if claimed.parent_id is not None:
+    state: AgentState = active.journaled.state
+    if state.response_schema is not None:
+        definition = definition.model_copy(update={"response_schema": state.response_schema})
+    if claimed.parent_id is not None and not state.may_delegate:
         definition = delegation.as_sub_agent(definition)
     toolbox = await sources.toolbox(active, definition)
     account_of = partial(sources.accounts.get, claimed.workspace_id)

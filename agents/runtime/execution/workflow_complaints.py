@@ -8,11 +8,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from agents.definitions.validation_messages import Complaint, Path
+from agents.output.check import check_response_schema
 from agents.runtime.execution.installed_executors import installed_executors
 from agents.workflows.spec.graph import GraphSpec, read_graph
 from agents.workflows.spec.steps import STEPS, with_graph
 from agents.workflows.validation.faults import Installation, KnownFunction
 from agents.workflows.validation.validate import find_faults
+from heartbit_site.base.errors import ConfigurationError
 
 
 def complaints(
@@ -34,6 +36,11 @@ def complaints(
         if node.queue:
             place = _place(table, graph, ("nodes", index, "queue"))
             yield (*path, *place), "is not supported yet: remove it"
+        if node.agent and node.output is not None:
+            try:
+                check_response_schema(node.output)
+            except ConfigurationError as error:
+                yield (*path, *_place(table, graph, ("nodes", index, "output"))), str(error)
     known = frozenset(map(str, names))
     functions = {
         name: KnownFunction(one.input_schema, one.output_schema)

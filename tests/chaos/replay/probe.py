@@ -55,7 +55,7 @@ _LATER: dict[str, dict[str, Any]] = {
         "credentials": {},
     },
     "tool.finished": {"artifact": ""},
-    "call.waiting": {"question": "", "form": {}, "state": ""},
+    "call.waiting": {"question": "", "form": {}, "state": "", "group": ""},
 }
 
 
@@ -149,6 +149,9 @@ class _Notes:
     async def finish(self, ending: Ending, *events: Event) -> Committed:
         self.add("finish", [_shown(event) for event in (ending, *events)])
         return Committed()
+
+    async def begin_waits(self, *pending: Pending) -> Sequence[RecordedEvent]:
+        raise AssertionError(f"an agent waits for nothing while it works: {pending}")
 
     async def suspend(
         self, *pending: Pending, first: Sequence[Event] = (), wake_at: int = 0
