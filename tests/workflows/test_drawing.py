@@ -129,6 +129,12 @@ def test_each_kind_and_state_has_a_sign_of_its_own() -> None:
     assert len(set(STATES.values())) == len(STATES)
 
 
+def test_nodes_name_their_work() -> None:
+    nodes = {"a": {"pause": "90m"}, "b": {"set": {"x": 1, "y": 2}}, "c": {"code": "1\n" * 9}}
+    items = [node.item.text for node in draw(graph(nodes=nodes, start="a")).nodes]
+    assert items[1:4] == ["pause 1 h 30 min", "set x, y", "code python"]
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_text_in_svg(name: str) -> None:
     plain = " ".join(name.split())

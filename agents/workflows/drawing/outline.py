@@ -15,6 +15,7 @@ from agents.workflows.graph import Graph, handler_of
 from agents.workflows.spec.edge import EdgeSpec
 from agents.workflows.spec.graph import GraphSpec
 from agents.workflows.spec.node import NodeSpec
+from heartbit_site.base.amounts import duration
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.visible_text import visible
 
@@ -107,7 +108,7 @@ def outline_of(given: GraphSpec | Graph) -> Outline:
 def _item(node: NodeSpec) -> Item:
     details = {
         "set": lambda: ", ".join(node.set or {}),
-        "pause": lambda: f"{node.pause:g} s",
+        "pause": lambda: duration(node.pause or 0),
         "code": lambda: node.language,
     }
     detail = details.get(node.work, lambda: str(node.subject))()
