@@ -207,7 +207,7 @@ OUTCOME: Final = register(
 #: The call declares the schema of its answer (``agents.journal.events.CallWaiting.form``).
 QUESTION: Final = register(
     WaitKind(
-        *(suspensions.QUESTION, "Question of a tool", "an answer for a tool", ANSWER),
+        *(suspensions.QUESTION, "Question", "an answer", ANSWER),
         answer={},
         is_declinable=True,
     )

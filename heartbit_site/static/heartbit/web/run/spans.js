@@ -3,7 +3,7 @@
 /** Kinds of spans, in the order of the legend. */
 export const KINDS = {
   queue: "in the queue", model: "model", tool: "tools", person: "waits for a person",
-  agents: "waits for sub-agents", pause: "waits for the provider",
+  agents: "waits for sub-agents", pause: "pauses",
 };
 
 /** Merge overlapping spans of the same kind, such as concurrent waits. */
