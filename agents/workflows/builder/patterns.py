@@ -16,16 +16,21 @@ it. Agents are a list of names, or their roles by name, which prompts show to mo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from agents.workflows.builder.workflow import Workflow
+from agents.workflows.executors.registry import executors_in
 from agents.workflows.patterns.expansion import PATTERNS, expand
+from agents.workflows.repairs import repair_loop as repairs
 from heartbit_site.base.errors import ConfigurationError
 
+_EXECUTORS: Final = tuple(executors_in(vars(repairs).values()))
 #: Names of agents, or their roles by name.
 AgentsLike = Sequence[str] | Mapping[str, str]
 #: Settings of a selector or a termination.
 Rule = str | dict[str, Any]
+#: Settings of a check (``agents.workflows.patterns.checks.CheckSpec``).
+Check = Mapping[str, str]
 
 
 def sequential(name: str, agents: AgentsLike, **settings: Any) -> Workflow:
@@ -122,6 +127,28 @@ def squad(name: str, agents: AgentsLike, **settings: Any) -> Workflow:
     return _built(name, "squad", agents, settings)
 
 
+def repair_loop(name: str, generate: str, checks: Sequence[Check], **settings: Any) -> Workflow:
+    """Return a workflow that generates files, checks them in the sandbox, and repairs them.
+
+    Its output is ``{ok, stage, files, errors}``: a partial result if ``ok`` is false.
+
+    Args:
+        name: Name of the workflow.
+        generate: Agent that writes files; its response schema is ``files_schema()`` of
+            ``agents.workflows.patterns.repair_loop``.
+        checks: Checks: each a ``name`` with a ``command`` of the shell, or a ``program`` in a
+            ``language``, and perhaps the ``stage`` to which it belongs.
+        settings: ``repair`` and ``strong`` (agents), ``stages``, ``mode`` (``fail_fast`` or
+            ``collect``), ``rounds`` (repairs in one stage) and ``files`` that are given, and
+            locked. See ``sequential``.
+
+    Raises:
+        ConfigurationError: See ``sequential``.
+    """
+    given = {"generate": generate, "checks": [dict(one) for one in checks]}
+    return _extended(name, "repair_loop", given, settings)
+
+
 def no_repeat(selector: Rule) -> Rule:
     """Return a selector that never chooses the last speaker."""
     return {"no_repeat": selector}
@@ -164,11 +191,17 @@ def all_of(*terminations: Rule) -> Rule:
 
 
 def _built(name: str, pattern: str, agents: AgentsLike, settings: dict[str, Any]) -> Workflow:
-    own = settings.keys() & PATTERNS[pattern].model_fields.keys()
     names = dict(agents) if isinstance(agents, Mapping) else list(agents)
-    given = {"agents": names, **{key: settings.pop(key) for key in own}}
+    return _extended(name, pattern, {"agents": names}, settings)
+
+
+def _extended(name: str, pattern: str, given: dict[str, Any], settings: dict[str, Any]) -> Workflow:
+    own = settings.keys() & PATTERNS[pattern].model_fields.keys()
+    given = {**given, **{key: settings.pop(key) for key in own}}
     try:
         graph = expand(pattern, given)
     except ValueError as error:
         raise ConfigurationError(f"The workflow {name!r} {error}.") from None
-    return Workflow(name, pattern=pattern, **settings).extend(graph)
+    used = {node.get("function") for node in graph["nodes"]}
+    executors = [one for one in _EXECUTORS if one.name in used]
+    return Workflow(name, pattern=pattern, **settings).extend(graph, executors)

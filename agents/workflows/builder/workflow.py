@@ -73,8 +73,14 @@ class Workflow:
         self._settings["limits"] = {**self._settings.get("limits", {}), **limits}
         return self
 
-    def extend(self, graph: Mapping[str, Any]) -> Self:
-        """Add a graph in the form of settings: ``nodes``, ``edges``, ``start`` and ``state``."""
+    def extend(self, graph: Mapping[str, Any], executors: Iterable[Executor] = ()) -> Self:
+        """Add a graph in the form of settings: ``nodes``, ``edges``, ``start`` and ``state``.
+
+        Args:
+            graph: The settings.
+            executors: Executors that its nodes call.
+        """
+        self._executors |= {one.name: one for one in executors}
         for node in graph["nodes"]:
             self.node(
                 node["name"], **{name: value for name, value in node.items() if name != "name"}

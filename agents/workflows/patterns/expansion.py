@@ -10,6 +10,7 @@ from agents.workflows.patterns.concurrent import ConcurrentSpec
 from agents.workflows.patterns.group_chat import GroupChatSpec
 from agents.workflows.patterns.handoff import HandoffSpec
 from agents.workflows.patterns.magentic import MagenticSpec
+from agents.workflows.patterns.repair_loop import RepairLoopSpec
 from agents.workflows.patterns.sequential import SequentialSpec
 from agents.workflows.patterns.settings import Content, PatternSpec
 from agents.workflows.patterns.squad import SquadSpec
@@ -21,6 +22,7 @@ PATTERNS: Final[Mapping[str, type[PatternSpec]]] = {
     "handoff": HandoffSpec,
     "magentic": MagenticSpec,
     "squad": SquadSpec,
+    "repair_loop": RepairLoopSpec,
 }
 _OTHER_FORMS: Final = ("steps", "nodes", "edges", "start")
 
