@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "e97fe6b97e40237cbeb149d2235b51decd0f3135724595e33444aec0641221fd"
+FINGERPRINT = "2ccd3c52f43c1527e82e10f0d489d3c8139a538c3b998fe6ffe7f47c87f28d4b"
 
 
 def statements() -> str:

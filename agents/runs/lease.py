@@ -54,6 +54,10 @@ _FINISH_AND_CLAIM = """
         %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 """
 _SUSPEND = "SELECT * FROM heartbit_suspend(%s, %s, %s, %s, %s, %s, %s)"
+_SUSPEND_AND_CLAIM = """
+    SELECT * FROM heartbit_suspend_and_claim(
+        %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+"""
 _LOST, _GONE = "HB001", "HB004"  # SQLSTATEs of Heartbit's functions
 
 
@@ -83,7 +87,7 @@ class Lease:
     Attributes:
         last_seq: End of the journal as far as this lease knows.
         ring: After a finish: the run to wake, with its queue.
-        next: After a finish: the run that was claimed in the same transaction.
+        next: After a finish or a suspension: the run that was claimed in the same transaction.
         end: After a finish: the end of the run.
     """
 
@@ -104,8 +108,8 @@ class Lease:
             claimed: The run.
             executor: Runs the bodies of ``transact``.
             on_commit: Called with the journal's new end after each write.
-            next_claim: Called at a finish; returns the claimant of the run that the finish wakes.
-                None: that run is only returned as ``ring``.
+            next_claim: Called at a child's finish, and at a suspension for one child; returns the
+                claimant of the run that is woken or started. None: another claim takes it.
             on_waits: Called when waits begin, with the runs to start.
         """
         self._pool = pool
@@ -113,7 +117,7 @@ class Lease:
         self._on_commit = on_commit
         self._next_claim = next_claim
         self._on_waits = on_waits
-        self._run = claimed.id
+        self._run, self._is_child = claimed.id, claimed.parent_id is not None
         self._token = claimed.token
         self.last_seq = claimed.last_seq
         self.ring: Child | None = None
@@ -186,7 +190,7 @@ class Lease:
             _json(map(encode, (*events, ending))),
             None if structured is None else json.dumps(structured, ensure_ascii=False),
         )
-        following = self._next_claim()
+        following = self._next_claim() if self._is_child else None
         if following is None:
             row = await self._write(_FINISH, parameters)
         else:
@@ -210,8 +214,16 @@ class Lease:
         """
         waits, events = _waits(pending)
         written = _json(map(encode, (*first, *events))), json.dumps(waits)
-        parameters = (*self._held(), self.last_seq, *written, wake_at, False)
-        row = await self._write(_SUSPEND, parameters)
+        parameters = (*self._held(), self.last_seq, *written, wake_at)
+        is_only_child = sum("agent" in wait for wait in waits) == 1
+        following = self._next_claim() if is_only_child else None
+        if following is None:
+            row = await self._write(_SUSPEND, (*parameters, False))
+        else:
+            also = claim_parameters(following.claimant, following.task_id)
+            row = await self._write(_SUSPEND_AND_CLAIM, (*parameters, *also))
+            if row["claimed"] is not None:
+                self.next = decode_claim(row["claimed"])
         settled = self._settled(row)
         self._tell(waits, row)
         return settled
@@ -232,7 +244,8 @@ class Lease:
     def _tell(self, waits: Sequence[Mapping[str, Any]], row: DictRow) -> None:
         if row["moved"]:
             return
-        children = [UUID(wait["id"]) for wait in waits if "id" in wait]
+        is_claimed = row.get("claimed") is not None
+        children = [UUID(wait["id"]) for wait in waits if "id" in wait and not is_claimed]
         self._on_waits(
             tuple(map(Child, children, row["queues"] or ())),
             asks_people=any(wait["asks_person"] for wait in waits),

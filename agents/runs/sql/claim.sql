@@ -131,3 +131,25 @@ BEGIN
     END IF;
     RETURN NEXT;
 END $$;
+
+-- Suspend a run (`heartbit_suspend`). If it waits for one new child, claim that child, or a run that
+-- takes precedence, in the same transaction, and return that row as `claimed`; null: the child is to be
+-- woken.
+CREATE OR REPLACE FUNCTION heartbit_suspend_and_claim(
+    p_run uuid, p_token bigint, p_folded int, p_events jsonb, p_waits jsonb, p_wake_at int,
+    p_home text, p_queues text[], p_worker bigint, p_worker_name text, p_task_id text,
+    p_default_model text, p_explicit_model text, p_knows int, p_alone boolean, p_format int)
+RETURNS TABLE (moved boolean, last_seq int, tail jsonb, queues text[], claimed jsonb)
+LANGUAGE plpgsql AS $$
+DECLARE v_child uuid;
+BEGIN
+    SELECT s.moved, s.last_seq, s.tail, s.queues INTO moved, last_seq, tail, queues
+    FROM heartbit_suspend(p_run, p_token, p_folded, p_events, p_waits, p_wake_at) s;
+    IF NOT moved AND cardinality(queues) = 1 AND (p_home = 'local' OR queues[1] = ANY (p_queues)) THEN
+        SELECT (w ->> 'id')::uuid INTO v_child FROM jsonb_array_elements(p_waits) w WHERE w ? 'agent';
+        SELECT to_jsonb(c) INTO claimed FROM heartbit_claim(
+            v_child, p_home, p_queues, p_worker, p_worker_name, p_task_id, p_default_model,
+            p_explicit_model, p_knows, p_alone, p_format) c;
+    END IF;
+    RETURN NEXT;
+END $$;

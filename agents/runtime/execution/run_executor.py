@@ -33,6 +33,7 @@ from agents.runtime.execution.conversation_history import to_messages
 from agents.runtime.execution.dependencies import RuntimeDependencies
 from agents.runtime.execution.executor_config import ExecutorConfig
 from agents.runtime.execution.slice_runner import SliceRunner
+from agents.runtime.execution.slot import Slot
 from agents.runtime.recovery import run_tasks
 from agents.runtime.recovery.control_session import ControlSession
 from agents.runtime.recovery.isolated_runs import Suspect
@@ -190,34 +191,29 @@ class RunExecutor:
             # The claim may have been committed: ``_reconcile`` releases runs without a slice.
             logger.warning("no claim: the database is unavailable (%s)", error)
             return "database unavailable"
-        return await self._serve(claimed, task_id, alone=alone)
+        return await self._serve(claimed, Slot.taken(task_id, alone=alone))
 
-    async def _serve(
-        self, claimed: ClaimedRun | SuspectRun | None, task_id: str, *, alone: bool
-    ) -> str:
-        """Run a slice of a claimed run, then of the run that its end wakes; see ``execute``."""
-        if claimed is None:
-            return "nothing to do"
-        if isinstance(claimed, SuspectRun):
-            return await self._try_apart(claimed.id)
-        outcome, lease = await self._work_on(claimed, task_id, alone=alone)
-        if lease is None:
-            return outcome
-        if lease.next is not None:
-            return await self._serve(lease.next, task_id, alone=alone)
-        if lease.ring is not None:
-            if claimed.parent_id is not None and not alone and self._serves(lease.ring):
-                return await self.execute(lease.ring.id, task_id)
-            self._dependencies.waker.wake(lease.ring)
+    async def _serve(self, claimed: ClaimedRun | SuspectRun | None, slot: Slot) -> str:
+        """Run a slice of a claimed run, then of each run that was claimed with the end of one."""
+        outcome = "nothing to do"
+        while claimed is not None:
+            if isinstance(claimed, SuspectRun):
+                return await self._try_apart(claimed.id)
+            outcome, lease = await self._work_on(claimed, slot)
+            if lease is None:
+                return outcome
+            if lease.next is None and lease.ring is not None:
+                if claimed.parent_id is not None and not slot.alone and self._serves(lease.ring):
+                    return await self.execute(lease.ring.id, slot.task_id)
+                self._dependencies.waker.wake(lease.ring)
+            claimed = lease.next
         return outcome
 
-    async def _work_on(
-        self, claimed: ClaimedRun, task_id: str, *, alone: bool
-    ) -> tuple[str, Lease | None]:
+    async def _work_on(self, claimed: ClaimedRun, slot: Slot) -> tuple[str, Lease | None]:
         """Run one slice of a claimed run; return its outcome, and its lease unless it was lost."""
         run_tasks.work_for(claimed.id)
         try:
-            active = self._hold(claimed, task_id, alone=alone)
+            active = self._hold(claimed, slot)
         except ValidationError:
             return await self._forget_checkpoint(claimed), None
         if self._draining.is_set():
@@ -267,19 +263,19 @@ class RunExecutor:
         self._dependencies.waker.wake(Child(claimed.id, claimed.queue))
         return "handed over"
 
-    def _next_claim(self, claimed: ClaimedRun, task_id: str, *, alone: bool) -> NextClaim | None:
-        """Return the claimant that also claims the run woken by a sub-agent's end; None: do not.
+    def _next_claim(self, claimed: ClaimedRun, slot: Slot) -> NextClaim | None:
+        """Return the claimant of the run that a slice's last write wakes or starts; None: none.
 
         In a workspace with a limit claims wait for each other, which must not happen while the
-        finish holds its locks.
+        write holds its locks.
         """
-        if claimed.parent_id is None or claimed.limited or alone:
+        if claimed.limited or slot.alone or slot.is_over:
             return None
         if self._draining.is_set() or not self.control.worker_id:
             return None
-        return NextClaim(self._claimant(alone=alone), task_id)
+        return NextClaim(self._claimant(alone=False), slot.task_id)
 
-    def _hold(self, claimed: ClaimedRun, task_id: str, *, alone: bool) -> ActiveRun:
+    def _hold(self, claimed: ClaimedRun, slot: Slot) -> ActiveRun:
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("execute() runs in a task")
@@ -289,7 +285,7 @@ class RunExecutor:
             claimed,
             executor=self._dependencies.executor,
             on_commit=publisher.advanced,
-            next_claim=partial(self._next_claim, claimed, task_id, alone=alone),
+            next_claim=partial(self._next_claim, claimed, slot),
             on_waits=partial(self._began_waits, claimed),
         )
         state = claimed.restored()

@@ -43,7 +43,7 @@ class Plan:
 
         Args:
             boundary: The moment.
-            held_too: What was claimed already for the time after the run's end.
+            held_too: What was claimed already for the time after the slice.
         """
         for number, death in enumerate(self.deaths):
             marker = self.markers / f"{self.run}.{number}"
@@ -89,6 +89,14 @@ def install(markers: Path) -> None:
         _claimed(lease.next, markers)
         return result
 
+    async def suspend(inner: Any, lease: Lease, *args: Any, **kwargs: Any) -> Any:
+        _passes(Boundary.SUSPENDING)
+        result = await inner(lease, *args, **kwargs)
+        if isinstance(result, Committed):
+            _passes(Boundary.SUSPENDED, held_too=lease.next)
+        _claimed(lease.next, markers)
+        return result
+
     wrap(run_executor, "claim", claim)
     wrap(ModelCaller, "call_model", _answering)
     wrap(JournaledState, "record", _recording)
@@ -97,7 +105,7 @@ def install(markers: Path) -> None:
     wrap(RunToolbox, "execute", _executing)
     wrap(pipeline, "_on_loop", _acting)
     wrap_plain(pipeline, "execute_here", _acting_here)
-    wrap(Lease, "suspend", _suspending)
+    wrap(Lease, "suspend", suspend)
     wrap(Lease, "finish", finish)
 
 
@@ -164,11 +172,3 @@ def _acting_here(inner: Any, *args: Any, **kwargs: Any) -> Any:
     done = inner(*args, **kwargs)
     _passes(Boundary.ACTED)
     return done
-
-
-async def _suspending(inner: Any, *args: Any, **kwargs: Any) -> Any:
-    _passes(Boundary.SUSPENDING)
-    result = await inner(*args, **kwargs)
-    if isinstance(result, Committed):
-        _passes(Boundary.SUSPENDED)
-    return result
