@@ -21,10 +21,11 @@ from typing import Any, Final
 from agents.workflows.builder.workflow import Workflow
 from agents.workflows.executors.registry import executors_in
 from agents.workflows.patterns.expansion import PATTERNS, expand
+from agents.workflows.repairs import decompose as parts
 from agents.workflows.repairs import repair_loop as repairs
 from heartbit_site.base.errors import ConfigurationError
 
-_EXECUTORS: Final = tuple(executors_in(vars(repairs).values()))
+_EXECUTORS: Final = tuple(executors_in([*vars(repairs).values(), *vars(parts).values()]))
 #: Names of agents, or their roles by name.
 AgentsLike = Sequence[str] | Mapping[str, str]
 #: Settings of a selector or a termination.
@@ -147,6 +148,28 @@ def repair_loop(name: str, generate: str, checks: Sequence[Check], **settings: A
     """
     given = {"generate": generate, "checks": [dict(one) for one in checks]}
     return _extended(name, "repair_loop", given, settings)
+
+
+def decompose(
+    name: str, plan: str, workflow: str, checks: Sequence[Check], **settings: Any
+) -> Workflow:
+    """Return a workflow that solves the parts of a task side by side, and checks them together.
+
+    Its output is ``{ok, files, errors}``.
+
+    Args:
+        name: Name of the workflow.
+        plan: Agent that plans; its response schema is ``parts_schema()`` of
+            ``agents.workflows.patterns.decompose``.
+        workflow: Workflow that solves a part, with the output of ``repair_loop``.
+        checks: Checks of all files, as in ``repair_loop``; parts that they name are solved again.
+        settings: ``mode``, ``rounds`` (further ones) and ``max_parallel``. See ``sequential``.
+
+    Raises:
+        ConfigurationError: See ``sequential``.
+    """
+    given = {"plan": plan, "workflow": workflow, "checks": [dict(one) for one in checks]}
+    return _extended(name, "decompose", given, settings)
 
 
 def no_repeat(selector: Rule) -> Rule:

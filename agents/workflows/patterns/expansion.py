@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from agents.definitions.validation_messages import check, sentence_of
 from agents.workflows.patterns.concurrent import ConcurrentSpec
+from agents.workflows.patterns.decompose import DecomposeSpec
 from agents.workflows.patterns.group_chat import GroupChatSpec
 from agents.workflows.patterns.handoff import HandoffSpec
 from agents.workflows.patterns.magentic import MagenticSpec
@@ -23,6 +24,7 @@ PATTERNS: Final[Mapping[str, type[PatternSpec]]] = {
     "magentic": MagenticSpec,
     "squad": SquadSpec,
     "repair_loop": RepairLoopSpec,
+    "decompose": DecomposeSpec,
 }
 _OTHER_FORMS: Final = ("steps", "nodes", "edges", "start")
 

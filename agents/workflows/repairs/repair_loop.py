@@ -40,7 +40,7 @@ def judge(results: dict[str, Any], context: Context) -> dict[str, Any]:
         row with the same set of fingerprints.
     """
     files, locked = context.get("files"), context.get("locked")
-    errors = collect_errors(results, files)
+    errors = collect_findings(results, files)
     prints = sorted({error.fingerprint for error in errors})
     seen: list[list[str]] = context.get("seen")
     unchanged = context.get("unchanged") + 1 if seen and seen[-1] == prints else 0
@@ -72,7 +72,7 @@ def lock_files(context: Context) -> dict[str, Any]:
     return {"stage": stage + 1, "locked": sorted(new)}
 
 
-def collect_errors(results: Mapping[str, Any], files: Mapping[str, str]) -> list[Finding]:
+def collect_findings(results: Mapping[str, Any], files: Mapping[str, str]) -> list[Finding]:
     """Return the errors of all checks, in their order; those of ``take`` are passed on."""
     found: list[Finding] = []
     for check, result in results.items():

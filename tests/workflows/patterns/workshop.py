@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from agents.runtime.execution.installed_executors import installed_executors
 from agents.workflows.executors.recording import RecordingContext
 from agents.workflows.graph import compile_graph
+from agents.workflows.spec.workflow import WorkflowSpec
 from tests.workflows.driver import Driver, Played
 from tools.builtin.code import describe
 from tools.sandbox.bubblewrap import Bubblewrap
@@ -43,8 +44,9 @@ class Workshop:
         checked: Programs that were run.
     """
 
-    def __init__(self, workflow: Workflow, **agents: list[Any] | Answer) -> None:
-        self.graph = compile_graph(workflow.check().spec.graph)
+    def __init__(self, workflow: Workflow | WorkflowSpec, **agents: list[Any] | Answer) -> None:
+        spec = workflow if isinstance(workflow, WorkflowSpec) else workflow.check().spec
+        self.graph = compile_graph(spec.graph)
         self._agents = agents
         self.asked: list[tuple[str, str]] = []
         self.checked: list[str] = []
