@@ -240,7 +240,7 @@ class TestDelegation:
             "agent:writer": "Prose.",
         }
 
-    async def test_a_delegating_answer_and_the_last_end_are_one_write_each(
+    async def test_a_delegating_answer_with_its_child_and_the_last_end_are_one_write_each(
         self, studio: Studio
     ) -> None:
         run = await studio.run(
@@ -252,8 +252,7 @@ class TestDelegation:
         assert await writes_of(run, child) == [
             ["run.created"],
             ["run.started"],
-            ["model.answered", "call.waiting", "run.created"],
-            ["run.started"],
+            ["model.answered", "call.waiting", "run.created", "run.started"],
             ["wait.resolved", "run.started", "model.answered", "run.succeeded"],
             ["tool.finished"],
             ["model.answered", "run.succeeded"],
