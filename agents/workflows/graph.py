@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any, Final
 
 from agents.workflows.expressions.expression import Expression, compile_expression
@@ -14,8 +16,8 @@ from agents.workflows.spec.graph import GraphSpec
 from agents.workflows.spec.node import NodeSpec
 from agents.workflows.spec.values import RESERVED
 
-CONTINUE: Final = "continue"
-FAIL: Final = "fail"
+#: Settings of a node that are templates.
+TEMPLATES: Final = ("task", "arguments", "ask", "set", "on_timeout")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class GraphNode:
     Attributes:
         index: Position of the node in the graph, by which results are merged.
         outgoing: Edges that begin at the node, in order.
+        templates: Compiled settings of ``TEMPLATES``, by name; those that the node has.
     """
 
     index: int
@@ -64,6 +67,7 @@ class GraphNode:
     outgoing: tuple[Edge, ...]
     when: Expression | None
     each: Expression | None
+    templates: Mapping[str, Template]
 
     @property
     def name(self) -> str:
@@ -83,28 +87,34 @@ class FanIn:
     Attributes:
         target: Node that is sent the messages.
         wanted: Number of sources for which it waits.
-        feeding: For each node, the sources that a message at the node may still reach without
-            passing this fan-in: a bit for each source, in their order.
-        exclusive: Nodes all of whose paths lead into this fan-in.
+        bits: Bit of each node.
+        feeding: For each source, the bits of the nodes from which a message may still reach it
+            without passing this fan-in.
+        only: Bits of the nodes all of whose paths lead into this fan-in; 0 if it waits for all.
     """
 
     edge: Edge
     target: str
     wanted: int
-    feeding: Mapping[str, int]
-    exclusive: frozenset[str]
+    bits: Mapping[str, int]
+    feeding: tuple[int, ...]
+    only: int
 
     @property
     def sources(self) -> tuple[str, ...]:
         """Sources, in their declared order."""
         return self.edge.sources
 
+    @property
+    def exclusive(self) -> frozenset[str]:
+        """Nodes all of whose paths lead into this fan-in; none if it waits for all."""
+        return frozenset(name for name, bit in self.bits.items() if bit & self.only)
+
     def fed_by(self, nodes: Iterable[str]) -> set[str]:
         """Return the sources that messages at these nodes may still reach."""
-        bits = 0
-        for node in nodes:
-            bits |= self.feeding.get(node, 0)
-        return {source for position, source in enumerate(self.sources) if bits >> position & 1}
+        given = any_of(self.bits.get(node, 0) for node in nodes)
+        pairs = zip(self.sources, self.feeding, strict=True)
+        return {source for source, feeding in pairs if feeding & given}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,18 +148,23 @@ def compile_graph(spec: GraphSpec) -> Graph:
         for source in edge.sources:
             outgoing[source].append(edge)
     nodes = {
-        node.name: GraphNode(
-            index, node, tuple(outgoing[node.name]), _condition(node.when), _condition(node.each)
-        )
+        node.name: _node(index, node, tuple(outgoing[node.name]))
         for index, node in enumerate(spec.nodes)
     }
-    fan_ins = {edge.index: _fan_in(edge, nodes) for edge in edges if edge.kind == "fan_in"}
-    return Graph(spec, nodes, edges, fan_ins, _template(spec.output))
+    return Graph(spec, nodes, edges, _fan_ins(edges, nodes), _template(spec.output))
 
 
 def handler_of(node: NodeSpec) -> str | None:
     """Return the node that is sent the errors of a node; None: none is."""
     return None if node.on_error in RESERVED else node.on_error
+
+
+def _node(index: int, spec: NodeSpec, outgoing: tuple[Edge, ...]) -> GraphNode:
+    sources = {name: getattr(spec, name) for name in TEMPLATES}
+    templates = {
+        name: compile_template(source) for name, source in sources.items() if source is not None
+    }
+    return GraphNode(index, spec, outgoing, _condition(spec.when), _condition(spec.each), templates)
 
 
 def _condition(text: str) -> Expression | None:
@@ -181,40 +196,40 @@ def _edge(index: int, spec: EdgeSpec) -> Edge:
     )
 
 
-def _fan_in(edge: Edge, nodes: Mapping[str, GraphNode]) -> FanIn:
-    sources = edge.sources
-    wait = edge.spec.wait
-    wanted = len(sources) if wait == "all" else 1 if wait == "any" else int(wait)
-    before: dict[str, set[str]] = defaultdict(set)
-    for node in nodes.values():
-        for target in targets_of(node, without=edge.index):
-            before[target].add(node.name)
-    feeding = _feeding(sources, before)
-    ends = [node.name for node in nodes.values() if node.is_terminal or _has_end(node)]
-    elsewhere = reachable(ends, before)
-    return FanIn(
-        edge,
-        edge.targets[0],
-        min(wanted, len(sources)),
-        feeding,
-        frozenset(feeding.keys() - elsewhere),
-    )
+def _fan_ins(edges: Iterable[Edge], nodes: Mapping[str, GraphNode]) -> dict[int, FanIn]:
+    after = {name: _targets(node) for name, node in nodes.items()}
+    bits, ancestors = bits_of(after), find_ancestors(after)
+    ends = [name for name, node in nodes.items() if node.is_terminal or _has_end(node)]
+    found = {}
+    for edge in edges:
+        if edge.kind != "fan_in":
+            continue
+        wait, most = edge.spec.wait, len(edge.sources)
+        wanted = most if wait == "all" else 1 if wait == "any" else min(int(wait), most)
+        before = ancestors
+        if has_own_paths(edge.spec, bits, ancestors):
+            other = {name: _targets(nodes[name], without=edge.index) for name in edge.sources}
+            before = find_ancestors(after | other)
+        feeding = tuple(before[source] for source in edge.sources)
+        only = 0 if wait == "all" else any_of(feeding) & ~any_of(before[end] for end in ends)
+        found[edge.index] = FanIn(edge, edge.targets[0], wanted, bits, feeding, only)
+    return found
 
 
-def _feeding(sources: Iterable[str], before: Mapping[str, Iterable[str]]) -> dict[str, int]:
-    """Return the sources that each node leads to, as bits (see ``FanIn``)."""
-    found: dict[str, int] = defaultdict(int)
-    for position, source in enumerate(sources):
-        for name in reachable([source], before):
-            found[name] |= 1 << position
-    return dict(found)
+def has_own_paths(edge: EdgeSpec, bits: Mapping[str, int], ancestors: Mapping[str, int]) -> bool:
+    """Return True if the paths that avoid a fan-in have to be found for it alone.
+
+    Paths to the sources of one that lies on no cycle avoid it in any case.
+    """
+    is_on_cycle = bits[edge.targets[0]] & any_of(ancestors[source] for source in edge.sources)
+    return edge.wait != "all" or bool(is_on_cycle)
 
 
 def _has_end(node: GraphNode) -> bool:
     return any(edge.kind == "end" for edge in node.outgoing)
 
 
-def targets_of(node: GraphNode, *, without: int = -1) -> set[str]:
+def _targets(node: GraphNode, *, without: int = -1) -> set[str]:
     """Return the nodes that a node may send messages to, errors included.
 
     Args:
@@ -227,18 +242,64 @@ def targets_of(node: GraphNode, *, without: int = -1) -> set[str]:
     return found | ({handler} if handler else set())
 
 
-def reachable(start: Iterable[str], after: Mapping[str, Iterable[str]]) -> set[str]:
-    """Return the nodes that can be reached, the start included.
+def bits_of(names: Iterable[str]) -> dict[str, int]:
+    """Return a bit for each name, so that a set of names is one number."""
+    return {name: 1 << position for position, name in enumerate(names)}
+
+
+def any_of(bits: Iterable[int]) -> int:
+    """Return a number with the bits of all numbers."""
+    return reduce(or_, bits, 0)
+
+
+def find_ancestors(after: Mapping[str, Iterable[str]]) -> dict[str, int]:
+    """Return the bits of the nodes from which each node can be reached, its own included.
+
+    Nodes on a cycle share their ancestors. Each pair of nodes is looked at once, since a cycle
+    comes after all those that lead to it (Kosaraju's algorithm).
 
     Args:
-        start: Names of nodes.
-        after: Names that follow a name.
+        after: Names that follow each name; all of them are keys.
     """
-    found = set(start)
-    pending = list(found)
+    bits, before = bits_of(after), reversed_of(after)
+    found: dict[str, int] = {}
+    for start in reversed(postorder(after)):
+        if start in found:
+            continue
+        ancestors, cycle, pending = 0, {start}, [start]
+        while pending:
+            name = pending.pop()
+            ancestors |= bits[name]
+            for source in before[name]:
+                if source in found:
+                    ancestors |= found[source]
+                elif source not in cycle:
+                    cycle.add(source)
+                    pending.append(source)
+        found.update(dict.fromkeys(cycle, ancestors))
+    return found
+
+
+def reversed_of(after: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
+    """Return the nodes before each node, given those after each."""
+    before: dict[str, set[str]] = defaultdict(set)
+    for name, following in after.items():
+        for target in following:
+            before[target].add(name)
+    return before
+
+
+def postorder(after: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return all names, each after those that follow it unless they lie on a cycle."""
+    found: list[str] = []
+    seen: set[str] = set()
+    pending = [(name, False) for name in after]
     while pending:
-        for name in after.get(pending.pop(), ()):
-            if name not in found:
-                found.add(name)
-                pending.append(name)
+        name, is_left = pending.pop()
+        if is_left:
+            found.append(name)
+        elif name not in seen:
+            seen.add(name)
+            pending.append((name, True))
+            pending += [(target, False) for target in after.get(name, ()) if target not in seen]
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
@@ -10,9 +11,17 @@ from agents.workflows.spec.values import Condition, NodeName, PlainSpec, Templat
 
 #: Kinds of edges.
 EdgeKind = Literal["direct", "switch", "fan_out", "fan_in", "end"]
-Names = Annotated[list[NodeName], Field(min_length=1, max_length=1_000)]
+MAX_ENDS: Final = 1_000
+Names = Annotated[list[NodeName], Field(min_length=1, max_length=MAX_ENDS)]
 #: Sign between the ends of an edge in sentences and drawings.
 ARROW: Final = " → "
+_SHOWN_NAMES: Final = 10
+
+
+def listed(names: Sequence[str], separator: str = ", ") -> str:
+    """Return names as a sentence lists them: the first ones, and the number of the others."""
+    more = len(names) - _SHOWN_NAMES
+    return separator.join(names[:_SHOWN_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
 class CaseSpec(PlainSpec):
@@ -34,12 +43,12 @@ class EdgeSpec(PlainSpec):
     to: NodeName | Names | None = None
     when: Condition = Field("", description="Condition without which the edge is not taken.")
     message: Template = Field(None, description="Message instead of the source's output.")
-    cases: list[CaseSpec] = Field(default_factory=list)
+    cases: list[CaseSpec] = Field([], max_length=MAX_ENDS)
     default: NodeName | None = Field(None, description="Target of a switch if no case applies.")
     select: Condition = Field(
         "", description="Targets of a fan-out: a list of names or of positions, from 0."
     )
-    wait: Literal["all", "any"] | Annotated[int, Field(ge=1, le=1_000)] = Field(
+    wait: Literal["all", "any"] | Annotated[int, Field(ge=1, le=MAX_ENDS)] = Field(
         "all", description="Sources for which a fan-in waits: all, any, or their number."
     )
     output: Template = Field(None, description="Output of the run, which this edge ends.")
@@ -73,8 +82,7 @@ class EdgeSpec(PlainSpec):
     @property
     def text(self) -> str:
         """The edge as sentences name it, such as ``a, b → c``."""
-        ends = ", ".join(self.targets) or "the end"
-        return f"{', '.join(self.sources)}{ARROW}{ends}"
+        return f"{listed(self.sources)}{ARROW}{listed(self.targets) or 'the end'}"
 
     @model_validator(mode="after")
     def _is_of_one_kind(self) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
@@ -16,6 +17,7 @@ from heartbit_site.base.spec import Spec
 Merge = Literal["set", "append", "add", "merge", "min", "max"]
 MAX_NODES: Final = 1_000
 MAX_EDGES: Final = 3_000
+MAX_KEYS: Final = 1_000
 
 
 class StateKeySpec(PlainSpec):
@@ -77,7 +79,9 @@ class GraphSettings(Spec):
         default_factory=list, description="Nodes that are sent the input."
     )
     state: Annotated[dict[Key, StateKeySpec], Pinned(late=True)] = Field(
-        default_factory=dict, description="Keys of the state, each with its merge."
+        default_factory=dict,
+        max_length=MAX_KEYS,
+        description="Keys of the state, each with its merge.",
     )
     input: Annotated[Schema | None, Pinned(late=True)] = Field(
         None, description="JSON Schema of the input."
@@ -117,5 +121,6 @@ def read_graph(content: Any) -> GraphSpec:
     Raises:
         pydantic.ValidationError: The content is no graph.
     """
-    found = {name: content[name] for name in GraphSpec.model_fields if name in content}
-    return GraphSpec.model_validate(found)
+    if isinstance(content, Mapping):
+        content = {name: content[name] for name in GraphSpec.model_fields if name in content}
+    return GraphSpec.model_validate(content)

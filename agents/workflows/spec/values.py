@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Annotated, Any, Final
 
 from pydantic import (
@@ -15,10 +16,11 @@ from pydantic import (
 )
 
 from agents.definitions import validators
-from agents.workflows.expressions.errors import ExpressionError
+from agents.workflows.expressions.errors import ExpressionError, shown
 from agents.workflows.expressions.expression import compile_expression
 from agents.workflows.expressions.templates import compile_template
 from heartbit_site.base.spec import Spec
+from heartbit_site.base.visible_text import is_hidden, visible
 
 #: Values of ``on_error`` that name no node.
 RESERVED: Final = ("fail", "continue")
@@ -47,12 +49,23 @@ class PlainSpec(Spec):
         return self.model_dump(mode="json")
 
 
-def _name(name: str) -> str:
+def _key(name: str) -> str:
+    """Accept a name that looks like no other one, and that expressions read as it is written."""
     validators.storable(name)
+    if name != " ".join(name.split()) or any(map(is_hidden, name)):
+        raise ValueError(
+            f'is "{visible(name)}"; remove spaces at its ends, double ones, tabs, line breaks and '
+            "invisible characters"
+        )
+    normal = unicodedata.normalize("NFKC", name)
+    if name != normal:
+        raise ValueError(f'is "{name}", which is not in normal form (NFKC); write "{normal}"')
+    return name
+
+
+def _node_name(name: str) -> str:
     if name in RESERVED:
         raise ValueError(f'is "{name}", which on_error reserves; choose another name')
-    if name != name.strip() or not name.isprintable():
-        raise ValueError(f"is {name!r}; remove spaces at its ends, tabs and line breaks")
     return name
 
 
@@ -82,20 +95,21 @@ def seconds(duration: object) -> object:
     """Return a duration in seconds; a text such as ``3d``, ``90m`` or ``1.5h`` is converted."""
     if isinstance(duration, bool) or not isinstance(duration, str | int | float):
         return duration
-    found = duration
     if isinstance(duration, str):
         match = _DURATION.fullmatch(duration.strip())
         if match is None:
-            raise ValueError(f'is "{duration}"; write a number of seconds, or such as 30s, 5m, 2d')
-        found = round(float(match[1]) * _SECONDS[match[2]], 3)
-    if not 0 <= float(found) <= _LONGEST:
-        raise ValueError(f"is {found} seconds; at most a year is accepted")
-    return float(found)
+            raise ValueError(
+                f"is {shown(duration)}; write a number of seconds, or such as 30s, 5m, 2d"
+            )
+        duration = round(float(match[1]) * _SECONDS[match[2]], 3)
+    if not 0 <= duration <= _LONGEST:
+        raise ValueError(f"must be from 0 to {_LONGEST:,} seconds, which are a year")
+    return float(duration)
 
 
-NodeName = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_name)]
 #: A key of the state, or a name of a function, a tool or an agent.
-Key = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(validators.storable)]
+Key = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_key)]
+NodeName = Annotated[Key, AfterValidator(_node_name)]
 #: Name of a node, ``fail`` or ``continue``.
 OnError = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(validators.storable)]
 #: An expression; empty: none.
@@ -105,7 +119,10 @@ Template = Annotated[Any, AfterValidator(validators.storable_json), AfterValidat
 #: A text with expressions in double braces.
 TextTemplate = Annotated[str, AfterValidator(validators.storable), AfterValidator(_template)]
 TemplateTable = Annotated[
-    dict[str, Any], AfterValidator(validators.storable_json), AfterValidator(_template)
+    dict[str, Any],
+    Field(max_length=1_000),
+    AfterValidator(validators.storable_json),
+    AfterValidator(_template),
 ]
 Value = Annotated[Any, AfterValidator(validators.storable_json)]
 Duration = Annotated[float, BeforeValidator(seconds)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 from pydantic import Field, model_validator
 
 from agents.definitions.spec import CODE_TOOL, DefinitionSpec, Description, ToolGrant
-from agents.workflows.spec.graph import GraphSettings, GraphSpec, read_graph
+from agents.workflows.spec.graph import MAX_NODES, GraphSettings, GraphSpec
 from agents.workflows.spec.steps import with_graph
 
 
@@ -26,15 +27,26 @@ class WorkflowSpec(DefinitionSpec, GraphSettings):
     @model_validator(mode="after")
     def _bind_what_it_uses(self) -> Self:
         """Bind the tools of the nodes that the settings do not bind, and name their agents."""
-        bound = {grant.name for grant in self.tools}
-        used = [node.tool or (CODE_TOOL if node.code else "") for node in self.nodes]
-        names = dict.fromkeys(name for name in used if name and name not in bound)
-        self.tools.extend(ToolGrant(name=name) for name in names)
-        agents = dict.fromkeys(node.agent or node.workflow for node in self.nodes)
-        self.team.extend(name for name in agents if name and name not in self.team)
+        used = [node.tool or (CODE_TOOL if node.code else None) for node in self.nodes]
+        tools = _missing(used, {grant.name for grant in self.tools})
+        self.tools.extend(ToolGrant(name=name) for name in tools)
+        self.team.extend(_missing([node.agent or node.workflow for node in self.nodes], self.team))
+        for name, entries in (("tools", self.tools), ("team", self.team)):
+            if len(entries) > MAX_NODES:
+                raise ValueError(
+                    f"has {len(entries):,} entries in {name}, with those of its nodes; at most "
+                    f"{MAX_NODES:,} are accepted"
+                )
         return self
 
     @property
     def graph(self) -> GraphSpec:
         """The workflow's graph."""
-        return read_graph(self.model_dump(mode="json", include=set(GraphSpec.model_fields)))
+        settings = {name: getattr(self, name) for name in GraphSpec.model_fields}
+        return GraphSpec.model_construct(**settings)
+
+
+def _missing(used: Iterable[str | None], known: Iterable[str]) -> list[str]:
+    """Return the names that are used and not known, each once."""
+    seen = set(known)
+    return [name for name in dict.fromkeys(used) if name and name not in seen]

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final
 
+from agents.workflows.spec.edge import listed
 from heartbit_site.base.errors import ConfigurationError
+from tools.texts.near_names import closest
 
 #: Place of a fault in the graph's settings, such as ``("nodes", 2, "when")``.
 Place = tuple[str | int, ...]
 MAX_SHOWN: Final = 20
+MAX_FAULTS: Final = 100
+#: Faults that suggest a name: to compare names takes long.
+MAX_HINTS: Final = 5
+#: Names that are compared with an unknown one, times its length.
+_COMPARED: Final = 16_000
+_SHORT: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +35,7 @@ class InvalidGraphError(ConfigurationError):
     """A graph has faults.
 
     Attributes:
-        faults: All faults that were found.
+        faults: The faults that were found.
     """
 
     def __init__(self, name: str, faults: list[GraphFault]) -> None:
@@ -57,11 +67,11 @@ class Installation:
     workflows: frozenset[str] | None = None
     tools: frozenset[str] | None = None
 
-    def names_of(self, work: str) -> frozenset[str] | None:
+    def names_of(self, work: str) -> AbstractSet[str] | None:
         """Return the names for a kind of work; None: any name."""
         match work:
             case "function" | "validator":
-                return None if self.functions is None else frozenset(self.functions)
+                return None if self.functions is None else self.functions.keys()
             case "agent":
                 return self.agents
             case "workflow":
@@ -71,14 +81,49 @@ class Installation:
         return None
 
 
+class TooManyFaultsError(Exception):
+    """A list of faults is full."""
+
+
 @dataclass(slots=True)
 class FaultList:
-    """List of faults that checks add to."""
+    """List of faults that checks add to, up to ``MAX_FAULTS``."""
 
-    found: list[GraphFault] = field(default_factory=list)
+    _found: dict[GraphFault, None] = field(default_factory=dict)
+    _hints: int = 0
+
+    @property
+    def found(self) -> list[GraphFault]:
+        """Faults in the order in which they were found."""
+        return list(self._found)
 
     def add(self, place: Place, sentence: str) -> None:
-        """Add a fault, unless it is known."""
+        """Add a fault, unless it is known.
+
+        Raises:
+            TooManyFaultsError: There are enough; the last one says so.
+        """
         fault = GraphFault(place, sentence)
-        if fault not in self.found:
-            self.found.append(fault)
+        if fault in self._found:
+            return
+        if len(self._found) == MAX_FAULTS:
+            more = f"The graph has more than {MAX_FAULTS} faults: mend these first."
+            self._found[GraphFault((), more)] = None
+            raise TooManyFaultsError
+        self._found[fault] = None
+
+    def hint(self, name: str, names: Collection[str]) -> str:
+        """Return the end of a sentence about an unknown name; the first ones suggest known names.
+
+        Args:
+            name: The unknown name.
+            names: The known names; a set is listed in alphabetical order.
+        """
+        self._hints += 1
+        if self._hints > MAX_HINTS:
+            return "."
+        known = sorted(names) if isinstance(names, AbstractSet) else list(names)
+        near = closest(name, islice(known, _COMPARED // max(_SHORT, len(name))))
+        if near:
+            return f"; did you mean {near[0]}?"
+        return f"; there are: {listed(known) or 'none yet'}"

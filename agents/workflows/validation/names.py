@@ -10,7 +10,6 @@ from agents.workflows.spec.graph import GraphSpec
 from agents.workflows.spec.node import NodeSpec
 from agents.workflows.spec.values import RESERVED
 from agents.workflows.validation.faults import FaultList, Installation, Place
-from tools.texts.near_names import hint
 
 _RUNS: Final = ("agent", "workflow")
 _CALLS: Final = ("function", "validator", "tool", "code", *_RUNS)
@@ -49,8 +48,8 @@ def _check_known(
 ) -> None:
     for name in dict.fromkeys(used):
         if name not in names:
-            near = hint(name, names, most=10)
-            faults.add(place, f'{subject} the unknown node "{name}"; {near}')
+            hint = faults.hint(name, names)
+            faults.add(place, f'{subject} the unknown node "{name}"{hint}')
 
 
 def _check_node(
@@ -71,10 +70,10 @@ def _check_node(
         )
     known = installation.names_of(node.work)
     if known is not None and node.subject not in known:
-        near = hint(node.subject, sorted(known), most=10)
+        hint = faults.hint(node.subject, known)
         faults.add(
             (*here, node.work),
-            f'{subject} names the unknown {node.work} "{node.subject}"; {near}',
+            f'{subject} names the unknown {node.work} "{node.subject}"{hint}',
         )
     for setting, kinds in _BELONGS.items():
         if node.work not in kinds and getattr(node, setting) != node.default_of(setting):
@@ -92,19 +91,19 @@ def _check_node(
 def _check_edges(graph: GraphSpec, names: Collection[str], faults: FaultList) -> None:
     seen: set[str] = set()
     for index, edge in enumerate(graph.edges):
-        place = ("edges", index)
-        ends = (*edge.sources, *edge.targets)
-        _check_known(f"The edge {edge.text} names", place, ends, names, faults)
+        place, subject = ("edges", index), f"The edge {edge.text}"
+        sources, targets = edge.sources, edge.targets
+        _check_known(f"{subject} names", place, (*sources, *targets), names, faults)
         written = json.dumps(edge.plain(), sort_keys=True)
         if written in seen:
-            faults.add(place, f"The edge {edge.text} is there twice: remove one of them.")
+            faults.add(place, f"{subject} is there twice: remove one of them.")
         seen.add(written)
-        for kind, nodes in (("source", edge.sources), ("target", edge.targets)):
+        for kind, nodes in (("source", sources), ("target", targets)):
             if len(set(nodes)) < len(nodes):
-                faults.add(place, f"The edge {edge.text} names a {kind} twice: remove one of them.")
-        if isinstance(edge.wait, int) and edge.wait > len(edge.sources):
+                faults.add(place, f"{subject} names a {kind} twice: remove one of them.")
+        if isinstance(edge.wait, int) and edge.wait > len(sources):
             faults.add(
                 (*place, "wait"),
-                f"The edge {edge.text} waits for {edge.wait} of {len(edge.sources)} sources: "
+                f"{subject} waits for {edge.wait} of {len(sources)} sources: "
                 'write "all", or a smaller number.',
             )

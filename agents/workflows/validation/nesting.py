@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from agents.workflows.spec.edge import ARROW
+from agents.workflows.graph import postorder
+from agents.workflows.spec.edge import ARROW, listed
 from agents.workflows.spec.graph import GraphSpec
 from agents.workflows.validation.faults import FaultList
 from agents.workflows.validation.paths import find_cycle
@@ -34,8 +35,8 @@ def check_nesting(
     if cycle and name in cycle:
         faults.add(
             ("nodes",),
-            f"The workflows {ARROW.join(cycle)} run each other without an end: remove one of these "
-            "nodes.",
+            f"The workflows {listed(cycle, ARROW)} run each other without an end: remove one of "
+            "these nodes.",
         )
     elif not cycle and (levels := _levels(name, below)) > MAX_LEVELS:
         faults.add(
@@ -47,8 +48,7 @@ def check_nesting(
 
 def _levels(name: str, below: Mapping[str, set[str]]) -> int:
     """Return the levels of a workflow that does not run itself; 1: it runs no other."""
-    level, names = 0, {name}
-    while names and level <= len(below):
-        level += 1
-        names = {inner for outer in names for inner in below.get(outer, ())}
-    return level
+    levels: dict[str, int] = {}
+    for outer in postorder(below):
+        levels[outer] = 1 + max((levels[inner] for inner in below.get(outer, ())), default=0)
+    return levels[name]

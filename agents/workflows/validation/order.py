@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from operator import and_
 
-from agents.workflows.graph import reachable
-from agents.workflows.spec.edge import ARROW
+from agents.workflows.expressions.reference import Reference
+from agents.workflows.graph import any_of, bits_of, find_ancestors, handler_of
+from agents.workflows.spec.edge import ARROW, EdgeSpec, listed
 from agents.workflows.spec.graph import GraphSpec
-from agents.workflows.spec.values import RESERVED
 from agents.workflows.validation.faults import FaultList
-from agents.workflows.validation.paths import find_cycle, next_nodes, reversed_of
-from agents.workflows.validation.references import uses_of
+from agents.workflows.validation.paths import find_cycle, next_nodes
+from agents.workflows.validation.references import Use
 
 _REMEDY = 'change that, or write order = "barrier".'
 
 
-def check_order(graph: GraphSpec, faults: FaultList) -> None:
+def check_order(graph: GraphSpec, uses: Iterable[Use], faults: FaultList) -> None:
     """Add faults of a graph whose result would depend on which node is the quickest."""
     if graph.order != "ready":
         return
@@ -24,8 +27,8 @@ def check_order(graph: GraphSpec, faults: FaultList) -> None:
     if cycle:
         faults.add(
             ("order",),
-            f'The nodes {ARROW.join(cycle)} wait for each other, and order = "ready" needs a graph '
-            f"without cycles: {_REMEDY}",
+            f'The nodes {listed(cycle, ARROW)} wait for each other, and order = "ready" needs a '
+            f"graph without cycles: {_REMEDY}",
         )
     _check_groups(graph, faults)
     for index, edge in enumerate(graph.edges):
@@ -35,51 +38,68 @@ def check_order(graph: GraphSpec, faults: FaultList) -> None:
                 f'The edge {edge.text} does not wait for all its sources, and with order = "ready" '
                 f"the quickest would decide: {_REMEDY}",
             )
-    _check_reads(graph, reversed_of(after), faults)
+    writers = _check_keys(graph, faults)
+    _check_reads(uses, after, writers, faults)
 
 
 def _check_groups(graph: GraphSpec, faults: FaultList) -> None:
     """Add faults of nodes that are sent messages in more than one way."""
-    groups: dict[str, list[str]] = defaultdict(list)
+    groups: dict[str, list[str | EdgeSpec]] = defaultdict(list)
     for name in graph.start:
         groups[name].append("the start")
     for edge in graph.edges:
         for target in edge.targets:
-            groups[target].append(f"the edge {edge.text}")
+            groups[target].append(edge)
     for node in graph.nodes:
-        if node.on_error not in RESERVED:
-            groups[node.on_error].append(f'the errors of "{node.name}"')
+        if (handler := handler_of(node)) is not None:
+            groups[handler].append(f'the errors of "{node.name}"')
     for index, node in enumerate(graph.nodes):
         ways = groups[node.name]
         if len(ways) > 1:
             faults.add(
                 ("nodes", index),
-                f'The node "{node.name}" is sent messages by {" and ".join(ways)}, and order = '
-                f'"ready" needs one of them, such as a fan-in: {_REMEDY}',
+                f'The node "{node.name}" is sent messages by {_listed(ways)}, and order = "ready" '
+                f"needs one of them, such as a fan-in: {_REMEDY}",
             )
 
 
-def _check_reads(graph: GraphSpec, before: dict[str, set[str]], faults: FaultList) -> None:
-    """Add faults of expressions that read a node, or a key, which may not be finished yet."""
+def _listed(ways: Sequence[str | EdgeSpec]) -> str:
+    """Return the first ways into a node, and the number of the others."""
+    shown = [f"the edge {one.text}" if isinstance(one, EdgeSpec) else one for one in ways[:3]]
+    return " and ".join([*shown, f"{len(ways) - 3:,} more"] if ways[3:] else shown)
+
+
+def _check_keys(graph: GraphSpec, faults: FaultList) -> dict[str, str]:
+    """Add faults of keys that several nodes write, and return the writer of each other key."""
     writers = defaultdict(list)
     for node in graph.nodes:
         for key in node.set or {}:
             writers[key].append(node.name)
     for key, names in writers.items():
         if len(names) > 1:
-            named = " and ".join(f'"{name}"' for name in names)
+            named = listed([f'"{name}"' for name in names], " and ")
             faults.add(
                 ("state", key),
                 f'The nodes {named} write the key "{key}", and order = "ready" allows one writer: '
                 f"{_REMEDY}",
             )
-    for use in uses_of(graph):
-        if not use.node:
-            continue
-        earlier = reachable([use.node], before) - ({use.node} if not use.is_edge else set())
+    return {key: names[0] for key, names in writers.items() if len(names) == 1}
+
+
+def _check_reads(
+    uses: Iterable[Use],
+    after: Mapping[str, Iterable[str]],
+    writers: Mapping[str, str],
+    faults: FaultList,
+) -> None:
+    """Add faults of expressions that read a node, or a key, which may not be finished yet."""
+    bits, ancestors = bits_of(after), find_ancestors(after)
+    for use in uses:
+        own = 0 if use.is_edge else any_of(bits[node] for node in use.nodes)
+        earlier = reduce(and_, (ancestors[node] for node in use.nodes), -1) & ~own
         for path in sorted(use.references, key=str):
-            reads = _read_nodes(path, writers)
-            for name in [name for name in reads if name not in earlier]:
+            name = _read_node(path, writers)
+            if name and not earlier & bits.get(name, 0):
                 faults.add(
                     use.place,
                     f'{use.subject} reads what the node "{name}" produces, which may not have '
@@ -87,10 +107,10 @@ def _check_reads(graph: GraphSpec, before: dict[str, set[str]], faults: FaultLis
                 )
 
 
-def _read_nodes(path: tuple[str | int, ...], writers: dict[str, list[str]]) -> list[str]:
+def _read_node(path: Reference, writers: Mapping[str, str]) -> str:
     match path:
         case ("steps", str(name), *_):
-            return [name]
+            return name
         case ("state", str(key), *_):
-            return writers.get(key, [])
-    return []
+            return writers.get(key, "")
+    return ""

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from agents.workflows.graph import reachable
+from agents.workflows.graph import (
+    bits_of,
+    find_ancestors,
+    handler_of,
+    has_own_paths,
+    reversed_of,
+)
+from agents.workflows.spec.edge import listed
 from agents.workflows.spec.graph import GraphSpec
-from agents.workflows.spec.values import RESERVED
 from agents.workflows.validation.faults import FaultList
 
+_SPLIT: Final = "move a part of it into a workflow of its own."
 #: Pairs of nodes that edges connect.
 MAX_PAIRS: Final = 50_000
-#: Pairs times sources of fan-ins: the steps in which paths into fan-ins are followed.
-MAX_STEPS: Final = 5_000_000
+#: Pairs times fan-ins whose paths are followed for each alone.
+MAX_STEPS: Final = 1_000_000
 
 
 def next_nodes(graph: GraphSpec, *, with_errors: bool = True) -> dict[str, set[str]]:
@@ -26,34 +32,42 @@ def next_nodes(graph: GraphSpec, *, with_errors: bool = True) -> dict[str, set[s
     """
     after: dict[str, set[str]] = {node.name: set() for node in graph.nodes}
     for edge in graph.edges:
+        targets = edge.targets
         for source in edge.sources:
-            after.setdefault(source, set()).update(edge.targets)
+            after.setdefault(source, set()).update(targets)
+        for target in targets:
+            after.setdefault(target, set())
     if with_errors:
         for node in graph.nodes:
-            if node.on_error not in RESERVED:
-                after[node.name].add(node.on_error)
+            if (handler := handler_of(node)) is not None:
+                after[node.name].add(handler)
+                after.setdefault(handler, set())
     return after
 
 
-def reversed_of(after: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
-    """Return the nodes before each node, given those after each."""
-    before: dict[str, set[str]] = defaultdict(set)
-    for name, following in after.items():
-        for target in following:
-            before[target].add(name)
-    return before
-
-
 def check_size(graph: GraphSpec, faults: FaultList) -> None:
-    """Add a fault of a graph whose paths into fan-ins are too many to be followed."""
+    """Add a fault of a graph whose paths are too many to be followed."""
     pairs = sum(len(edge.sources) * max(1, len(edge.targets)) for edge in graph.edges)
-    sources = sum(len(edge.sources) for edge in graph.edges if edge.kind == "fan_in")
-    if pairs > MAX_PAIRS or pairs * sources > MAX_STEPS:
+    if pairs > MAX_PAIRS:
         faults.add(
             ("edges",),
-            f"The graph connects {pairs:,} pairs of nodes, and its fan-ins have {sources:,} "
-            "sources: move a part of it into a workflow of its own.",
+            f"The graph connects {pairs:,} pairs of nodes, and {MAX_PAIRS:,} are accepted: "
+            f"{_SPLIT}",
         )
+    elif pairs * (fan_ins := _with_own_paths(graph)) > MAX_STEPS:
+        faults.add(
+            ("edges",),
+            f"The graph connects {pairs:,} pairs of nodes, and {fan_ins:,} of its fan-ins lie on "
+            f"cycles or do not wait for all sources: {_SPLIT}",
+        )
+
+
+def _with_own_paths(graph: GraphSpec) -> int:
+    """Return the number of fan-ins whose paths have to be found for each alone."""
+    after = next_nodes(graph)
+    bits, ancestors = bits_of(after), find_ancestors(after)
+    fan_ins = [edge for edge in graph.edges if edge.kind == "fan_in"]
+    return sum(has_own_paths(edge, bits, ancestors) for edge in fan_ins)
 
 
 def check_paths(graph: GraphSpec, faults: FaultList) -> None:
@@ -74,12 +88,29 @@ def check_paths(graph: GraphSpec, faults: FaultList) -> None:
     stuck = [node.name for node in graph.nodes if node.name not in leads_out]
     if stuck:
         place = next(index for index, node in enumerate(graph.nodes) if node.name == stuck[0])
-        named = ", ".join(f'"{name}"' for name in stuck)
+        named = listed([f'"{name}"' for name in stuck])
         faults.add(
             ("nodes", place),
             f"No path leads from {named} to an end: add an edge with an output, or to a node "
             "without edges of its own.",
         )
+
+
+def reachable(start: Iterable[str], after: Mapping[str, Iterable[str]]) -> set[str]:
+    """Return the nodes that can be reached, the start included.
+
+    Args:
+        start: Names of nodes.
+        after: Names that follow a name.
+    """
+    found = set(start)
+    pending = list(found)
+    while pending:
+        for name in after.get(pending.pop(), ()):
+            if name not in found:
+                found.add(name)
+                pending.append(name)
+    return found
 
 
 def find_cycle(after: Mapping[str, Iterable[str]]) -> list[str]:

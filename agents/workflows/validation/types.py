@@ -6,9 +6,13 @@ not have. Everything else is checked when a message is delivered.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
+from agents.workflows.expressions.errors import cut
+from agents.workflows.spec.edge import EdgeSpec
 from agents.workflows.spec.graph import GraphSpec
 from agents.workflows.spec.node import NodeSpec
 from agents.workflows.validation.faults import FaultList, Installation
@@ -16,41 +20,42 @@ from heartbit_site.base.schema_references import referenced
 
 _ANY: Final = frozenset({"null", "boolean", "number", "string", "array", "object"})
 _MAX_DEPTH: Final = 3
-_MAX_PROPERTIES: Final = 200
+_MAX_PARTS: Final = 200
+#: Parts of schemas that are compared in a graph; the rest is checked when it is delivered.
+_MAX_WORK: Final = 200_000
+#: Plain reference to a part of the document itself.
+_LOCAL: Final = re.compile(r"#(?:/[\w$.:~ -]{1,100}){0,10}", re.ASCII)
 Schema = Mapping[str, Any]
 
 
 def check_types(graph: GraphSpec, installation: Installation, faults: FaultList) -> None:
     """Add faults of messages that certainly do not fit."""
-    nodes = {node.name: node for node in graph.nodes}
+    outputs = {node.name: _output_of(node, installation) for node in graph.nodes}
+    inputs = {node.name: _input_of(node, installation) for node in graph.nodes}
+    schemas = SchemaComparison()
     for name in graph.start:
-        node = nodes.get(name)
-        problem = misfit(graph.input, _input_of(node, installation)) if node is not None else ""
+        problem = schemas.misfit(graph.input, inputs.get(name))
         if problem:
             faults.add(("start",), f'The node "{name}" does not accept the input: {problem}')
-    for index, source, target, text in _plain_edges(graph):
-        if source in nodes and target in nodes:
-            output = _output_of(nodes[source], installation)
-            problem = misfit(output, _input_of(nodes[target], installation))
+    for index, edge in enumerate(graph.edges):
+        for source, target in _plain_ends(edge):
+            problem = schemas.misfit(outputs.get(source), inputs.get(target))
             if problem:
                 faults.add(
                     ("edges", index),
-                    f"The edge {text} carries what its target does not accept: {problem}",
+                    f"The edge {edge.text} carries what its target does not accept: {problem}",
                 )
 
 
-def _plain_edges(graph: GraphSpec) -> Iterator[tuple[int, str, str, str]]:
-    """Yield the ends of edges that carry the output of their source unchanged."""
-    for index, edge in enumerate(graph.edges):
-        if edge.kind == "fan_in" or edge.message is not None:
-            continue
-        for case in edge.cases:
-            if case.message is None:
-                yield index, edge.sources[0], case.to, edge.text
-        targets = [edge.default] if edge.cases else edge.targets
-        for target in targets:
-            if target:
-                yield index, edge.sources[0], target, edge.text
+def _plain_ends(edge: EdgeSpec) -> Iterator[tuple[str, str]]:
+    """Yield the ends of an edge that carries the output of its source unchanged."""
+    if edge.kind == "fan_in" or edge.message is not None:
+        return
+    [source] = edge.sources
+    targets = [edge.default] if edge.cases else edge.targets
+    for target in (*(case.to for case in edge.cases if case.message is None), *targets):
+        if target:
+            yield source, target
 
 
 def _function(node: NodeSpec, installation: Installation) -> Any:
@@ -71,54 +76,89 @@ def _input_of(node: NodeSpec, installation: Installation) -> Schema | None:
     return node.input or (None if node.each or function is None else function.input)
 
 
-def misfit(output: Schema | None, accepted: Schema | None) -> str:
-    """Return the reason why no value of one schema fits another; empty: some value may fit."""
-    if output is None or accepted is None:
+class SchemaComparison:
+    """Comparison of the schemas of a graph; a part that is no schema fits everything."""
+
+    def __init__(self) -> None:
+        self._left = _MAX_WORK
+
+    def misfit(self, output: Schema | None, accepted: Schema | None) -> str:
+        """Return the reason why no value of one schema fits another; empty: some value may fit."""
+        if output is None or accepted is None:
+            return ""
+        return self._misfit(output, accepted, (output, accepted), "the message", 0)
+
+    def _misfit(
+        self, output: Any, accepted: Any, roots: tuple[Schema, Schema], name: str, depth: int
+    ) -> str:
+        given, wanted = self._types(output, roots[0], depth), self._types(accepted, roots[1], depth)
+        if not given & wanted:
+            return f"{name} is {_listed(given)}, not {_listed(wanted)}."
+        if given != {"object"} or depth > _MAX_DEPTH:
+            return ""
+        output, accepted = self._resolved(output, roots[0]), self._resolved(accepted, roots[1])
+        properties = _table(output, "properties")
+        for key in self._first(_list(accepted, "required")):
+            if isinstance(key, str) and key not in properties and _is_closed(output):
+                return f'{name} has no "{cut(key)}", which is required.'
+        certain = {key for key in self._first(_list(output, "required")) if isinstance(key, str)}
+        wanted_properties = _table(accepted, "properties")
+        for key in self._first(wanted_properties):
+            if key in properties and key in certain:
+                pair = (properties[key], wanted_properties[key])
+                problem = self._misfit(*pair, roots, f'"{cut(key)}"', depth + 1)
+                if problem:
+                    return problem
         return ""
-    return _misfit(output, accepted, (output, accepted), "the message", 0)
+
+    def _types(self, schema: Any, root: Schema, depth: int) -> frozenset[str]:
+        """Return the types of JSON that a schema may accept; whole numbers are numbers."""
+        schema = self._resolved(schema, root)
+        if depth > _MAX_DEPTH or self._left < 0 or not isinstance(schema, Mapping):
+            return _ANY
+        alternatives = _list(schema, "anyOf") or _list(schema, "oneOf")
+        declared = schema.get("type")
+        names = declared if isinstance(declared, list) else [declared]
+        if max(len(alternatives), len(names)) > _MAX_PARTS:
+            return _ANY
+        if alternatives:
+            found = [self._types(one, root, depth + 1) for one in self._first(alternatives)]
+            return frozenset().union(*found)
+        known = {name for name in self._first(names) if isinstance(name, str)}
+        return _ANY & {"number" if name == "integer" else name for name in known} or _ANY
+
+    def _resolved(self, schema: Any, root: Schema) -> Any:
+        """Return the schema behind references within the document; True: any value."""
+        for _ in range(_MAX_DEPTH):
+            if not isinstance(schema, Mapping) or "$ref" not in schema:
+                return schema
+            reference = schema["$ref"]
+            if not isinstance(reference, str) or not _LOCAL.fullmatch(reference):
+                return True
+            self._left -= reference.count("/")
+            schema = referenced(reference, root)
+        return True
+
+    def _first(self, parts: Collection[Any]) -> list[Any]:
+        """Return the first parts, and take them from the work that is left."""
+        found = list(islice(parts, _MAX_PARTS))
+        self._left -= 1 + len(found)
+        return found
 
 
-def _misfit(output: Any, accepted: Any, roots: tuple[Schema, Schema], name: str, depth: int) -> str:
-    output, accepted = _resolved(output, roots[0]), _resolved(accepted, roots[1])
-    if depth > _MAX_DEPTH or not isinstance(output, Mapping) or not isinstance(accepted, Mapping):
-        return ""
-    given, wanted = _types(output, roots[0], depth), _types(accepted, roots[1], depth)
-    if not given & wanted:
-        return f"{name} is {_listed(given)}, not {_listed(wanted)}."
-    if given & wanted != {"object"} or given != {"object"}:
-        return ""
-    properties, required = output.get("properties", {}), accepted.get("required", [])
-    missing = [key for key in required if key not in properties]
-    if missing and output.get("additionalProperties") is False:
-        return f'{name} has no "{missing[0]}", which is required.'
-    certain = set(output.get("required", ()))
-    for key, schema in list(accepted.get("properties", {}).items())[:_MAX_PROPERTIES]:
-        if key in properties and key in certain:
-            problem = _misfit(properties[key], schema, roots, f'"{key}"', depth + 1)
-            if problem:
-                return problem
-    return ""
+def _table(schema: Any, keyword: str) -> Mapping[str, Any]:
+    value = schema.get(keyword) if isinstance(schema, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
 
 
-def _resolved(schema: Any, root: Schema) -> Any:
-    for _ in range(_MAX_DEPTH):
-        if not isinstance(schema, Mapping) or not isinstance(schema.get("$ref"), str):
-            return schema
-        schema = referenced(schema["$ref"], root)
-    return True
+def _list(schema: Any, keyword: str) -> list[Any]:
+    value = schema.get(keyword) if isinstance(schema, Mapping) else None
+    return value if isinstance(value, list) else []
 
 
-def _types(schema: Any, root: Schema, depth: int) -> frozenset[str]:
-    """Return the types of JSON that a schema may accept; whole numbers are numbers."""
-    schema = _resolved(schema, root)
-    if depth > _MAX_DEPTH or not isinstance(schema, Mapping):
-        return _ANY
-    alternatives = schema.get("anyOf") or schema.get("oneOf")
-    if isinstance(alternatives, list):
-        return frozenset().union(*(_types(one, root, depth + 1) for one in alternatives))
-    declared = schema.get("type")
-    names = declared if isinstance(declared, list) else [declared] if declared else _ANY
-    return frozenset("number" if name == "integer" else str(name) for name in names)
+def _is_closed(schema: Any) -> bool:
+    """Return True if objects have no other properties than those that the schema lists."""
+    return schema.get("additionalProperties") is False and "patternProperties" not in schema
 
 
 def _listed(types: frozenset[str]) -> str:

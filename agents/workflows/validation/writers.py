@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from agents.workflows.spec.graph import GraphSpec
 from agents.workflows.spec.node import NodeSpec
 from agents.workflows.validation.faults import FaultList
 
+_SEVERAL: Final = 2
+#: Nodes, edges and keys that are followed over all supersteps.
+_MAX_WORK: Final = 50_000
+
 
 def check_writers(graph: GraphSpec, faults: FaultList) -> None:
     """Add faults of keys that are not declared, or that two nodes set at the same time."""
     nodes = {node.name: (index, node) for index, node in enumerate(graph.nodes)}
-    for index, node in nodes.values():
+    set_keys = {name: _set_keys(graph, node) for name, (_, node) in nodes.items()}
+    for name, (index, node) in nodes.items():
         for key in node.set or {}:
             if key not in graph.state:
                 faults.add(
                     ("nodes", index, "set"),
-                    f'The node "{node.name}" sets the undeclared key "{key}": declare it in state.',
+                    f'The node "{name}" sets the undeclared key "{key}": declare it in state.',
                 )
-        for key in _set_keys(graph, node) if node.each else ():
+        for key in set_keys[name] if node.each else ():
             faults.add(
                 ("nodes", index, "set"),
-                f'The node "{node.name}" sets the key "{key}" for each entry of a list: declare '
+                f'The node "{name}" sets the key "{key}" for each entry of a list: declare '
                 "another merge, such as append.",
             )
-    setting = [node.name for node in graph.nodes if _set_keys(graph, node)]
-    for step in _certain_steps(graph) if len(setting) > 1 else ():
+    if sum(map(bool, set_keys.values())) < _SEVERAL:
+        return
+    for step in _certain_steps(graph, set_keys):
         setters: dict[str, str] = {}
-        for name in [name for name in setting if name in step]:
-            index, node = nodes[name]
-            for key in _set_keys(graph, node):
+        for index, name in sorted((nodes[name][0], name) for name in step):
+            for key in set_keys[name]:
                 other = setters.setdefault(key, name)
                 if other != name:
                     faults.add(
@@ -45,17 +52,20 @@ def _set_keys(graph: GraphSpec, node: NodeSpec) -> list[str]:
     return [key for key in keys if key in graph.state and graph.state[key].merge == "set"]
 
 
-def _certain_steps(graph: GraphSpec) -> Iterator[frozenset[str]]:
-    """Yield the nodes that certainly run in each superstep, until these repeat."""
+def _certain_steps(
+    graph: GraphSpec, set_keys: Mapping[str, Sequence[str]]
+) -> Iterator[frozenset[str]]:
+    """Yield the nodes that certainly run in each superstep, until these repeat or are many."""
     certain = {node.name for node in graph.nodes if not node.when}
     passing = {node.name for node in graph.nodes if node.on_error == "fail"}
-    after: dict[str, set[str]] = {}
+    after: dict[str, set[str]] = defaultdict(set)
     for edge in graph.edges:
         is_certain = edge.kind in ("direct", "fan_out") and not edge.when and not edge.select
         if is_certain and edge.sources[0] in passing:
-            after.setdefault(edge.sources[0], set()).update(certain & set(edge.targets))
-    names, seen = frozenset(certain & set(graph.start)), set[frozenset[str]]()
-    while names and names not in seen and len(seen) < len(graph.nodes):
+            after[edge.sources[0]].update(certain.intersection(edge.targets))
+    names, seen, work = frozenset(certain.intersection(graph.start)), set[frozenset[str]](), 0
+    while names and names not in seen and work < _MAX_WORK:
         seen.add(names)
         yield names
-        names = frozenset(target for name in names for target in after.get(name, ()))
+        work += sum(1 + len(after[name]) + len(set_keys[name]) for name in names)
+        names = frozenset(target for name in names for target in after[name])
