@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agents.workflows.contents import Contents, NodeViews, RunData
 from agents.workflows.events import NodeFinished
 from agents.workflows.expressions.errors import EvaluationError
-from agents.workflows.expressions.templates import compile_template
-from agents.workflows.graph import Graph
+from agents.workflows.graph import Graph, GraphNode
 from agents.workflows.records import AskedPerson, NodeError, Write
 from agents.workflows.spec.node import NodeSpec, RetrySpec
 from agents.workflows.state import GraphState, OpenCall
@@ -74,7 +73,8 @@ class CallReader:
         Raises:
             EvaluationError: A template of the node fails: an error of the call, as any other.
         """
-        activation, node = call.activation, self._graph.nodes[call.activation.node].spec
+        activation, graph_node = call.activation, self._graph.nodes[call.activation.node]
+        node = graph_node.spec
         message = self._contents.of(activation.message)
         if activation.role == "question":
             return CallInput(node, call, message, question=_asked(self._contents, call))
@@ -87,25 +87,26 @@ class CallReader:
             node,
             call,
             message,
-            message if node.task is None else compile_template(node.task).evaluate(roots),
-            _rendered(node.arguments, roots),
-            _question(node, roots),
-            _writes(self._graph, node, roots),
-            None if node.on_timeout is None else compile_template(node.on_timeout).evaluate(roots),
+            _rendered(graph_node, "task", roots, message),
+            _rendered(graph_node, "arguments", roots),
+            _question(graph_node, roots),
+            _writes(self._graph, graph_node, roots),
+            _rendered(graph_node, "on_timeout", roots),
         )
 
 
-def _rendered(source: dict[str, Any] | None, roots: dict[str, Any]) -> dict[str, Any] | None:
-    if source is None:
-        return None
-    rendered: dict[str, Any] = compile_template(source).evaluate(roots)
-    return rendered
+def _rendered(
+    node: GraphNode, setting: str, roots: Mapping[str, Any], otherwise: Any = None
+) -> Any:
+    """Return the value of a setting that is a template; ``otherwise`` if the node lacks it."""
+    template = node.templates.get(setting)
+    return otherwise if template is None else template.evaluate(roots)
 
 
-def _question(node: NodeSpec, roots: dict[str, Any]) -> AskedPerson | None:
+def _question(graph_node: GraphNode, roots: Mapping[str, Any]) -> AskedPerson | None:
+    node, text = graph_node.spec, _rendered(graph_node, "ask", roots)
     if node.ask is None:
         return None
-    text = compile_template(node.ask).evaluate(roots)
     shown = text if isinstance(text, str) else str(text)
     return AskedPerson(shown, node.form, node.group, node.timeout)
 
@@ -116,10 +117,8 @@ def _asked(contents: Contents, call: OpenCall) -> AskedPerson | None:
     return next((result.asked for result in visit.finished if result.asked is not None), None)
 
 
-def _writes(graph: Graph, node: NodeSpec, roots: dict[str, Any]) -> tuple[Write, ...]:
-    if node.set is None:
-        return ()
-    rendered = compile_template(node.set).evaluate(roots)
+def _writes(graph: Graph, node: GraphNode, roots: Mapping[str, Any]) -> tuple[Write, ...]:
+    rendered = _rendered(node, "set", roots, {})
     keys = graph.spec.state
     unknown = next((key for key in rendered if key not in keys), None)
     if unknown is not None:
