@@ -72,7 +72,7 @@ class RepairLoopSpec(PatternSpec):
     strong: Name | None = Field(
         None, description="Agent that repairs what repeats or crosses files; by default, repair."
     )
-    checks: Checks
+    checks: Checks = Field(description="Checks of the files, in their order.")
     stages: Stages = Field([StageSpec(name=name, task=task) for name, task in _TASKS.items()])
     mode: Mode = Field(
         "fail_fast", description="Checks: in order until one fails (fail_fast), or all (collect)."
@@ -155,8 +155,9 @@ def _repairs(ends: str, *, strong: bool) -> list[dict[str, Any]]:
 def _task(request: str) -> str:
     """Return the prompt of an agent: the input, the stage, the files, and a request."""
     return (
-        "{{ input }}\n\n{{ state.stages[state.stage].task }}\n\nThe files, by path:\n\n"
-        "{{ state.files }}\n\nThese are locked; leave them as they are: "
+        "{{ input }}\n\n{{ state.stages[state.stage].task }}\n\nThe files:\n\n"
+        "{{ join(['--- ' + p + '\\n' + state.files[p] for p in keys(state.files)], '\\n\\n') "
+        "or '(none)' }}\n\nThese are locked; leave them as they are: "
         f"{{{{ join(keys(state.locked), ', ') or '(none)' }}}}\n\n{request}"
     )
 

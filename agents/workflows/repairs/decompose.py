@@ -9,7 +9,7 @@ from agents.workflows.executors.context import Context
 from agents.workflows.executors.executor import executor
 from agents.workflows.repairs.file_sets import ANSWER
 from agents.workflows.repairs.findings import Finding
-from agents.workflows.repairs.repair_loop import collect_findings
+from agents.workflows.repairs.repair_loop import collect_findings, describe
 
 MAX_PARTS: Final = 50
 
@@ -88,7 +88,7 @@ def judge_parts(results: dict[str, Any], context: Context) -> dict[str, Any]:
     named |= {
         name for name, own in files_of.items() if any(one.place.file in own for one in findings)
     }
-    report = "\n".join(map(str, findings))
+    report = describe(findings)
     due = [
         {**part, "notes": _notes(report, files_of[part["name"]])}
         for part in context.get("parts")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Final
@@ -14,7 +15,7 @@ from tools.sandbox.folder import name_problem
 
 ANSWER: Final = "answer"  # check that reports the faults of an answer
 MAX_FILES: Final = 50  # of ``run_code``
-MAX_CHARACTERS: Final = 400_000  # of all files; a tool's arguments have 1 MB as JSON
+MAX_BYTES: Final = 600_000  # of all files as JSON; a tool's arguments have at most 1 MB
 _FENCE: Final = "```"
 
 
@@ -31,7 +32,7 @@ def read_answer(answer: Any) -> dict[str, str | None]:
     if isinstance(answer, str):
         inner = answer.strip().removeprefix(f"{_FENCE}json").removesuffix(_FENCE)
         try:
-            answer = parse_untrusted_json(inner, max_bytes=MAX_CHARACTERS * 8)
+            answer = parse_untrusted_json(inner, max_bytes=2 * MAX_BYTES)
         except UntrustedJSONError as error:
             raise ValueError(f"The answer is no JSON: {error}") from None
     files = answer.get("files") if isinstance(answer, Mapping) else None
@@ -76,15 +77,16 @@ def merge_files(
             merged.pop(path, None)
         else:
             merged[path] = text
-    if len(merged) > MAX_FILES or sum(map(len, merged.values())) > MAX_CHARACTERS:
-        message = f"at most {MAX_FILES} files of {MAX_CHARACTERS:,} characters are accepted"
+    size = len(_encoded(json.dumps(merged, ensure_ascii=False)))
+    if len(merged) > MAX_FILES or size > MAX_BYTES:
+        message = f"at most {MAX_FILES} files of {MAX_BYTES:,} bytes as JSON are accepted"
         return dict(files), [*errors, Finding(ANSWER, "AnswerError", message)]
     return merged, errors
 
 
 def hash_of(text: str) -> str:
     """Return the SHA-256 of a file's text."""
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_encoded(text)).hexdigest()
 
 
 def lock(files: Mapping[str, str], patterns: Collection[str]) -> dict[str, str]:
@@ -98,3 +100,7 @@ def _name_problem(path: str, others: Collection[str]) -> str | None:
         return problem
     clash = any(one.startswith(f"{path}/") or path.startswith(f"{one}/") for one in others)
     return "is a folder of another file, or has one as its folder" if clash else None
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode(errors="replace")  # half of a pair of surrogates is no character

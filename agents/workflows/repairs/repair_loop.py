@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from agents.workflows.executors.context import Context
 from agents.workflows.executors.executor import executor
-from agents.workflows.repairs.check_results import errors_in
+from agents.workflows.repairs.check_results import MAX_ERRORS, errors_in
 from agents.workflows.repairs.file_sets import lock, merge_files
 from agents.workflows.repairs.findings import Finding, SourceFrame
 
@@ -53,7 +53,7 @@ def judge(results: dict[str, Any], context: Context) -> dict[str, Any]:
     context.set("errors", [error.plain() for error in errors])
     return {
         "ok": not errors,
-        "report": "\n".join(map(str, errors)),
+        "report": describe(errors),
         "failures": failures,
         "is_hard": is_repeated or any(error.crosses_files(own) for error in errors),
         "unchanged": unchanged,
@@ -70,6 +70,13 @@ def lock_files(context: Context) -> dict[str, Any]:
     for key, value in (("failures", 0), ("seen", []), ("unchanged", 0)):
         context.set(key, value)
     return {"stage": stage + 1, "locked": sorted(new)}
+
+
+def describe(findings: Sequence[Finding]) -> str:
+    """Return findings as lines of a prompt, the first ones in full."""
+    more = len(findings) - MAX_ERRORS
+    lines = [*map(str, findings[:MAX_ERRORS]), *[f"... and {more} more errors"] * (more > 0)]
+    return "\n".join(lines)
 
 
 def collect_findings(results: Mapping[str, Any], files: Mapping[str, str]) -> list[Finding]:

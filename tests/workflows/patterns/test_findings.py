@@ -163,7 +163,7 @@ def test_a_locked_file_keeps_its_text() -> None:
     [
         *(None, 3, "", "no", "[]", {}, {"files": []}, {"files": {"a": 3}}, {"files": [1]}),
         {"files": {f"{number}.py": "" for number in range(51)}},
-        {"files": {"a.py": "x" * 400_001}},
+        {"files": {"a.py": "é" * 300_001}},
     ],
 )
 def test_an_answer_without_usable_files_is_an_error(answer: Any) -> None:
