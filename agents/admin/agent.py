@@ -6,31 +6,25 @@ from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import flatten
-from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.shortcuts import redirect
 from django.utils.html import escape
 
-from agents.actions.admit import admit
-from agents.actions.run_request import RunRequest
 from agents.actions.save_agent import change_agent, create_agent
-from agents.actions.write_agents import Written
 from agents.admin import strategy_form
 from agents.admin.agent_list import AgentList
 from agents.admin.bindings import ToolBindingFormSet
-from agents.admin.drawing import drawing_block
-from agents.admin.formatting import run_url
-from agents.admin.forms import AgentForm, StartRunForm, skill_choices
-from agents.admin.skill_versions import report_republished
+from agents.admin.forms import AgentForm, skill_choices
+from agents.admin.run_start import RunStart, report_published
 from agents.admin.templates import FromTemplates, TemplateBindingInline
 from agents.admin.version import VersionInline
 from agents.definitions.advice import advice
 from agents.definitions.kinds import AGENT, UnknownKindError, find_kind
 from agents.definitions.spec import SETTINGS, AgentSpec
 from agents.models import Agent
-from agents.reads.drawings import WORKFLOW
-from heartbit_site.admin.actions import actor_of, dialog, page_action
+from agents.models.workflow import KIND as WORKFLOW
+from heartbit_site.admin.actions import actor_of
 from heartbit_site.admin.columns import Column
 from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin
@@ -69,7 +63,7 @@ TABS["Limits"] += tuple(name for name in SETTINGS if name not in _PLACED)
 
 
 @admin.register(Agent)
-class AgentAdmin(VerbAdmin[Agent], FromTemplates, AgentList):
+class AgentAdmin(VerbAdmin[Agent], FromTemplates, RunStart, AgentList):
     """Agents that people edit. Saving publishes a version; runs are pinned to versions."""
 
     sortable_by = None
@@ -99,16 +93,23 @@ class AgentAdmin(VerbAdmin[Agent], FromTemplates, AgentList):
         """Show what a row of another kind defines, and where it is changed."""
         if obj is None or _is_here(obj):
             return super().get_fieldsets(request, obj)
-        drawing = ("drawing",) if obj.kind == WORKFLOW else ()
-        shown = (("workspace", "name"), "description", "now", *drawing, "settings")
+        shown = (("workspace", "name"), "description", "now", "settings")
         return ((None, {"fields": shown, "description": escape(_where_changed(obj))}),)
 
     def get_inlines(self, request: HttpRequest, obj: Agent | None) -> Any:
         """Show the versions of a row of another kind, without tools to bind."""
         return super().get_inlines(request, obj) if _is_here(obj) else (VersionInline,)
 
-    drawing = Column[Agent]("graph", drawing_block)
     settings = Column[Agent]("settings", lambda row: json_block(row.definition))
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *place: Any, **more: Any
+    ) -> Any:
+        """Show a workflow on its own page."""
+        row = more.get("obj")
+        if row is not None and row.kind == WORKFLOW:
+            return redirect("admin:agents_workflow_change", row.pk)
+        return super().render_change_form(request, context, *place, **more)
 
     def has_delete_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:
         """Runs are pinned to an agent's versions: it is kept as long as the installation."""
@@ -149,44 +150,9 @@ class AgentAdmin(VerbAdmin[Agent], FromTemplates, AgentList):
         else:
             written = create_agent(agent.workspace, spec, by=by)
             agent.pk = written.row.pk
-        _report(request, written)
+        report_published(request, written)
         for sentence in advice(spec, catalogue(agent.workspace_id)):
             messages.warning(request, sentence)
-
-    # ------------------------------------------------------------------------------------- actions
-
-    @page_action("Open chat", icon="forum", permission="start")
-    def open_chat(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show the agent's page in its workspace."""
-        agent = self.get_object(request, object_id)
-        if agent is None:
-            return redirect("admin:agents_agent_changelist")
-        return redirect(f"/w/{agent.workspace.slug}/chat/{agent.name}/")
-
-    @dialog(
-        "Run now",
-        "The fleet executes the run; its page shows it live.",
-        icon="play_arrow",
-        permission="start",
-        submit="Start",
-        form=StartRunForm,
-        refused_at="task",
-    )
-    def start(self, request: HttpRequest, agent: Agent, form: StartRunForm) -> str:
-        """Start a run and go to its page."""
-        asked = form.cleaned_data
-        with transaction.atomic():
-            wanted = RunRequest(
-                agent.workspace,
-                asked["task"],
-                agent=agent.name,
-                model=asked["model"],
-                approve=asked["approve"],
-                by=actor_of(request),
-            )
-            run = admit(wanted).run_id
-            self.note(request, "start_run", agent, {"run": str(run)})
-        return run_url(agent.workspace, run)
 
 
 def _is_here(agent: Agent | None) -> bool:
@@ -219,15 +185,3 @@ def _colleagues(request: HttpRequest) -> QuerySet[Agent]:
         return agents.select_related("workspace")
     workspace = Agent.objects.filter(pk=own).values("workspace")
     return agents.filter(workspace__in=workspace).exclude(pk=own)
-
-
-def _report(request: HttpRequest, written: Written) -> None:
-    """Say which versions were published."""
-    made = written.made
-    if made is not None:
-        number = made.version.number
-        if made:
-            messages.success(request, f"Published: runs from now on use v{number}.")
-        else:
-            messages.info(request, f"Nothing that its runs see has changed: v{number}.")
-    report_republished(request, written.led)

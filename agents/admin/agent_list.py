@@ -19,6 +19,7 @@ from agents.admin import formatting
 from agents.admin.statistics import FAILED
 from agents.choices import LIVE
 from agents.models import Agent, Run
+from agents.models.workflow import KIND as WORKFLOW
 from agents.reads.agent_status import statuses
 from agents.reads.views import AgentStatusOut
 from heartbit_site.admin.actions import DialogForm, dialog
@@ -39,7 +40,7 @@ DONE: dict[Switch, str] = {
 class AgentList(ModelAdmin[Agent]):
     """Columns of the list of agents, actions on chosen agents, and the buttons of one's page."""
 
-    list_display = (
+    list_display: tuple[str, ...] = (
         *("who", "workspace", "state", "uses", "members", "published", "last_status", "last_time"),
     )
     list_select_related = ("current_version", "workspace")
@@ -50,11 +51,12 @@ class AgentList(ModelAdmin[Agent]):
     live = "runs"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Agent]:
-        """Return the agents that people edit; the list adds team and runs."""
-        agents = super().get_queryset(request).filter(origin="")
-        if request.resolver_match and request.resolver_match.url_name == "agents_agent_changelist":
-            return _with_runs(agents).prefetch_related("team")
-        return agents
+        """Return the rows that people edit; a list adds runs, and workflows have their own."""
+        rows = super().get_queryset(request).filter(origin="")
+        page = request.resolver_match.url_name if request.resolver_match else ""
+        if page == "agents_agent_changelist":
+            return _with_runs(rows.exclude(kind=WORKFLOW)).prefetch_related("team")
+        return _with_runs(rows) if page == "agents_workflow_changelist" else rows
 
     who = Column[Agent]("agent", lambda row: two_lines(row.name, row.description), ordering="name")
     state = Column[Agent]("state", lambda row: formatting.agent_pill(_state(row)))

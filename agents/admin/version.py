@@ -18,6 +18,7 @@ from agents.actions.rollback_agent import rollback_agent
 from agents.admin.drawing import drawings_beside
 from agents.definitions.snapshot_diff import FieldChangeOut, SnapshotDiff, compare
 from agents.models import Agent, AgentVersion, Skill, SkillVersion
+from agents.models.workflow import KIND as WORKFLOW
 from agents.reads.agents import VersionNotFoundError, pair
 from heartbit_site.admin.actions import actor_of
 from heartbit_site.admin.columns import Column, link, pill
@@ -194,7 +195,8 @@ def _rolled_back(request: HttpRequest, version: AgentVersion) -> HttpResponse:
     messages.success(request, f"Rolled back: runs from now on use v{done.version.number}.")
     if done.differs:
         messages.warning(request, f"Not as in v{done.wanted}: {done.differs}.")
-    return redirect("admin:agents_agent_change", version.agent_id)
+    page = "workflow" if version.agent.kind == WORKFLOW else "agent"
+    return redirect(f"admin:agents_{page}_change", version.agent_id)
 
 
 def _described(other: AgentVersion, version: AgentVersion) -> dict[str, Any]:

@@ -22,3 +22,4 @@ from agents.models.version import AgentVersion
 from agents.models.webhook import WebhookDelivery, WebhookEndpoint
 from agents.models.work_file import WorkFile
 from agents.models.worker import WorkerHeartbeat
+from agents.models.workflow import Workflow

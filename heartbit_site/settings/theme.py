@@ -88,6 +88,7 @@ UNFOLD: dict[str, Any] = {
             _section(
                 "Agents",
                 _page("Agents", "smart_toy", "agents.agent"),
+                _page("Workflows", "account_tree", "agents.workflow"),
                 _page("Versions", "history", "agents.agentversion"),
                 _page("Skills", "school", "agents.skill"),
                 _page("Tools", "construction", "tools.cataloguetool"),

@@ -14,11 +14,12 @@ from django_celery_beat import models as beat
 from agents.actions.channels import save_channel
 from agents.actions.provider_accounts import save_provider_account
 from agents.actions.quotas import save_budget
-from agents.actions.save_agent import change_agent
+from agents.actions.save_agent import change_agent, create_agent
 from agents.actions.skills import save_skill
 from agents.actions.webhooks import save_webhook
 from agents.definitions.spec import AgentSpec
 from agents.models import Agent, Budget, Channel, WebhookEndpoint
+from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import ProviderAccount, Tier, Workspace
@@ -48,6 +49,7 @@ def create_rich_rows(workspace: Workspace, person: User) -> None:
     """Fill a workspace that has the default team; ``person`` is one of its members."""
     _accounts(workspace, person)
     _agents(workspace)
+    _workflow(workspace)
     hooks = [_webhook(workspace, f"hook {number}") for number in range(3)]
     _schedules(workspace, hooks)
     _channels(workspace, hooks)
@@ -112,6 +114,23 @@ def _agents(workspace: Workspace) -> None:
     }  # fmt: skip
     spec = AgentSpec.model_validate(settings)
     change_agent(workspace, "writer", spec, settings.keys() - {"name"}, by=SYSTEM)
+
+
+def _workflow(workspace: Workspace) -> None:
+    steps = {
+        "find": {
+            "agent": "writer", "task": LINES, "each": "input.topics", "on_error": "continue",
+            "retry": 2,
+        },
+        "send": {"needs": ["find"], "ask": "Send it?", "when": "input.send", "timeout": "2d"},
+    }  # fmt: skip
+    settings: dict[str, Any] = {
+        "name": "digest", "description": "Sums up.", "queue": "nobody-serves-this",
+        "input": {"type": "object"}, "output": "{{ steps.find.output }}",
+        "state": {"n": {"merge": "add", "initial": 0}}, "limits": {"cost_usd": "1.50"},
+        "steps": steps,
+    }  # fmt: skip
+    create_agent(workspace, WorkflowSpec.model_validate(settings), by=SYSTEM)
 
 
 def _webhook(workspace: Workspace, name: str) -> WebhookEndpoint:

@@ -79,6 +79,7 @@ SHARED = {
     "ToolCall": "the row, and the part of a model's message",
     "ToolDefinition": "the row, and what is sent of it to a model",
     "Usage": "of a model call, of a workspace, and of a run in the library",
+    "Workflow": "the row, and the builder of programs",
     "UserNotFoundError": "one code of the API for two operations, each with its own sentence",
 }
 

@@ -455,6 +455,7 @@ LISTS: dict[str, str | None] = {
     "scheduling/schedule/": "agents:read",
     "tools/mcpserver/": "agents:read",
     "agents/skill/": "agents:read",
+    "agents/workflow/": "agents:read",
 }
 
 

@@ -19,6 +19,7 @@ from agents.actions.provider_accounts import save_provider_account
 from agents.actions.receive_message import accept_message
 from agents.actions.redeliver import ping_webhook
 from agents.actions.run_request import start_conversation
+from agents.actions.save_agent import create_agent
 from agents.actions.send_message import send_message
 from agents.actions.skills import save_skill
 from agents.actions.webhooks import save_webhook
@@ -26,11 +27,12 @@ from agents.actions.write_agents import create_default_team
 from agents.inbound.messages import Inbound
 from agents.messaging.addresses import sender_of_person
 from agents.models import Agent, Budget, Delivery, Run, WebhookEndpoint
+from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.admin.permissions import INSTALLATION
 from heartbit_site.admin.workspace_scoped import WorkspaceScopedAdmin
 from heartbit_site.base import audit
 from heartbit_site.base.actions.api_keys import create_api_key
-from heartbit_site.base.audit import Actor
+from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import (
     ApiKey,
@@ -99,6 +101,8 @@ def filled_workspace() -> Workspace:
     create_default_team(made)
     for agent in Agent.objects.filter(workspace=made):  # names that tell workspaces apart
         Agent.objects.filter(pk=agent.pk).update(description=f"of {slug}")
+    spec = WorkflowSpec.model_validate({"name": "digest", "steps": {"a": {"set": {}}}})
+    create_agent(made, spec, by=SYSTEM)
     rows.tree(made)
     post_message(start_conversation(made, agent="writer", title=f"in {slug}"), "Hello")
     decided = rows.asking(made)
@@ -277,6 +281,8 @@ RIGHTS = {
     ("agents.agent", "add"): {Role.EDITOR, Role.ADMIN},
     ("agents.agent", "start"): {Role.OPERATOR, Role.EDITOR, Role.ADMIN},
     ("agents.agent", "switch"): {Role.EDITOR, Role.ADMIN},
+    ("agents.workflow", "change"): {Role.EDITOR, Role.ADMIN},
+    ("agents.workflow", "start"): {Role.OPERATOR, Role.EDITOR, Role.ADMIN},
     ("agents.agentversion", "rollback"): {Role.EDITOR, Role.ADMIN},
     ("agents.budget", "change"): {Role.EDITOR, Role.ADMIN},
     ("agents.run", "view"): set(Role),

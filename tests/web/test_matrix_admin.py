@@ -13,7 +13,7 @@ from django.contrib import admin
 from django.contrib.auth.models import User
 from django.urls import URLPattern, URLResolver
 
-from agents.models import AgentVersion, Skill, ToolCall
+from agents.models import AgentVersion, Skill, ToolCall, Workflow
 from heartbit_site import urls
 from heartbit_site.base.models import Membership, Role, Workspace
 from heartbit_site.base.rights import ONLY_INSTALLATION
@@ -56,7 +56,7 @@ ROWS = {
     "base/membership/": "membership", "agents/toolcall/": "call",
     "agents/message/": "message", "scheduling/schedule/": "schedule",
     "scheduling/firing/": "firing", "tools/cataloguetool/": "tool",
-    "agents/skill/": "skill",
+    "agents/skill/": "skill", "agents/workflow/": "workflow",
 }  # fmt: skip
 
 
@@ -95,11 +95,13 @@ def rows(world: World) -> dict[str, str]:
         definition_id=definition_hash(registry["calculate"]),
     )
     skill = Skill.objects.get(workspace=world.mine, name=world.targets["skill"])
+    workflow = Workflow.objects.get(workspace=world.mine, name=world.targets["workflow"])
     return {
         "agent": str(version.agent_id), "run": world.targets["run_id"], "version": str(version.pk),
         "conversation": world.targets["conversation_id"], "workspace": str(world.mine.pk),
         "key": str(key.pk), "membership": str(member.pk), "call": str(call.pk),
         "message": world.targets["message_id"], "tool": str(tool.pk), "skill": str(skill.pk),
+        "workflow": str(workflow.pk),
     }  # fmt: skip
 
 

@@ -39,8 +39,8 @@ def test_a_workflow_is_drawn_and_its_versions_stand_side_by_side(
     change_agent(workspace, "digest", second, given, by=SYSTEM)
     row = Agent.objects.get(workspace=workspace, name="digest")
     page = signed_in.page
-    signed_in.go(f"/admin/agents/agent/{row.pk}/change/")
-    graph = page.get_by_role("region", name="Graph of v2")
+    signed_in.go(f"/admin/agents/workflow/{row.pk}/change/")
+    graph = page.get_by_role("region", name="Drawing")
     expect(graph.locator("[data-node]")).to_have_count(2)
     expect(graph.locator("svg")).to_contain_text("start to find")
     assert list(map(str, axe.serious(page))) == []

@@ -96,11 +96,11 @@ def test_a_row_with_a_fault_is_not_published(digest: Agent) -> None:
         publish_agent(digest)
 
 
-def test_its_page_shows_it_read_only(digest: Agent, browser: Client) -> None:
+def test_the_agents_page_of_it_leads_to_its_own(digest: Agent, browser: Client) -> None:
     url = reverse("admin:agents_agent_change", args=[digest.pk])
-    page = browser.get(url).content.decode()
-    assert "digest" in page
-    assert 'name="_save"' not in page
+    page = browser.get(url)
+    assert page.headers["location"] == reverse("admin:agents_workflow_change", args=[digest.pk])
+    assert browser.post(url, {"name": "digest"}).status_code == 403
 
 
 def test_an_agent_that_delegates_to_it_is_told_its_input(

@@ -1,0 +1,69 @@
+"""Starting a run from an agent's or a workflow's page, and what a save has published."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+from agents.actions.admit import admit
+from agents.actions.run_request import RunRequest
+from agents.actions.write_agents import Written
+from agents.admin.formatting import run_url
+from agents.admin.forms import StartRunForm
+from agents.admin.skill_versions import report_republished
+from agents.models import Agent
+from heartbit_site.admin.actions import actor_of, dialog, page_action
+from heartbit_site.admin.themed import ModelAdmin
+
+
+class RunStart(ModelAdmin[Any]):
+    """Buttons that start a run, and that open the conversations."""
+
+    @page_action("Open chat", icon="forum", permission="start")
+    def open_chat(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Show the agent's page in its workspace."""
+        agent = self.get_object(request, object_id)
+        if agent is None:
+            return redirect(f"admin:agents_{self.opts.model_name}_changelist")
+        return redirect(f"/w/{agent.workspace.slug}/chat/{agent.name}/")
+
+    @dialog(
+        "Run now",
+        "The fleet executes the run; its page shows it live.",
+        icon="play_arrow",
+        permission="start",
+        submit="Start",
+        form=StartRunForm,
+        refused_at="task",
+    )
+    def start(self, request: HttpRequest, agent: Agent, form: StartRunForm) -> str:
+        """Start a run and go to its page."""
+        asked = form.cleaned_data
+        with transaction.atomic():
+            wanted = RunRequest(
+                agent.workspace,
+                asked["task"],
+                agent=agent.name,
+                model=asked["model"],
+                approve=asked["approve"],
+                by=actor_of(request),
+            )
+            run = admit(wanted).run_id
+            self.note(request, "start_run", agent, {"run": str(run)})
+        return run_url(agent.workspace, run)
+
+
+def report_published(request: HttpRequest, written: Written) -> None:
+    """Say which versions were published."""
+    made = written.made
+    if made is not None:
+        number = made.version.number
+        if made:
+            messages.success(request, f"Published: runs from now on use v{number}.")
+        else:
+            messages.info(request, f"Nothing that its runs see has changed: v{number}.")
+    report_republished(request, written.led)
