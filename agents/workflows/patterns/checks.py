@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
@@ -49,6 +49,14 @@ Checks = Annotated[list[CheckSpec], Field(min_length=1, max_length=50)]
 def programs(checks: Sequence[CheckSpec]) -> dict[str, str]:
     """Return the text of each check's program by the check's name."""
     return {one.name: one.program or str(one.command) for one in checks}
+
+
+def state_keys(initial: Mapping[str, Any], *, merged: str) -> dict[str, Any]:
+    """Return keys of the state, one of which is merged, so that a round writes only its changes."""
+    return {
+        key: {"merge": "merge" if key == merged else "set", "initial": value}
+        for key, value in initial.items()
+    }
 
 
 def check_edges(

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from agents.definitions.spec import Name, Positive
-from agents.workflows.patterns.checks import Checks, Mode, check_edges, programs
+from agents.workflows.patterns.checks import Checks, Mode, check_edges, programs, state_keys
 from agents.workflows.patterns.settings import Content, PatternSpec
 
 _PLAN: Final = "plan parts"
@@ -92,4 +92,4 @@ class DecomposeSpec(PatternSpec):
             "failures": 0,
             "programs": programs(self.checks),
         }
-        return {key: {"merge": "set", "initial": value} for key, value in initial.items()}
+        return state_keys(initial, merged="results")

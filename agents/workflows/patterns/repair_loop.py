@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 from pydantic import BeforeValidator, Field
 
 from agents.definitions.spec import Name
-from agents.workflows.patterns.checks import Checks, Mode, check_edges, programs
+from agents.workflows.patterns.checks import Checks, Mode, check_edges, programs, state_keys
 from agents.workflows.patterns.settings import Content, Count, PatternSpec
 from heartbit_site.base.spec import Spec
 
@@ -139,7 +139,7 @@ class RepairLoopSpec(PatternSpec):
             "stages": [one.model_dump(mode="json") for one in self.stages],
             "programs": programs(self.checks),
         }
-        return {key: {"merge": "set", "initial": value} for key, value in initial.items()}
+        return state_keys(initial, merged="files")
 
 
 def _repairs(ends: str, *, strong: bool) -> list[dict[str, Any]]:

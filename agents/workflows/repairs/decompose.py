@@ -44,15 +44,16 @@ def merge_parts(outputs: list[Any], context: Context) -> dict[str, Any]:
     Returns:
         ``{ok, errors, parts}``: the parts that are unfinished, or write the file of another one.
     """
-    results: dict[str, dict[str, str]] = context.get("results")
+    due: dict[str, dict[str, str]] = {}
     findings, named = list[Finding](), set[str]()
     for part, output in zip(context.get("due"), outputs, strict=True):
         name, is_result = part["name"], isinstance(output, dict)
-        results[name] = output.get("files", {}) if is_result else {}
+        due[name] = output.get("files", {}) if is_result else {}
         if not is_result or not output.get("ok"):
             named.add(name)
             message = f'the part "{name}" has not passed its own checks'
             findings.append(Finding(ANSWER, "PartError", message))
+    results: dict[str, dict[str, str]] = {**context.get("results"), **due}
     files: dict[str, str] = {}
     for own in results.values():
         for path in own.keys() & files.keys():
@@ -62,7 +63,7 @@ def merge_parts(outputs: list[Any], context: Context) -> dict[str, Any]:
                 message = f'"{path}" is written by the parts {", ".join(sorted(others))}'
                 findings.append(Finding(ANSWER, "SharedFileError", message))
         files |= own
-    context.set("results", results)
+    context.add("results", due)
     context.set("files", files)
     errors = [one.plain() for one in findings]
     return {"ok": not findings, "errors": errors, "parts": sorted(named)}

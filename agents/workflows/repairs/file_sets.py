@@ -19,8 +19,8 @@ MAX_BYTES: Final = 600_000  # of all files as JSON; a tool's arguments have at m
 _FENCE: Final = "```"
 
 
-def read_answer(answer: Any) -> dict[str, str | None]:
-    """Return the files in an agent's answer, each with its text; None: the file is removed.
+def read_answer(answer: Any) -> dict[str, str]:
+    """Return the texts of the files in an agent's answer, by path.
 
     Args:
         answer: An object with ``files``, which are a list of ``{path, text}`` or texts by path; or
@@ -43,15 +43,15 @@ def read_answer(answer: Any) -> dict[str, str | None]:
             'The answer names no files: write {"files": [{"path": ..., "text": ...}]}.'
         )
     for path, text in files.items():
-        if text is not None and not isinstance(text, str):
+        if not isinstance(text, str):
             raise ValueError(f'The text of "{visible(str(path))[:80]}" is no text.')
     return dict(files)
 
 
-def merge_files(
+def changed_files(
     files: Mapping[str, str], answer: Any, locked: Mapping[str, str]
 ) -> tuple[dict[str, str], list[Finding]]:
-    """Return files with those of an answer, and the errors of what was refused.
+    """Return the files that an answer adds or changes, and the errors of what was refused.
 
     A file is refused if its name leads out of the folder, or if it is locked and its text has
     another hash. The others are taken.
@@ -64,24 +64,23 @@ def merge_files(
     try:
         given = read_answer(answer)
     except ValueError as error:
-        return dict(files), [Finding(ANSWER, "AnswerError", str(error))]
-    merged, errors = dict(files), list[Finding]()
+        return {}, [Finding(ANSWER, "AnswerError", str(error))]
+    changed, errors = dict[str, str](), list[Finding]()
     for path, text in given.items():
-        if problem := _name_problem(path, merged):
+        if problem := _name_problem(path, [*files, *changed]):
             message = f'"{visible(path)[:80]}" {problem}: choose another name'
             errors.append(Finding(ANSWER, "FileNameError", message))
-        elif path in locked and (text is None or hash_of(text) != locked[path]):
+        elif path in locked and hash_of(text) != locked[path]:
             message = f'"{path}" is locked: leave it as it is'
             errors.append(Finding(ANSWER, "LockedFileError", message, (SourceFrame(path),)))
-        elif text is None:
-            merged.pop(path, None)
-        else:
-            merged[path] = text
+        elif files.get(path) != text:
+            changed[path] = text
+    merged = {**files, **changed}
     size = len(_encoded(json.dumps(merged, ensure_ascii=False)))
     if len(merged) > MAX_FILES or size > MAX_BYTES:
         message = f"at most {MAX_FILES} files of {MAX_BYTES:,} bytes as JSON are accepted"
-        return dict(files), [*errors, Finding(ANSWER, "AnswerError", message)]
-    return merged, errors
+        return {}, [*errors, Finding(ANSWER, "AnswerError", message)]
+    return changed, errors
 
 
 def hash_of(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from agents.workflows.executors.context import Context
 from agents.workflows.executors.executor import executor
 from agents.workflows.repairs.check_results import MAX_ERRORS, errors_in
-from agents.workflows.repairs.file_sets import lock, merge_files
+from agents.workflows.repairs.file_sets import changed_files, lock
 from agents.workflows.repairs.findings import Finding, SourceFrame
 
 _MAX_SEEN: Final = 50  # rounds that are compared
@@ -21,8 +21,8 @@ def take(answer: Any, context: Context) -> dict[str, Any]:
     Returns:
         ``{ok, errors}``: the errors of files that were refused.
     """
-    files, errors = merge_files(context.get("files"), answer, context.get("locked"))
-    context.set("files", files)
+    changed, errors = changed_files(context.get("files"), answer, context.get("locked"))
+    context.add("files", changed)
     return {"ok": not errors, "errors": [error.plain() for error in errors]}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agents.workflows.repairs.check_results import MAX_ERRORS, errors_in
-from agents.workflows.repairs.file_sets import hash_of, merge_files
+from agents.workflows.repairs.file_sets import changed_files, hash_of
 from agents.workflows.repairs.findings import Finding, SourceFrame
 
 FRAME = SourceFrame("a/calc.py", 3, "mean")
@@ -141,36 +141,42 @@ BAD_NAMES = [
 @pytest.mark.parametrize("path", BAD_NAMES)
 def test_a_hostile_name_is_refused_and_the_other_files_are_taken(path: str) -> None:
     answer = {"files": {path: "evil", "b.py": "fine"}}
-    files, errors = merge_files({"a.py": "old"}, answer, {})
-    assert files == {"a.py": "old", "b.py": "fine"}
+    files, errors = changed_files({"a.py": "old"}, answer, {})
+    assert files == {"b.py": "fine"}
     assert [one.kind for one in errors] == ["FileNameError"]
 
 
 def test_a_locked_file_keeps_its_text() -> None:
-    before = {"types.py": "X = 1", "old.py": ""}
-    locked = {"types.py": hash_of("X = 1")}
-    assert merge_files(before, {"files": {"types.py": "X = 1", "old.py": None}}, locked) == (
-        {"types.py": "X = 1"},
-        [],
-    )
-    for text in ("X = 2", None):
-        files, errors = merge_files(before, {"files": {"types.py": text}}, locked)
-        assert (files, [one.kind for one in errors]) == (before, ["LockedFileError"])
+    before, locked = {"types.py": "X = 1"}, {"types.py": hash_of("X = 1")}
+    assert changed_files(before, {"files": {"types.py": "X = 1"}}, locked) == ({}, [])
+    files, errors = changed_files(before, {"files": {"types.py": "X = 2"}}, locked)
+    assert (files, [one.kind for one in errors]) == ({}, ["LockedFileError"])
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        *(None, 3, "", "no", "[]", {}, {"files": []}, {"files": {"a": 3}}, {"files": [1]}),
+        *(
+            None,
+            3,
+            "",
+            "no",
+            "[]",
+            {},
+            {"files": []},
+            {"files": {"a": 3}},
+            {"files": {"a": None}},
+            {"files": [1]},
+        ),
         {"files": {f"{number}.py": "" for number in range(51)}},
         {"files": {"a.py": "é" * 300_001}},
     ],
 )
 def test_an_answer_without_usable_files_is_an_error(answer: Any) -> None:
-    files, errors = merge_files({"a.py": "old"}, answer, {})
-    assert (files, [one.kind for one in errors]) == ({"a.py": "old"}, ["AnswerError"])
+    files, errors = changed_files({"a.py": "old"}, answer, {})
+    assert (files, [one.kind for one in errors]) == ({}, ["AnswerError"])
 
 
 def test_an_answer_may_be_text() -> None:
     text = '```json\n{"files": [{"path": "a.py", "text": "new"}]}\n```'
-    assert merge_files({}, text, {}) == ({"a.py": "new"}, [])
+    assert changed_files({}, text, {}) == ({"a.py": "new"}, [])

@@ -154,7 +154,8 @@ def test_a_state_machine_in_typescript_is_repaired() -> None:
         {"name": "reads", "stage": "types", "language": "typescript", "program": READS},
         {"name": "transitions", "stage": "logic", "language": "typescript", "program": TRANSITIONS},
     ]
-    flow = repair_loop("machine", "coder", checks, repair="fixer", stages=["types", "logic"])
+    settings = {"repair": "fixer", "stages": ["types", "logic"], "mode": "collect"}
+    flow = repair_loop("machine", "coder", checks, **settings)
     shop = Workshop(flow, coder=write, fixer=repair)
     played = shop.play("Write a state machine.")
     assert played.output["ok"], played.output
