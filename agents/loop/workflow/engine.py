@@ -91,8 +91,9 @@ class WorkflowEngine:
         if self._delay_inline():
             await self._begin_waits()
             return None
+        written = self._write_state()
         self._held |= {one.call_id: one for one in await self._calls.take()}
-        results = self._results()
+        results = [*written, *self._results()]
         finished = [one for one in results if isinstance(one, NodeFinished)]
         preview = self._state.graph.preview(finished)
         if is_due(self._graph, preview) and self._state.cancel_reason is None:
@@ -146,6 +147,13 @@ class WorkflowEngine:
             return False
         self._state.delayed |= inline
         return True
+
+    def _write_state(self) -> list[NodeFinished]:
+        """Return the results of the calls that only write the state; the others are left."""
+        ready = [one.call_id for one in self._state.open_calls() if self._state.may_run(one)]
+        found = [call_id for call_id in ready if self._toolbox.only_writes(call_id)]
+        self._state.delayed |= set(found)
+        return [self._toolbox.written(call_id) for call_id in found]
 
     async def _begin_waits(self) -> None:
         """Start runs and ask people; what runs here is served meanwhile."""

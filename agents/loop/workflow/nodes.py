@@ -21,14 +21,12 @@ from heartbit_site.base.toolspec import ToolContext, ToolSpec
 AGENT: Final = f"{NODE}agent"
 ASK: Final = f"{NODE}ask"
 PAUSE: Final = f"{NODE}pause"
-SET: Final = f"{NODE}set"
 #: Tool by kind of work, for kinds whose nodes are all served by the same one.
 TOOL_OF_WORK: Final = {
     "agent": AGENT,
     "workflow": AGENT,
     "ask": ASK,
     "pause": PAUSE,
-    "set": SET,
     "code": CODE_TOOL,
 }
 #: Tools whose calls only begin waits.
@@ -57,7 +55,6 @@ def node_tools(
         node_tool(AGENT, waits.run_agent, resume=_join),
         node_tool(ASK, waits.ask),
         node_tool(PAUSE, waits.pause, resume=_end_pause),
-        node_tool(SET, waits.write),
     ]
     specs += [
         FunctionCaller(executor, graph, state, inputs).tool(graph.nodes[name])
@@ -104,11 +101,6 @@ class _Waits:
     async def pause(self, context: ToolContext) -> Suspension:
         """Wait for a time."""
         return Suspension((), float(self._inputs[context.call_id].node.subject), DELAY.name)
-
-    async def write(self, context: ToolContext) -> dict[str, Any]:
-        """Write keys of the state."""
-        given = self._inputs[context.call_id]
-        return {"output": given.message, "writes": [asdict(write) for write in given.writes]}
 
 
 def _join(outcomes: tuple[WaitOutcome, ...]) -> dict[str, Any]:

@@ -114,6 +114,20 @@ class NodeToolbox:
             self._reader = state.commits, CallReader(self.graph, state, self.data)
         return self._reader[1].read(state.open_call(call_id))
 
+    def written(self, call_id: str) -> NodeFinished:
+        """Return the result of a call that only writes keys of the state."""
+        call = self._state.graph.open_call(call_id)
+        node = self.graph.nodes[call.activation.node].spec
+        try:
+            given = self._read(call_id)
+        except EvaluationError as error:
+            return failed(call, node, NodeError("error", str(error)))
+        problems = [] if node.output is None else validate(node.output, given.message)
+        if problems:
+            return failed(call, node, NodeError("output", "; ".join(problems)))
+        done = {"attempt": call.attempt, "output": given.message, "writes": given.writes}
+        return NodeFinished(call_id, node.name, **done)
+
     def translated(self, event: Event) -> Event:
         """Return the result of a node for the result of its call; other events are unchanged."""
         if isinstance(event, OutcomeRequested):
@@ -182,6 +196,13 @@ class NodeToolbox:
             return ASK
         node = self.graph.nodes[activation.node].spec
         return node.tool or TOOL_OF_WORK.get(node.work) or f"{NODE}{node.name}"
+
+    def only_writes(self, call_id: str) -> bool:
+        """Return True if a call only writes keys of the state."""
+        return (
+            self.graph.nodes[self._state.graph.open_call(call_id).activation.node].spec.set
+            is not None
+        )
 
     def waits(self, call_id: str) -> bool:
         """Return True if a call waits for a run, a person or a time, and runs nothing here."""
