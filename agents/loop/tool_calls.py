@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agents.errors import JournalAwayError, LeaseLostError, SubAgentUnavailableError
+from agents.errors import SubAgentUnavailableError
 from agents.journal.events import (
     ApprovalRequested,
     Event,
@@ -30,10 +30,11 @@ from agents.loop.unserved_calls import (
     SKIPPED,
     UNCERTAIN,
     beyond_parallel,
+    decisive_error,
     denied,
+    too_many,
 )
 from heartbit_site.base import aio
-from heartbit_site.base.database_faults import is_away
 from heartbit_site.base.suspensions import QuestionReply
 from heartbit_site.base.toolspec import Effect
 from tools.calls.pipeline import SuspendedCall
@@ -184,14 +185,14 @@ class ToolCallRunner:
             served = await self._act_together(
                 await aio.gather_all(
                     *(
-                        self._serve(call) if self._is_served(call) else self._too_many(call)
+                        self._serve(call)
                         for call in self._state.open_calls()
                         if call.call_id not in waiting and self._state.may_run(call)
                     )
                 )
             )
         except BaseExceptionGroup as errors:
-            error = _one_of(errors)
+            error = decisive_error(errors)
             # The error's own cause is more helpful than the group that it was raised in.
             raise error from error.__cause__ or errors
         done = [event for event in served if isinstance(event, (ToolFinished, ScriptCalled))]
@@ -256,14 +257,10 @@ class ToolCallRunner:
         """Return True unless one step made too many calls; scripts count their own."""
         return bool(call.parent) or int(call.call_id.rpartition(".")[2]) < self._most_calls
 
-    async def _too_many(self, call: CallState) -> ToolFinished:
-        text = (
-            f"At most {self._most_calls} tool calls are served in one turn: ask again for the rest."
-        )
-        return ToolFinished(call.call_id, "refused", text)
-
     async def _serve(self, call: CallState) -> Served | _Act:
         """Advance one call as far as possible without acting."""
+        if not self._is_served(call):
+            return too_many(call, self._most_calls)
         if call.started == Effect.AT_MOST_ONCE:
             # A slice serves a call at most once, so the intent is from a slice that was lost.
             return await self._doubtful(call)
@@ -407,12 +404,3 @@ class ToolCallRunner:
             f"{call.call.name} did not finish within {limit:g} s; nothing it did was kept.",
             Effect.TRANSACTIONAL,
         )
-
-
-def _one_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the error of parallel calls that decides the outcome of the slice."""
-    for kind in (LeaseLostError, JournalAwayError):
-        found = errors.subgroup(kind)
-        if found is not None:
-            return kind(str(found))
-    return next(filter(is_away, errors.exceptions), errors.exceptions[0])

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from agents.errors import JournalAwayError, LeaseLostError
 from agents.journal.events import ToolFinished
 from agents.loop.call_state import CallState
 from agents.loop.ports import PendingSuspension
+from heartbit_site.base.database_faults import is_away
 from heartbit_site.base.suspensions import WaitOutcome
 from heartbit_site.base.toolspec import Effect
 
@@ -33,6 +35,21 @@ def denied(call: CallState, decision: WaitOutcome) -> ToolFinished:
         text = "Nobody decided in time. The call was not run."
     effect = call.approval_request.effect if call.approval_request is not None else ""
     return ToolFinished(call.call_id, "refused", text, effect)
+
+
+def too_many(call: CallState, most: int) -> ToolFinished:
+    """Return the result of a call beyond the number of calls that one step serves."""
+    text = f"At most {most} tool calls are served in one turn: ask again for the rest."
+    return ToolFinished(call.call_id, "refused", text)
+
+
+def decisive_error(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the error of parallel calls that decides the outcome of the slice."""
+    for kind in (LeaseLostError, JournalAwayError):
+        found = errors.subgroup(kind)
+        if found is not None:
+            return kind(str(found))
+    return next(filter(is_away, errors.exceptions), errors.exceptions[0])
 
 
 def beyond_parallel(pending: Sequence[object], limit: int) -> list[ToolFinished]:
