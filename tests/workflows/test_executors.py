@@ -48,12 +48,12 @@ def context(**options: Any) -> RecordingContext:
 
 
 def test_a_function_has_types_and_an_effect() -> None:
-    @executor(effect="pure", retry=2, queue="slow", version="2")
+    @executor(effect="pure", retry=2, version="2")
     def grade(draft: Draft, context: Context) -> Draft | None:
         return draft if context.attempt else None
 
     one = found(grade)
-    assert (one.name, one.effect, one.retry.times, one.queue) == ("grade", Effect.PURE, 2, "slow")
+    assert (one.name, one.effect, one.retry.times, one.version) == ("grade", Effect.PURE, 2, "2")
     assert one.input_schema is not None
     assert one.input_schema["required"] == ["text"]
     assert one.output_schema is not None
@@ -157,7 +157,7 @@ def test_the_interface_hash_changes_with_what_versions_pin_alone() -> None:
 
         return found(executor(**options)(grade)).interface_hash
 
-    assert build() == build(retry=3, queue="slow")
+    assert build() == build(retry=3)
     assert len({build(), build(version="2"), build(effect="pure"), build(name="other")}) == 4
 
 

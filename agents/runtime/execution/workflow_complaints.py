@@ -33,9 +33,6 @@ def complaints(
     except (ValidationError, ValueError):
         return
     for index, node in enumerate(graph.nodes):
-        if node.queue:
-            place = _place(table, graph, ("nodes", index, "queue"))
-            yield (*path, *place), "is not supported yet: remove it"
         if node.agent and node.output is not None:
             try:
                 check_response_schema(node.output)

@@ -124,22 +124,15 @@ def find_executors(graph: Graph) -> dict[str, Executor]:
 
     Raises:
         ProgramToolsError: This process has none of that name: another one may.
-        ConfigurationError: One of them cannot be called here.
     """
     try:
-        found = {
+        return {
             name: installed_executors().find(used)
             for name, node in graph.nodes.items()
             if (used := node.spec.executor)
         }
     except UnknownExecutorError as error:
         raise ProgramToolsError(str(error)) from error
-    for one in found.values():
-        if one.queue:
-            raise ConfigurationError(
-                f"The executor {one.name!r} names a queue, which is not supported yet: remove it."
-            )
-    return found
 
 
 def read_input(task: str) -> Any:

@@ -93,8 +93,6 @@ class Executor:
         reply: Function that handles the answers to its questions to people; None: it asks none.
         effect: Consequence of repeating a call (``Effect``); undeclared means at most once.
         retry: Retries, where the node declares none.
-        queue: Worker queue of its calls, each a run of its own; empty: they run within the
-            workflow's run.
         version: Version of the behaviour, for changes that the types do not show.
         timeout_seconds: Time limit of one call.
         source: Module that defines it, for lists.
@@ -105,7 +103,6 @@ class Executor:
     reply: Handler | None = None
     effect: Effect = Effect.AT_MOST_ONCE
     retry: RetrySpec = field(default_factory=RetrySpec)
-    queue: str = ""
     version: str = ""
     timeout_seconds: float = 60.0
     source: str = ""
@@ -146,7 +143,6 @@ def executor(
     name: str | None = None,
     effect: Effect | str = Effect.AT_MOST_ONCE,
     retry: int | RetrySpec = 0,
-    queue: str = "",
     version: str = "",
     timeout_seconds: float = 60.0,
     reply: Callable[..., Any] | None = None,
@@ -162,7 +158,7 @@ def executor(marked: F | None = None, /, **options: Any) -> F | Callable[[F], F]
     Args:
         marked: The function or class, when the decorator is written without brackets.
         options: ``name`` (else the function's own, or the class's in snake case), ``effect``,
-            ``retry`` (times, or a ``RetrySpec``), ``queue``, ``version``, ``timeout_seconds`` and
+            ``retry`` (times, or a ``RetrySpec``), ``version``, ``timeout_seconds`` and
             ``reply``, as in ``Executor``.
 
     Raises:

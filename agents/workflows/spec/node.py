@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from agents.definitions.spec import Group, Positive, Queue, Schema
+from agents.definitions.spec import Group, Positive, Schema
 from agents.workflows.spec.values import (
     Condition,
     Duration,
@@ -98,7 +98,6 @@ class NodeSpec(PlainSpec):
             "error."
         ),
     )
-    queue: Queue | None = Field(None, description="Worker queue of the function's own run.")
 
     @property
     def work(self) -> str:
