@@ -23,7 +23,6 @@ _BELONGS: Final = {
     "on_timeout": ("ask",),
     "timeout": (*_CALLS, "ask"),
     "retry": _CALLS,
-    "queue": ("function", "validator"),
 }
 
 
