@@ -7,11 +7,12 @@ errors are reported together. Values of a wrong type are reported elsewhere and 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from itertools import islice
 from typing import Any, TypeAlias
 
 from agents.definitions.kinds import part_of
 from agents.definitions.spec import CODE_MODE_TOOLS, CODE_TOOL
-from agents.definitions.validation_messages import Complaint, Path
+from agents.definitions.validation_messages import MOST_COMPLAINTS, Complaint, Path
 from agents.definitions.validators import unknown_tool
 from tools.texts.near_names import hint
 
@@ -37,6 +38,19 @@ def check(
         place: Description of the place of these agents, for messages.
         kind: Name of the kind.
     """
+    found = _complaints(path, table, names, tools=tools, place=place, kind=kind)
+    yield from islice(found, MOST_COMPLAINTS)
+
+
+def _complaints(
+    path: Path,
+    table: Table,
+    names: Mapping[str, Any],
+    *,
+    tools: Collection[str],
+    place: str,
+    kind: str,
+) -> Iterator[Complaint]:
     yield from _team(path, table, names, place)
     own = part_of(kind, "check")
     if own is not None:
@@ -99,6 +113,7 @@ def _names(grants: object) -> set[object]:
 def _team(path: Path, table: Table, names: Mapping[str, Any], place: str) -> Iterator[Complaint]:
     team = table.get("team")
     members: list[Any] = team if isinstance(team, list) else []
+    seen: set[str] = set()
     for index, member in enumerate(members):
         here = (*path, "team", index)
         if not isinstance(member, str):
@@ -107,5 +122,6 @@ def _team(path: Path, table: Table, names: Mapping[str, Any], place: str) -> Ite
             yield here, f'names "{member}": an agent cannot be in its own team'
         elif member not in names:
             yield here, f'names "{member}", not an agent of {place}; {hint(member, sorted(names))}'
-        elif member in members[:index]:
+        elif member in seen:
             yield here, f'names "{member}" twice'
+        seen.add(member)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -62,6 +63,9 @@ _PHRASES: Final = {
 #: Phrases that do not end with what there is instead.
 _COMPLETE: Final = ("missing", "string_too_short", "union_tag_not_found", "union_tag_invalid")
 _SHOWN: Final = 60
+_MOST_BITS: Final = 64
+#: Errors of one table: to compare each unknown name with the known ones takes long.
+MOST_COMPLAINTS: Final = 100
 
 
 class InvalidSettingError(ConfigurationError):
@@ -87,7 +91,7 @@ def check(model: type[BaseModel], content: object, path: Path) -> Iterator[Compl
     try:
         model.model_validate(content)
     except ValidationError as error:
-        for details in error.errors(include_url=False):
+        for details in islice(error.errors(include_url=False), MOST_COMPLAINTS):
             loc, table = _located(model, details["loc"])
             where = (*path, *loc)
             if details["type"] == "extra_forbidden":
@@ -182,6 +186,8 @@ def _shown(content: object) -> str:
             return "an array"
         case str() if len(content) > _SHOWN:
             return f"{len(content)} characters"
+        case int() if content.bit_length() > _MOST_BITS:
+            return "a number of more than 64 bits"
         case str() | int() | float():
             return json.dumps(content, ensure_ascii=False)
     return str(content)

@@ -23,6 +23,7 @@ BY_NAME = ("dependencies", "dependentSchemas", "patternProperties", "properties"
 
 #: All keywords with schemas.
 SCHEMAS = frozenset({*SAME_VALUE, *EVERY_BELOW, *ONE_BELOW, *BY_NAME, "contentSchema"})
+_MOST_DIGITS: Final = 9  # of an index
 _MOST_HOPS: Final = 8  # references that lead to references; bounds a cycle of them
 
 
@@ -56,8 +57,9 @@ def referenced(reference: str, root: Any) -> Any:
     part = root
     for escaped in reference.partition("#")[2].split("/")[1:]:
         step = unquote(escaped).replace("~1", "/").replace("~0", "~")
-        if isinstance(part, list) and step.isdigit() and int(step) < len(part):
-            part = part[int(step)]
+        if isinstance(part, list):
+            is_index = step.isascii() and step.isdigit() and len(step) <= _MOST_DIGITS
+            part = part[int(step)] if is_index and int(step) < len(part) else None
         else:
             part = part.get(step) if isinstance(part, dict) else None
     return part
