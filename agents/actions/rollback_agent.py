@@ -15,6 +15,7 @@ from typing import Any
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
+from pydantic_core import to_jsonable_python
 
 from agents.actions.publish_agent import Publication, make_current
 from agents.definitions import snapshot
@@ -107,7 +108,7 @@ def _restore_fields(agent: Agent, kind: RegisteredKind, content: Mapping[str, An
     for name in snapshot.pins_of(kind.spec):
         value = kept.get(name, kind.spec.default_of(name))
         if name in kind.own:
-            agent.definition[name] = value
+            agent.definition[name] = to_jsonable_python(value)  # a default may be a model
         else:
             setattr(agent, name, value)
     agent.save()

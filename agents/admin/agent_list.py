@@ -100,7 +100,7 @@ class AgentList(ModelAdmin[Agent]):
         )
 
     @dialog(
-        "Start agent",
+        "Start again",
         "It takes runs again, and its queued runs resume.",
         icon="power_settings_new",
         permission="switch",
@@ -111,7 +111,7 @@ class AgentList(ModelAdmin[Agent]):
         self._switch(request, agent, "start")
 
     @dialog(
-        "Restart agent",
+        "Restart",
         "Its running runs are requeued, and resume where they were.",
         icon="restart_alt",
         permission="switch",
@@ -123,7 +123,7 @@ class AgentList(ModelAdmin[Agent]):
         self._switch(request, agent, "restart")
 
     @dialog(
-        "Stop agent",
+        "Stop",
         "It takes no runs. Running runs are requeued at the end of their turn; queued and waiting "
         "runs stay. Nothing is lost: all of them resume when the agent is started.",
         icon="pause_circle",

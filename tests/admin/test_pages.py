@@ -24,6 +24,7 @@ from agents.actions.decide_call import Always, approve_call
 from agents.actions.receive_message import accept_message
 from agents.actions.redeliver import ping_webhook
 from agents.actions.run_request import start_conversation
+from agents.actions.save_agent import create_agent
 from agents.actions.send_message import send_message
 from agents.actions.skills import save_skill
 from agents.actions.webhooks import save_webhook
@@ -33,6 +34,7 @@ from agents.choices import VERDICTS, DeliveryStatus, RunStatus
 from agents.inbound.messages import Inbound
 from agents.messaging.addresses import sender_of_person
 from agents.models import Agent, Budget, Channel, Delivery, WebhookEndpoint
+from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.admin.themed import ModelAdmin
 from heartbit_site.base import audit
 from heartbit_site.base.actions.api_keys import create_api_key
@@ -99,6 +101,9 @@ def full(workspace: Workspace) -> None:
     Document.objects.filter(pk=made.pk).update(state="reading", problem=rows.HOSTILE)
     made.refresh_from_db()
     assert store_part(made, part)
+    step = {"ask": rows.HOSTILE, "when": f"input == {rows.HOSTILE!r}"}
+    spec = {"name": "digest", "description": rows.HOSTILE, "steps": {rows.HOSTILE: step}}
+    create_agent(workspace, WorkflowSpec.model_validate(spec), by=audit.SYSTEM)
     save_skill(workspace, skill_folder("greeting", "<script>alert(1)</script>"), by=audit.SYSTEM)
     McpServer.objects.create(workspace=workspace, name="shop", url="https://shop.example/mcp")
     AccessAttempt.objects.create(username="nobody", failures_since_start=1)

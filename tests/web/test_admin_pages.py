@@ -34,6 +34,8 @@ PAGES = {
     "templates": "/admin/agents/agent/add_from_template/",
     "new agent": "/admin/agents/agent/add/?template=support",
     "agent": "/admin/agents/agent/{agent}/change/",
+    "workflows": "/admin/agents/workflow/",
+    "new workflow": "/admin/agents/workflow/add/",
     "runs": "/admin/agents/run/",
 }
 #: Those that are seen in the other colours as well: the parts of all others are on them.

@@ -88,6 +88,7 @@ def _without(content: Mapping[str, Any], paths: Collection[Path]) -> dict[str, A
         match path:
             case ("nodes", int(index), str(name), *_) if index < len(nodes):
                 nodes[index].pop(name, None)
+                nodes[index] |= {"each": "[]"} if name == "each" else {}  # for those that read item
             case ("nodes", int(index)) if index < len(nodes):
                 nodes[index] = {"name": nodes[index].get("name", "")}
             case ("edges", int(index), *_):

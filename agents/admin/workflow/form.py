@@ -6,7 +6,6 @@ One of the three is used, as ``mode`` says. Whatever is written is checked as a 
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -20,8 +19,8 @@ from agents.admin.workflow.check import CheckedWorkflow, check_workflow
 from agents.admin.workflow.pattern import PatternForm
 from agents.admin.workflow.rows import MAX_ROWS, AgentRows, step_rows, subject_choices
 from agents.admin.workflow.steps import Step, read_data, survive, write_data
+from agents.admin.workflow.text import read_definition, used_names, write_definition
 from agents.definitions import validation_messages
-from agents.definitions.spec import ToolGrant
 from agents.definitions.validation_messages import InvalidSettingError, Path, sentence_of
 from agents.models import Workflow
 from agents.reads.agents import table_of
@@ -30,9 +29,8 @@ from agents.workflows.spec.node import WORK
 from agents.workflows.spec.rows import find_steps
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.admin.saved_by_verb import VerbForm
-from heartbit_site.admin.themed import LongText, pretty_json, text_widget
+from heartbit_site.admin.themed import LongText, text_widget
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 
 STEPS, PATTERN, TEXT = "steps", "pattern", "text"
 MODES: Final = {STEPS: "Steps", PATTERN: "From a pattern", TEXT: "As text"}
@@ -88,6 +86,7 @@ class WorkflowForm(VerbForm[Workflow]):
     )
     state = JSONObjectText(
         required=False,
+        initial=dict,
         widget=json_widget(rows=3, placeholder='{"rounds": {"merge": "add", "initial": 0}}'),
         help_text="Keys that steps write, each with its merge: a JSON object.",
     )
@@ -97,6 +96,7 @@ class WorkflowForm(VerbForm[Workflow]):
     )
     limits = JSONObjectText(
         required=False,
+        initial=dict,
         widget=json_widget(rows=2, placeholder='{"timeout_seconds": 600, "cost_usd": 1.5}'),
         help_text="Limits of a run: supersteps, activations, items, state_bytes, max_parallel, "
         "timeout_seconds, tokens, cost_usd.",
@@ -161,6 +161,7 @@ class WorkflowForm(VerbForm[Workflow]):
 
     def as_drawn(self) -> dict[str, Any]:
         """Return the drawing and the faults of what was sent, as JSON."""
+        self.rows.is_valid()
         rows = [
             {"field": f"{form.prefix}-{field}", "sentences": list(map(str, errors))}
             for form in [*(self.rows.kept if self._mode == STEPS else ()), self.patterns]
@@ -246,6 +247,9 @@ class WorkflowForm(VerbForm[Workflow]):
             self.loose.append("Some settings of the pattern cannot be used.")
             return None
         given = [form.cleaned_data for form in self.agents.kept]
+        if not given and "agents" in PATTERNS[self.patterns.chosen()].model_fields:
+            self.loose.append("Choose the agents of the pattern.")
+            return None
         agents = [(one["agent"].partition(":")[2], one["role"]) for one in given]
         name, settings = self.patterns.chosen(), self.patterns.settings(agents)
         for path, message in validation_messages.check(PATTERNS[name], settings, ()):
@@ -270,7 +274,7 @@ class WorkflowForm(VerbForm[Workflow]):
         """Return the stored tools and team without those of steps that are gone."""
         if not self.steps:
             return {}
-        before, now = _used(self.steps.values()), _used(steps.values())
+        before, now = used_names(self.steps.values()), used_names(steps.values())
         tools = [one for one in self.stored["tools"] if one["name"] not in before - now]
         team = [name for name in self.stored["team"] if name not in before - now]
         found = {"tools": tools, "team": team}
@@ -304,59 +308,11 @@ class WorkflowForm(VerbForm[Workflow]):
         form = rows[index]
         setting = rest[0] if rest else ""
         field = _FIELDS.get(setting, "subject" if setting in WORK else "more" if setting else None)
-        if not form.errors or field not in (None, "subject"):
-            form.add_error(field, sentence_of(tuple(rest), message))
-
-
-def read_definition(text: str) -> tuple[dict[str, Any], str]:
-    """Return the table that a text in JSON or TOML is, and what is wrong with it.
-
-    A whole section ``[[workflows]]`` of a file, with one workflow, is that workflow.
-    """
-    if not text.strip():
-        return {}, "Write the definition: it needs steps, a pattern, or nodes and edges."
-    try:
-        found: Any = parse_untrusted_json(text) if text.lstrip()[:1] == "{" else tomllib.loads(text)
-    except (UntrustedJSONError, tomllib.TOMLDecodeError, RecursionError) as error:
-        return {}, f"The text cannot be read: {error}"
-    match found:
-        case {"workflows": [dict(only)], **others} if not others:
-            return only, ""
-        case dict() if "workflows" not in found:
-            return found, ""
-    return {}, "The text must be the table of one workflow."
-
-
-def write_definition(table: Mapping[str, Any]) -> str:
-    """Return the settings of a stored workflow as the text that ``read_definition`` reads."""
-    nodes = table.get("nodes", ())
-    used = _used(nodes)
-    tools = [_without_defaults(tool) for tool in table.get("tools", ())]
-    extra = {
-        "tools": [tool for tool in tools if len(tool) > 1 or tool["name"] not in used],
-        "team": [name for name in table.get("team", ()) if name not in used],
-    }
-    own = WorkflowSpec.model_fields.keys() - {"name", "enabled", "tools", "team", *_COLUMNS}
-    kept = {
-        name: table[name]
-        for name in WorkflowSpec.model_fields
-        if name in own and name in table and table[name] not in (None, "", {}, [])
-    }
-    return pretty_json(kept | {key: value for key, value in extra.items() if value})
-
-
-def _without_defaults(grant: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: value
-        for key, value in grant.items()
-        if key == "name" or value != ToolGrant.default_of(key)
-    }
-
-
-def _used(steps: Any) -> set[str]:
-    """Return the names of the tools and agents that steps or nodes use."""
-    found = {step.get(kind) for step in steps for kind in ("agent", "workflow", "tool")}
-    return {name for name in found if name} | {"run_code" for step in steps if step.get("code")}
+        is_known = form.errors if field is None else field in form.errors and field == "subject"
+        if not is_known:
+            labelled = field in ("when", "each", "on_error")
+            label = form.fields[field].label if labelled else setting.capitalize()
+            form.add_error(field, sentence_of((label, *rest[1:]), message))
 
 
 def _steps(stored: Mapping[str, Any]) -> dict[str, Step] | None:

@@ -16,10 +16,10 @@ from agents.admin.drawing import drawing_block
 from agents.admin.run_start import RunStart, report_published
 from agents.admin.version import VersionInline
 from agents.admin.workflow.form import SETTINGS, WorkflowForm
-from agents.models import Workflow
+from agents.models import Agent, Workflow
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.admin.actions import actor_of
-from heartbit_site.admin.columns import Column
+from heartbit_site.admin.columns import Column, two_lines
 from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin
 from heartbit_site.admin.themed import json_block, tabs
@@ -54,6 +54,9 @@ class WorkflowAdmin(VerbAdmin[Any], RunStart, AgentList):
         js = ("heartbit/admin/workflow-form.js",)
         css: ClassVar = {"all": ("heartbit/admin/workflow-form.css",)}
 
+    who = Column[Agent](
+        "workflow", lambda row: two_lines(row.name, row.description), ordering="name"
+    )
     steps = Column[Workflow]("steps", lambda row: len(row.definition.get("nodes", ())))
     drawing = Column[Workflow]("graph", drawing_block)
     settings = Column[Workflow]("settings", lambda row: json_block(row.definition))

@@ -127,6 +127,7 @@ class StepForm(PlacedForm):
     more = JSONObjectText(
         required=False,
         label="More settings",
+        initial=dict,
         widget=json_widget(rows=2, placeholder='{"timeout": "2d", "retry": {"times": 2}}'),
         help_text="JSON: timeout, on_timeout, retry, form and group (of a question), max_parallel, "
         "language, input, output.",

@@ -59,6 +59,8 @@ def row_of(name: str, step: Step, numbers: Mapping[str, int]) -> dict[str, Any]:
     """
     work = next(kind for kind in WORK if step.get(kind) is not None)
     more = {key: value for key, value in step.items() if key not in _PLACED}
+    if "timeout" in more:
+        more["timeout"] = _duration(more["timeout"])
     on_error = step.get("on_error", "fail")
     return {
         "name": name,
@@ -94,7 +96,7 @@ def step_of(row: Mapping[str, Any], names: Sequence[str]) -> Step:
         step["on_error"] = _named(row["on_error"], names)
     needs = [names[int(one)] for one in row["after"] if names[int(one)]]
     step |= {"needs": needs} if needs else {}
-    return {key: value for key, value in (row["more"] | step).items() if value is not None}
+    return {key: value for key, value in ((row["more"] or {}) | step).items() if value is not None}
 
 
 def survive(steps: Mapping[str, Step]) -> bool:
@@ -108,8 +110,7 @@ def survive(steps: Mapping[str, Step]) -> bool:
         }
         sent["text"] = row["text"].replace("\r\n", "\n") if row["text"].strip() else ""
         again = step_of(sent, names)
-        if "pause" in step:
-            again["pause"] = seconds(again["pause"])
+        again |= {key: seconds(again[key]) for key in ("pause", "timeout") if key in again}
         if sent["name"] != name or again != step:
             return False
     return True
@@ -119,12 +120,15 @@ def _named(on_error: str, names: Sequence[str]) -> str:
     return names[int(on_error)] if on_error.isdecimal() else on_error
 
 
+def _duration(length: Any) -> str:
+    unit, size = next((one for one in _UNITS if length and not length % one[1]), ("s", 1))
+    return f"{length / size:g}{unit}"
+
+
 def _text(work: str, step: Step) -> str:
     value = step.get(TEXTS.get(work, ""))
     if work == "pause":
-        length = float(value or 0)
-        unit, size = next((one for one in _UNITS if length and not length % one[1]), ("s", 1))
-        return f"{length / size:g}{unit}"
+        return _duration(value)
     if work == "set" or (work == "tool" and value is not None):
         return pretty_json(value) if value else ""
     return write_data(value)

@@ -27,13 +27,13 @@
       return list.lastElementChild;
     }
 
-    function remove(row) {
+    function remove(row, focuses = true) {
       const kind = row.dataset.row.split("-")[0];
       const others = live(kind);
       const next = others[others.indexOf(row) + 1] ?? others[others.indexOf(row) - 1];
       part(row, "remove").checked = true;
       row.hidden = true;
-      (next?.querySelector("[data-remove]") ?? editor.querySelector(`[data-add="${kind}"]`)).focus();
+      if (focuses) (next?.querySelector("[data-remove]") ?? editor.querySelector(`[data-add="${kind}"]`)).focus();
     }
 
     function move(row, by) {
@@ -59,7 +59,7 @@
         row.querySelector(".hb-of-text > label").textContent = LABELS[does] ?? "Text";
         offer(part(row, "subject"), GROUPS[does] ?? []);
         const name = part(row, "name").value.trim() || "step";
-        for (const button of row.querySelectorAll("button")) button.setAttribute("aria-label", `${button.querySelector(".sr-only").textContent}: ${name}`);
+        for (const button of row.querySelectorAll("button")) button.setAttribute("aria-label", `${button.querySelector(".hb-away").textContent}: ${name}`);
       }
     }
 
@@ -185,10 +185,9 @@
     form.addEventListener("input", soon);
     form.addEventListener("change", soon);
     const [empty, ...others] = rows("steps").reverse();
-    if (others.length && !part(empty, "name").value) remove(empty); // for pages without scripts
-    document.activeElement?.blur();
+    if (others.length && !part(empty, "name").value) remove(empty, false); // for pages without scripts
     settle();
-    draw();
+    if (editor.dataset.draw.includes("?")) draw(); // a new one has only what is still missing
   }
 
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", begin);
