@@ -340,3 +340,25 @@ def test_a_form_that_somebody_else_has_saved_since_is_refused(
     assert "Somebody saved this workflow" in answer.content.decode()
     row.refresh_from_db()
     assert row.description == "Theirs."
+
+
+MALFORMED = (
+    *('{"nodes": 5}', '{"nodes": [1]}', '{"steps": {"a": 1}}', '{"nodes": null}', "{" * 3000),
+    *('{"nodes": {"a": {"set": {}}}, "edges": [1]}', '{"sequential": 3}', "a = 2026-01-01"),
+)
+ROW_FIELDS = (
+    *({"does": "zz"}, {"subject": "x"}, {"on_error": "77"}, {"after": ["99"]}, {"name": "fail"}),
+    {"more": '{"needs": 3}'},
+)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"mode": "text", "text": text} for text in MALFORMED]
+    + [{f"steps-0-{name}": value for name, value in row.items()} for row in ROW_FIELDS],
+)
+def test_what_is_malformed_is_a_fault(
+    browser: Client, workspace: Workspace, scribe: Agent, given: dict[str, Any]
+) -> None:
+    found = browser.post(DRAW, start(workspace, **rows(FIND)) | given).json()
+    assert found["faults"] or found["rows"]

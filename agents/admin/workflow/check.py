@@ -62,13 +62,12 @@ def check_workflow(table: Mapping[str, Any], workspace_id: int) -> CheckedWorkfl
     agents = Agent.objects.filter(workspace=workspace_id, origin="")
     names = dict.fromkeys(agents.values_list("name", flat=True))
     tools = grantable(workspace_id, catalogue(workspace_id))
-    found: list[Complaint] = []
+    found = list(validation_messages.check(WorkflowSpec, content, ()))
+    unread = found
     for _ in range(_ROUNDS):
-        unread = list(validation_messages.check(WorkflowSpec, content, ()))
-        if not unread:
-            break
-        found += unread
-        content = _without(content, [path for path, _ in unread])
+        if unread:
+            content = _without(content, [path for path, _ in unread])
+            unread = list(validation_messages.check(WorkflowSpec, content, ()))
     try:
         graph = read_graph(content)
     except ValidationError:
@@ -82,13 +81,15 @@ def check_workflow(table: Mapping[str, Any], workspace_id: int) -> CheckedWorkfl
 def _without(content: Mapping[str, Any], paths: Collection[Path]) -> dict[str, Any]:
     """Return the settings without those at these paths; a node keeps its name and some work."""
     kept = {**content}
-    nodes = [dict(node) for node in content.get("nodes", ()) if isinstance(node, dict)]
+    nodes = [dict(node) for node in _listed(content.get("nodes"))]
     gone: set[object] = set()
     for path in paths:
         match path:
             case ("nodes", int(index), str(name), *_) if index < len(nodes):
                 nodes[index].pop(name, None)
-                nodes[index] |= {"each": "[]"} if name == "each" else {}  # for those that read item
+                # Templates may read the entry of each, and a node cannot be without a name.
+                instead = {"each": "[]", "name": f"step {index + 1}"}.get(name)
+                nodes[index] |= {name: instead} if instead else {}
             case ("nodes", int(index)) if index < len(nodes):
                 nodes[index] = {"name": nodes[index].get("name", "")}
             case ("edges", int(index), *_):
@@ -98,5 +99,14 @@ def _without(content: Mapping[str, Any], paths: Collection[Path]) -> dict[str, A
     for node in nodes:
         if not any(node.get(kind) is not None for kind in WORK):
             node["set"] = {}
-    edges = [edge for index, edge in enumerate(content.get("edges", ())) if index not in gone]
+    edges = [edge for index, edge in enumerate(_listed(content.get("edges"))) if index not in gone]
     return kept | {"nodes": nodes, "edges": edges}
+
+
+def _listed(given: object) -> list[dict[str, Any]]:
+    """Return the tables of a list, or of a table by name."""
+    if isinstance(given, dict):
+        given = [{"name": key, **one} for key, one in given.items() if isinstance(one, dict)]
+    return (
+        [one if isinstance(one, dict) else {} for one in given] if isinstance(given, list) else []
+    )

@@ -234,7 +234,7 @@ class WorkflowForm(VerbForm[Workflow]):
         steps = {names[int(form.prefix.rpartition("-")[2])]: form.as_step(names) for form in rows}
         for step in steps.values():
             if not any(key in step for key in WORK):
-                step["set"] = {}
+                step |= {"set": {}, "task": None, "arguments": None}
         if not steps:
             self.loose.append("A workflow needs at least one step.")
         same = [*steps.items()] == [*(self.steps or {}).items()] and self.stored.get("pattern")
@@ -297,6 +297,8 @@ class WorkflowForm(VerbForm[Workflow]):
                     return
             case ("edges", int(index), *_) if graph is not None and index < len(graph.edges):
                 self.marked.update(graph.edges[index].targets)
+        if self._mode == STEPS and path[:1] in (("start",), ("edges",)) and self._faulty_rows():
+            return  # it follows from a step's name
         sentence = sentence_of(path, message) if path else f"The workflow {message}."
         if path[:1] == ("name",) and "name" in self.fields:
             self.add_error("name", sentence)

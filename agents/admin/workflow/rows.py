@@ -186,7 +186,8 @@ class StepForm(PlacedForm):
         """Return the step of the row; fields with errors are left out."""
         blank = dict.fromkeys(("name", "subject", "text", "when", "each"), "")
         kept = {"after": [], "on_error": "fail", "more": {}, "does": "set", **blank}
-        return step_of({**kept, **self.cleaned_data}, names)
+        given = {**kept, **self.cleaned_data}
+        return step_of(given if "does" in self.cleaned_data else given | {"text": ""}, names)
 
 
 class AgentRowForm(PlacedForm):
