@@ -12,7 +12,7 @@ from django.db import connection
 from agents.actions.runs import cancel_run, resume_run
 from agents.choices import Placement
 from agents.errors import RunStateError
-from agents.models import Run, WorkerHeartbeat
+from agents.models import Agent, Run, WorkerHeartbeat
 from agents.runtime.recovery.control_session import LOCK_CLASS
 from heartbit_site.base import orm
 from tests.runs.holding import accept, claimant, hold, pool, suspended_on
@@ -33,6 +33,7 @@ def test_a_run_that_nobody_began_is_whoevers_asks(workspace: Workspace) -> None:
 
 
 def test_a_run_of_the_fleet_is_left_to_it(workspace: Workspace) -> None:
+    Agent.objects.filter(workspace=workspace, name="writer").update(queue="served-by-no-worker")
     run_id = start_run(workspace, "Do it.", agent="writer", home=Placement.FLEET)
     found = resume_run(Run.objects.get(pk=run_id))
     assert (found.takes_over, found.executor) == (False, "")

@@ -155,7 +155,7 @@ async def test_given_a_long_routing_when_a_loop_beside_it_runs_then_it_waits_les
     studio: Studio, record_property: Callable[[str, object], None]
 ) -> None:
     """The commit takes seconds of the processor: a heartbeat beside it is not late."""
-    names = [f"n{number}" for number in range(900)]
+    names = [f"n{number}" for number in range(300)]
     schema = {"items": {"enum": [f"x{number}" for number in range(400)]}}
     nodes = {"a": {"set": {}}, **{name: {"set": {}, "input": schema} for name in names}}
     content = {
@@ -170,7 +170,7 @@ async def test_given_a_long_routing_when_a_loop_beside_it_runs_then_it_waits_les
         create_agent(studio.workspace, WorkflowSpec.model_validate(content), by=SYSTEM)
 
     await orm.run_in_thread(make)
-    task = json.dumps(["x399"] * 5_000)
+    task = json.dumps(["x399"] * 2_000)
     work = asyncio.ensure_future(studio.run(task, agent="wide", model=""))
     longest = 0.0
     while not work.done():

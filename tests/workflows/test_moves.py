@@ -159,6 +159,7 @@ def test_a_move_mends_a_node_and_repeats_none_of_its_superstep(flow: Agent) -> N
 
 
 def test_what_cannot_be_moved_says_so(flow: Agent, workspace: Workspace) -> None:
+    Agent.objects.filter(workspace=workspace, name="writer").update(queue=flow.queue)
     thread = start_conversation(workspace, agent=flow.name)
     talks = Run.objects.get(pk=post_message(thread, "go").run_id)
     local = Run.objects.get(pk=start_run(workspace, "go", agent=flow.name, home=Placement.LOCAL))

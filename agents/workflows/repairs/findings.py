@@ -16,11 +16,15 @@ _TEST: Final = re.compile(r"(?:^|/)(?:tests?/|test_|[^/]*(?:_test|\.test|\.spec)
 
 
 class SourceFrame(NamedTuple):
-    """A place in a file that is checked; an unknown line is 0, an unknown function empty."""
+    """A place in a file that is checked; an unknown line is 0.
+
+    Attributes:
+        within: Function that it lies in; empty: unknown.
+    """
 
     file: str
     line: int = 0
-    function: str = ""
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ class Finding:
         Quoted names, paths and numbers do not count, and of a place only its file and function do.
         """
         message = _NUMBER.sub("0", _PATH.sub("/", _QUOTED.sub('""', self.message)))
-        parts = [self.kind, " ".join(message.split()), self.place.file, self.place.function]
+        parts = [self.kind, " ".join(message.split()), self.place.file, self.place.within]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
     def crosses_files(self, files: Collection[str]) -> bool:
