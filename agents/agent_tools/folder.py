@@ -16,12 +16,12 @@ from pydantic import Field
 from agents.errors import FolderError
 from agents.runtime.files.folder import Folder
 from agents.runtime.files.folder_limits import MAX_BYTES, MAX_FILE_BYTES, MAX_FILES
-from agents.runtime.files.path_pattern import fits, parts_of
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.builtin.code import artifact_content, describe, skill_files
 from tools.sandbox.choice import find_sandbox
 from tools.sandbox.program import Ended, Limits, Program
+from tools.texts.path_pattern import fits, parts_of
 
 _TAGS = ("builtin", "folder")
 _READ = (Label.PRIVATE, Label.UNTRUSTED)  # given files may contain any text

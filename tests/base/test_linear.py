@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from agents.output.fences import fenced
-from agents.runtime.files.path_pattern import fits, parts_of
 from heartbit_site.base.json_values import ValueCount, has_too_many
 from heartbit_site.base.jsonschema import check_schema, validate
 from heartbit_site.base.line_diff import MOST_COMPARED, line_diff
@@ -23,6 +22,7 @@ from tools.definitions.registry import resolve
 from tools.mail.headers import decode_words, split_header
 from tools.mail.parts import read_body
 from tools.texts.near_names import closest
+from tools.texts.path_pattern import fits, parts_of
 
 pytestmark = pytest.mark.paced
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from agents.runtime.files.path_pattern import fits, parts_of
 from agents.skills import front_matter
 from agents.skills.spec import InvalidSkillError
 from heartbit_site.base.jsonschema import validate
@@ -28,6 +27,7 @@ from tools.mail.parts import read_body
 from tools.sandbox.languages import interpreter_for
 from tools.sandbox.program import Limits, Program
 from tools.texts.near_names import closest
+from tools.texts.path_pattern import fits, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -47,7 +47,9 @@ class StageSpec(Spec):
 
     name: Annotated[str, Field(min_length=1, max_length=64)]
     task: str = Field("", max_length=10_000, description="Instruction for the stage.")
-    lock: list[str] = Field(["*"], description="Patterns of the paths that are locked after it.")
+    lock: list[str] = Field(
+        ["**"], description="Patterns of the paths that are locked after it, such as src/**/*.py."
+    )
 
 
 def _stage(given: object) -> object:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from agents.workflows.repairs.findings import Finding, SourceFrame
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.base.visible_text import visible
 from tools.sandbox.folder import name_problem
+from tools.texts.path_pattern import fits, parts_of
 
 ANSWER: Final = "answer"  # check that reports the faults of an answer
 MAX_FILES: Final = 50  # of ``run_code``
@@ -90,7 +90,8 @@ def hash_of(text: str) -> str:
 
 def lock(files: Mapping[str, str], patterns: Collection[str]) -> dict[str, str]:
     """Return the hashes of the files whose paths match one of the patterns, by path."""
-    matching = (path for path in files if any(fnmatchcase(path, one) for one in patterns))
+    parts = [parts_of(pattern) for pattern in patterns]
+    matching = (path for path in files if any(fits(one, path) for one in parts))
     return {path: hash_of(files[path]) for path in matching}
 
 

@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 _QUOTED: Final = re.compile(r"(?<!\w)(?:'[^'\n]*'(?!\w)|\"[^\"\n]*\"|`[^`\n]*`)")
-_PATH: Final = re.compile(r"(?:file:/+|[A-Za-z]:\\)?[\w.~@+-]*(?:[/\\][\w.~@+-]+)+")
+_PATH: Final = re.compile(
+    r"(?<![\w.~@+-])(?:file:/+|[A-Za-z]:\\)?[\w.~@+-]*+(?:[/\\][\w.~@+-]++)++"
+)
 _NUMBER: Final = re.compile(r"\b(?:0x[0-9a-fA-F]+|\d+(?:[._]\d+)*)")
 _TEST: Final = re.compile(r"(?:^|/)(?:tests?/|test_|[^/]*(?:_test|\.test|\.spec)\.)")
+_WORD: Final = re.compile(r"[\w./@+-]+")
 
 
 class SourceFrame(NamedTuple):
@@ -65,7 +68,7 @@ class Finding:
             files: Paths of the files that may be changed.
         """
         named = {frame.file for frame in self.frames}
-        words = set(re.findall(r"[\w./@+-]+", self.message))
+        words = set(_WORD.findall(self.message))
         found = {file for file in files if file in named or file in words}
         return sum(_TEST.search(file) is None for file in found) > 1
 
