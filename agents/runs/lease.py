@@ -77,7 +77,7 @@ class OnWaits(Protocol):
         ...
 
 
-def _nobody(children: Sequence[Child], *, asks_people: bool) -> None:
+def _ignore(children: Sequence[Child], *, asks_people: bool) -> None:
     pass
 
 
@@ -99,7 +99,7 @@ class Lease:
         executor: Executor,
         on_commit: Callable[[int], None],
         next_claim: Callable[[], NextClaim | None] = lambda: None,
-        on_waits: OnWaits = _nobody,
+        on_waits: OnWaits = _ignore,
     ) -> None:
         """Take the connections and the claimed run.
 

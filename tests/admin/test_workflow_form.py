@@ -9,9 +9,11 @@ from django.urls import reverse
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.save_agent import change_agent, create_agent
+from agents.admin.workflow.rows import WORKS
 from agents.admin.workflow.steps import read_data
 from agents.models import Agent, Workflow
 from agents.workflows.builder.steps import step, steps
+from agents.workflows.spec.node import WORK
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Membership, Role, Workspace
@@ -81,8 +83,9 @@ def test_a_workflow_is_added_listed_and_changed(
     assert row.kind == "workflow"
     assert [one.name for one in row.team.all()] == ["scribe"]
     listed = browser.get(reverse("admin:agents_workflow_changelist"), {"q": "dig"})
-    assert "digest" in listed.content.decode()
-    assert "digest" not in browser.get(reverse("admin:agents_agent_changelist")).content.decode()
+    assert page_of(row) in listed.content.decode()
+    agents = browser.get(reverse("admin:agents_agent_changelist"), {"q": "digest"})
+    assert f"/agent/{row.pk}/" not in agents.content.decode()
     page = browser.get(page_of(row))
     data = sent(page) | {"description": "Sums up.", "steps-0-text": "Say it"}
     assert browser.post(page_of(row), data).status_code == 302
@@ -362,3 +365,7 @@ def test_what_is_malformed_is_a_fault(
 ) -> None:
     found = browser.post(DRAW, start(workspace, **rows(FIND)) | given).json()
     assert found["faults"] or found["rows"]
+
+
+def test_each_kind_of_work_has_a_label() -> None:
+    assert set(WORKS) == set(WORK)

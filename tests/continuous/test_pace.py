@@ -37,7 +37,7 @@ def plays():
         return len(file.read())
 
 def pressed(waited):
-    # The kernel's file: the total is in microseconds, and nobody ever reads a half of it.
+    # The kernel's file: the total is in microseconds, and it is always read whole.
     tests.pace.PRESSURE = Path(__file__).parent
     for name in ("cpu", "io"):
         written = tests.pace.PRESSURE / "written"

@@ -13,6 +13,7 @@ from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent
 from agents.reads.agents import definition_of, grantable
 from agents.runtime.toolset.offer import offered_tools
+from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.config.apply import import_config
@@ -121,3 +122,9 @@ team = ["scribe", "digest"]
     offer = offered_tools(definition_of(row.current_version), {}, is_child=False)
     said = 'digest (Sums up. Its task is JSON: {"type": "object", "required": ["n"]})'
     assert f"The team: {said}; " in offer.specs["delegate_task"].description
+
+
+def test_a_step_that_handles_errors_is_not_sent_the_input() -> None:
+    steps = {"find": {"tool": "calculate", "on_error": "mend"}, "mend": {"set": {}}}
+    spec = WorkflowSpec.model_validate({"name": "guarded", "steps": steps})
+    assert spec.start == ["find"]

@@ -149,8 +149,8 @@ class WorkflowForm(VerbForm[Workflow]):
 
     def spec(self) -> WorkflowSpec:
         """Return the settings of the valid form."""
-        assert self.checked is not None  # noqa: S101
-        assert self.checked.spec is not None  # noqa: S101
+        if self.checked is None or self.checked.spec is None:
+            raise ValueError("a form without a valid definition has no settings")
         return self.checked.spec
 
     def drawing(self) -> str:

@@ -15,8 +15,9 @@ def with_graph(content: Any) -> Any:
 
     The other forms are ``steps``, and the tables of patterns (``agents.workflows.patterns``).
 
-    A step without ``needs`` is sent the input; one that needs a step is the target of a direct edge
-    and one that needs several the target of a fan-in. Settings without ``steps``, or which are no
+    A step without ``needs`` is sent the input, unless another one names it as the handler of its
+    errors; one that needs a step is the target of a direct edge and one that needs several the
+    target of a fan-in. Settings without ``steps``, or which are no
     table at all, are returned unchanged: they are checked elsewhere.
 
     Args:
@@ -35,6 +36,7 @@ def with_graph(content: Any) -> Any:
     if not isinstance(steps, Mapping) or not all(isinstance(one, dict) for one in steps.values()):
         raise ValueError("has steps that are no table of tables; write [workflows.steps.NAME]")
     needs = {name: _needs(name, step) for name, step in steps.items()}
+    handlers = {str(step.get("on_error")) for step in steps.values()}
     rest = {name: value for name, value in content.items() if name != STEPS}
     return {
         "order": "ready",
@@ -44,7 +46,7 @@ def with_graph(content: Any) -> Any:
             for name, step in steps.items()
         ],
         "edges": [_edge(name, sources) for name, sources in needs.items() if sources],
-        "start": [name for name, sources in needs.items() if not sources],
+        "start": [name for name, sources in needs.items() if not sources and name not in handlers],
     }
 
 

@@ -19,7 +19,7 @@ class Death:
     """The slice that makes a write of this number writes nothing more.
 
     Attributes:
-        number: Number of the write, from 1; 0: nobody dies.
+        number: Number of the write, from 1; 0: no slice dies.
         is_after: True if the write is committed, and only its reply is lost.
         writes: Writes so far.
         victim: Lease of the slice that died; None: none has.

@@ -58,7 +58,7 @@ def any_workflow(random: random.Random, name: str) -> WorkflowSpec:
 
 
 def work(graph: Graph) -> dict[str, Any]:
-    """What the nodes do, for a driver without a database."""
+    """Work of the nodes, for a driver without a database."""
     return {
         name: graphs.logged if node.spec.function else _same for name, node in graph.nodes.items()
     }

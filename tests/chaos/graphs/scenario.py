@@ -48,7 +48,7 @@ SECONDS = 60
 
 @dataclass(slots=True)
 class Found:
-    """What was seen.
+    """Counts of all runs.
 
     Attributes:
         deaths: Slices that died.
@@ -91,7 +91,7 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A published workflow, and what it does if nobody dies."""
+    """A published workflow, with the run that is expected of it."""
 
     host: LocalHost
     workspace: Workspace
