@@ -61,14 +61,17 @@ class ClaimedRun:
         """Return the checkpoint's state, which ``history`` continues; None: no checkpoint."""
         return None if self.checkpoint is None else checkpoint.decode(self.kind, self.checkpoint)
 
-    def history(self) -> tuple[RecordedEvent, ...]:
+    def history(self, *, after: int = 0) -> tuple[RecordedEvent, ...]:
         """Return the decoded journal.
+
+        Args:
+            after: Sequence number of the last event that is left out.
 
         Raises:
             KeyError: A newer Heartbit wrote an event of an unknown type.
             pydantic.ValidationError: A newer Heartbit wrote an event in an unknown form.
         """
-        return tuple(map(decode_row, self.journal))
+        return tuple(decode_row(row) for row in self.journal if row["seq"] > after)
 
 
 @dataclass(frozen=True, slots=True)

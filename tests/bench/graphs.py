@@ -1,7 +1,8 @@
 """GRAPHS: W5 and W6, agents side by side, long runs and long lists, through two doors.
 
 W5 has five steps without a model, one after another; W6 is a group chat of five agents that speak
-twenty times. Times are walls, with the fake model's own (W6: 20 calls; ``bare_model`` takes about
+twenty times. The same five steps as straight code on the same journal are what a graph is compared
+with. Times are walls, with the fake model's own (W6: 20 calls; ``bare_model`` takes about
 1.3 ms each). A long run has ten thousand supersteps, whose last thousand are compared with its
 first; a long list has a thousand entries, each a run.
 """
@@ -9,6 +10,7 @@ first; a long list has a thousand entries, each a run.
 from __future__ import annotations
 
 import json
+import secrets
 import time
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -16,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 from django.db import connection
 
 from agents.actions.save_agent import create_agent
-from agents.models import Run
+from agents.models import Agent, AgentVersion, Run
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base.audit import SYSTEM
 from tests.bench.figures import Figure, Row, percentile
 from tests.bench.rig import QUEUE, Rig
 from tests.bench.said import say
+from tests.bench.toolbox.straight import KIND
 from tests.bench.workloads import MEMBERS, SOLO, Workload
 
 if TYPE_CHECKING:
@@ -47,6 +50,7 @@ LOADS = {
     "W6": Workload("W6", "group chat, 5 agents x 20", "group-chat", "Say hello.", 20),
     "FIVE": Workload("FIVE", "five agents side by side", "five-agents", "Say hello.", 1),
 }
+STRAIGHT = Workload("STRAIGHT", "five steps as straight code", "straight", "0", 0)
 LONG = Workload("LONG", "ten thousand supersteps", "long", "0", 0)
 WIDE = Workload("WIDE", "a thousand entries", "wide", json.dumps(["Say hello."] * ITEMS), 0)
 _STEPS_OF_RUN = """
@@ -66,10 +70,13 @@ def measure(plan: Plan) -> Iterator[Row]:
     with Rig() as rig:
         doors = {door.name: door for door in rig.doors}
         _publish(doors[DURABLE].workspace)
+        _publish_straight(doors[DURABLE].workspace)
         for name, workload in LOADS.items():
             say(f"{name}: {plan.runs} runs through two doors")
             for door, target in TARGETS[name].items():
                 yield _latency(doors[door], workload, target, plan)
+        for name in (DURABLE, LOCAL):
+            yield _against_straight_code(doors[name], plan)
         yield _long(doors[LOCAL])
         yield _wide(doors[DURABLE])
 
@@ -117,6 +124,28 @@ def _publish(workspace: Workspace) -> None:
         },
     ):
         create_agent(workspace, WorkflowSpec.model_validate(shared | content), by=SYSTEM)
+
+
+def _publish_straight(workspace: Workspace) -> None:
+    agent = Agent.objects.create(workspace=workspace, name=STRAIGHT.agent, queue=QUEUE)
+    snapshot = {"kind": KIND, "format": 2, "tools": [], "team": []}
+    agent.current_version = AgentVersion.objects.create(
+        agent=agent, number=1, hash=secrets.token_hex(32), snapshot=snapshot
+    )
+    agent.save()
+
+
+def _against_straight_code(door: Door, plan: Plan) -> Row:
+    """Both in turn, so that a slower machine slows both."""
+    say(f"a graph and straight code in turn: {plan.runs} runs each")
+    graph, straight = LOADS["W5"], STRAIGHT
+    for _ in range(plan.warm_up):
+        door.take(straight)
+    pairs = [(door.take(graph), door.take(straight)) for _ in range(plan.runs)]
+    graph_ms, straight_ms = (percentile(taken, 0.5) * 1000 for taken in zip(*pairs, strict=True))
+    figures = (Figure("graph / straight code", graph_ms / straight_ms, "x", 1.2),)
+    also = {"graph_ms": round(graph_ms, 2), "straight_ms": round(straight_ms, 2)}
+    return Row("STRAIGHT", door.name, figures, also)
 
 
 def _latency(door: Door, workload: Workload, target: float, plan: Plan) -> Row:

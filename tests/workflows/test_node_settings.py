@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import textwrap
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +110,32 @@ async def test_a_tool_runs_no_longer_than_its_node_may(studio: Studio) -> None:
     run = await studio.run("x", agent="slow", model="")
     assert run.status == RunStatus.FAILED
     assert 'The node "wait" failed' in str(run.error)
+
+
+async def test_code_reads_its_message_and_prints_its_output(studio: Studio) -> None:
+    code = """
+        import json, sys
+        given = json.load(open("input.json"))
+        if given["n"] < 0:
+            sys.exit("below zero")
+        print(json.dumps({"n": given["n"] + 1}))
+    """
+    source = textwrap.dedent(code)
+
+    def make() -> None:
+        steps = {
+            "first": {"code": source},
+            "second": {"needs": ["first"], "code": source, "task": {"n": "{{ message.n * 10 }}"}},
+            "text": {"needs": ["second"], "code": "print(open('input.json').read())"},
+        }
+        publish(studio.workspace, name="coded", steps=steps, output="{{ steps.text.output }}")
+
+    await orm.run_in_thread(make)
+    run = await studio.run('{"n": 6}', agent="coded", model="")
+    assert run.structured == {"n": 71}, run.error
+    failed = await studio.run('{"n": -1}', agent="coded", model="")
+    assert failed.status == RunStatus.FAILED
+    assert "It ended with exit code 1. below zero" in str(failed.error)
 
 
 async def test_only_a_group_may_answer_and_is_mailed_once(studio: Studio) -> None:

@@ -31,11 +31,8 @@ from agents.workflows.state import GraphState
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
 
-#: Processor time of routing that the loop may be held.
+#: Time that the loop may be held.
 SHORT_SECONDS: Final = 0.005
-
-#: Calls that only copy data, which are served in one round.
-MOST_COPIES: Final = 32
 
 
 class WorkflowEngine:
@@ -91,7 +88,7 @@ class WorkflowEngine:
         if self._delay_inline():
             await self._begin_waits()
             return None
-        written = self._write_state()
+        written, unwritten = self._write_state()
         self._held |= {one.call_id: one for one in await self._calls.take()}
         results = [*written, *self._results()]
         finished = [one for one in results if isinstance(one, NodeFinished)]
@@ -102,8 +99,8 @@ class WorkflowEngine:
             await self._journaled.record(*results)
         if self._journaled.state.cancel_reason is not None:
             return None
-        if held_back and self._state.folded_seq > before:
-            return None  # a result has made room
+        if self._state.folded_seq > before and (held_back or unwritten):
+            return None  # a result has made room, or there was no time for all of them
         return await self._suspend(pauses, held_back)
 
     async def _commit(self, state: GraphState, results: Sequence[Event] = ()) -> Outcome | None:
@@ -148,12 +145,21 @@ class WorkflowEngine:
         self._state.delayed |= inline
         return True
 
-    def _write_state(self) -> list[NodeFinished]:
-        """Return the results of the calls that only write the state; the others are left."""
+    def _write_state(self) -> tuple[list[NodeFinished], int]:
+        """Return the results of calls that only write the state, and how many were left.
+
+        It does so for no longer than the loop may be held; all these calls are delayed.
+        """
         ready = [one.call_id for one in self._state.open_calls() if self._state.may_run(one)]
         found = [call_id for call_id in ready if self._toolbox.only_writes(call_id)]
         self._state.delayed |= set(found)
-        return [self._toolbox.written(call_id) for call_id in found]
+        written: list[NodeFinished] = []
+        until = time.monotonic() + SHORT_SECONDS
+        for call_id in found:
+            if written and time.monotonic() > until:
+                break
+            written.append(self._toolbox.written(call_id))
+        return written, len(found) - len(written)
 
     async def _begin_waits(self) -> None:
         """Start runs and ask people; what runs here is served meanwhile."""
@@ -182,10 +188,7 @@ class WorkflowEngine:
         return "suspended" if is_suspended else None
 
     def _beyond_parallel(self) -> set[str]:
-        """Return the calls that would exceed the number of calls at the same time.
-
-        Calls that only copy data are served in short rounds, since the loop does nothing else then.
-        """
+        """Return the calls that would exceed the number of calls at the same time."""
         state, limits = self._state, self._graph.spec.limits
         # Questions and pauses of the graph take no place, since they may last for days.
         node_of = {
@@ -199,18 +202,16 @@ class WorkflowEngine:
             if call_id in self._held or state.open_waits(state.calls[call_id])
         }
         running = Counter(node_of[call_id] for call_id in begun)
-        found, copies = set(), 0
+        found = set()
         for call_id in [one for one in node_of if one not in begun]:
             node = node_of[call_id]
             spec = self._graph.nodes[node].spec
             most = spec.max_parallel or sys.maxsize
             is_full = running.total() >= (limits.max_parallel or sys.maxsize)
-            is_copy = spec.work == "set"
-            if is_full or running[node] >= most or (is_copy and copies >= MOST_COPIES):
+            if is_full or running[node] >= most:
                 found.add(call_id)
             else:
                 running[node] += 1
-                copies += is_copy
         return found
 
     def _wake_at(self, waits: Mapping[str, int]) -> int:

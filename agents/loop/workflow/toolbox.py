@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 from agents.journal.events import (
@@ -22,6 +22,7 @@ from agents.loop.ports import ApprovedCall, ReadyCall, Toolbox
 from agents.loop.unserved_calls import CONFIRMED
 from agents.loop.workflow.node_tool import NODE
 from agents.loop.workflow.nodes import ASK, TOOL_OF_WORK, WAITING
+from agents.loop.workflow.programs import program_arguments, program_output, read_value
 from agents.loop.workflow.state import WorkflowState
 from agents.workflows.calls import CallInput, CallReader, failed, retry_of, validated
 from agents.workflows.contents import RunData
@@ -35,7 +36,6 @@ from agents.workflows.state import OpenCall
 from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.suspensions import QuestionReply, WaitOutcome
 from heartbit_site.base.toolspec import Effect
-from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from tools.calls.pipeline import CallJournal, SuspendedCall
 from tools.calls.result import ToolResult
 from tools.scripts.steps import EndedScript, PausedScript
@@ -142,7 +142,7 @@ class NodeToolbox:
             is_named = text != "" and kind.isidentifier()
             error = NodeError(kind, text) if is_named else NodeError(event.status, event.content)
             return self._failed(event, error)
-        result = self._result(event)
+        result = self._result(event, node)
         if "error" in result:
             return self._failed(event, NodeError(**result["error"]))
         is_answer = call.activation.role == "question"
@@ -157,15 +157,19 @@ class NodeToolbox:
         took = {"duration_ms": event.duration_ms}
         return decode(NodeFinished.type, {**result, **own, **took})
 
-    def _result(self, event: ToolFinished) -> dict[str, Any]:
+    def _result(self, event: ToolFinished, node: NodeSpec) -> dict[str, Any]:
         """Return the fields of ``NodeFinished`` that a successful call has decided."""
         asked = self._state.calls[event.call_id].outcome_request
         if asked is None and self._tool_of(event.call_id).startswith(NODE):
             found: dict[str, Any] = json.loads(event.content)
             return found
         # The result of a tool, or what a person knows of a call whose worker was lost.
-        output = None if event.content == CONFIRMED else _value(event.content)
-        return {"output": output, "artifact": event.artifact}
+        if event.content == CONFIRMED:
+            return {"output": None}
+        if asked is None and node.code is not None:
+            ended = program_output(event.content)
+            return {"error": asdict(ended)} if isinstance(ended, NodeError) else {"output": ended}
+        return {"output": read_value(event.content), "artifact": event.artifact}
 
     def _failed(self, event: ToolFinished, error: NodeError) -> NodeFinished:
         call = self._state.graph.open_call(event.call_id)
@@ -284,7 +288,7 @@ def _arguments(given: CallInput) -> str:
     """Return the arguments of a node's tool as JSON; the nodes' own tools have none."""
     node = given.node
     if node.code is not None:
-        return json.dumps({"code": node.code, "language": node.language})
+        return json.dumps(program_arguments(given), ensure_ascii=False)
     if node.tool is None:
         return "{}"
     arguments = given.message if given.arguments is None else given.arguments
@@ -298,13 +302,3 @@ def _problems(returned: Any) -> list[str]:
     if isinstance(returned, list):
         return [str(problem) for problem in returned]
     return ["the message is not valid" if returned is False else str(returned)]
-
-
-def _value(content: str) -> Any:
-    """Return the result of a tool: data if it is a JSON object or list, else text."""
-    if content[:1] not in ("{", "["):
-        return content
-    try:
-        return parse_untrusted_json(content, max_bytes=len(content) * 4)
-    except UntrustedJSONError:
-        return content

@@ -229,6 +229,8 @@ class RunExecutor:
         finally:
             long.cancel()
             del self._active[claimed.id, claimed.token]
+        if outcome == "suspended":
+            slot.suspended[claimed.id] = active.journaled.state
         self._committed(active, outcome)
         if claimed.limited:
             await self._ring_next(claimed.workspace_id)
@@ -288,7 +290,7 @@ class RunExecutor:
             next_claim=partial(self._next_claim, claimed, slot),
             on_waits=partial(self._began_waits, claimed),
         )
-        state = claimed.restored()
+        state = slot.take_state(claimed) or claimed.restored()
         if state is None:
             state = state_of(claimed.kind).begin(to_messages(claimed.thread))
         gate = EffectGate(self.control.wait_until_alive, task.cancel)

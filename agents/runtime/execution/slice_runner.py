@@ -93,7 +93,7 @@ class SliceRunner:
         """Fold the journal; return the slice's outcome if that fails, else an empty string."""
         state = active.journaled.state
         try:
-            history = active.claimed.history()
+            history = active.claimed.history(after=state.folded_seq)
         except (KeyError, ValidationError) as error:
             return await self._leave_to_newer(active, f"has events of a newer Heartbit ({error})")
         try:

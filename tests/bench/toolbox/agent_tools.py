@@ -8,6 +8,7 @@ import time
 from typing import Final
 
 from heartbit_site.base.toolspec import tool
+from tests.bench.toolbox import straight  # noqa: F401  workers load its kind with the tools
 
 APP: Final = "tests.bench.toolbox"
 LEDGER: Final = "BENCH_LEDGER"  # an environment variable: the ledger's file
