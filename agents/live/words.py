@@ -74,9 +74,12 @@ def _say_run(event: events.Event) -> Phrase | None:
 
 def _say_end(event: events.Event) -> Phrase | None:
     match event:
-        case events.RunSucceeded(finish_reason=reason):  # the turn before it has the text
+        case events.RunSucceeded(finish_reason=reason, left_out=left_out):
+            # The turn before it has the text.
             note = "the answer was cut at max_tokens" if reason == "length" else ""
-            return Phrase("succeeded", "", "check_circle", "success", note)
+            tone = "warning" if left_out else "success"
+            title = "succeeded in part" if left_out else "succeeded"
+            return Phrase(title, left_out, "check_circle", tone, note)
         case events.RunFailed(message=message):
             return Phrase("failed", message, "error", "danger")
         case events.RunCancelled(reason=reason, partial=partial):

@@ -66,6 +66,7 @@ def build(
     metrics: MetricsOut,
     kept: Sequence[str] = (),
     finish_reason: str | None = None,
+    left_out: str = "",
 ) -> ResultOut:
     """Return the result of a run that has ended.
 
@@ -77,6 +78,7 @@ def build(
         metrics: Time and usage.
         kept: Names under which the whole answer is also an artifact.
         finish_reason: Reason for the end of the last answer.
+        left_out: What failed although the run succeeded; its result is then partial.
 
     Raises:
         ValueError: The run has not ended.
@@ -84,14 +86,15 @@ def build(
     succeeded = status == "succeeded"
     if not succeeded and status not in _UNSUCCESSFUL:
         raise ValueError(f"a run that is {status!r} has no result")
-    something = bool(text.strip()) or data is not None
+    is_something = bool(text.strip()) or data is not None
+    is_whole = succeeded and not left_out
     return ResultOut(
-        status="success" if succeeded else "partial" if something else "failure",
+        status="success" if is_whole else "partial" if succeeded or is_something else "failure",
         data=data,
         text=text,
         artifacts=artifacts_in(text, data, kept=kept),
         metrics=metrics,
-        error=None if succeeded else error or f"The run was {status}.",
+        error=(left_out or None) if succeeded else error or f"The run was {status}.",
         finish_reason=finish_reason,
     )
 

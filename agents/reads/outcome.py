@@ -28,7 +28,8 @@ from heartbit_site.base.query import fetch_all
 #: Query of a run's id, for ``outcome_in``; one, since those who wait for an end wait for it too.
 OUTCOME: Final = """
     SELECT r.status, r.output, r.structured, r.error, r.created_at, r.started_at, r.finished_at,
-           (SELECT e.payload ->> 'finish_reason' FROM agents_runevent e
+           (SELECT jsonb_build_array(e.payload -> 'finish_reason', e.payload -> 'left_out')
+            FROM agents_runevent e
             WHERE e.run_id = r.id AND e.type = 'run.succeeded' ORDER BY e.seq LIMIT 1),
            ARRAY(SELECT d.target ->> 'name' FROM agents_delivery d
                  WHERE d.run_id = r.id AND d.kind = 'artifact' ORDER BY d.position),
@@ -81,9 +82,10 @@ def outcome_in(rows: Sequence[Sequence[Any]], run_id: UUID) -> Outcome:
     """
     if not rows:
         raise RunNotFoundError(f"There is no run {run_id}.")
-    status, output, structured, error, created, started, finished, reason, kept, calls, *sums = (
+    status, output, structured, error, created, started, finished, ending, kept, calls, *sums = (
         rows[0]
     )
+    finish_reason, left_out = _loaded(ending) or (None, None)
     spent = dict(zip(_SPENT, sums, strict=True))
     metrics = _metrics(created, started, finished, spent, tool_calls=calls)
     told = _loaded(error)
@@ -96,7 +98,8 @@ def outcome_in(rows: Sequence[Sequence[Any]], run_id: UUID) -> Outcome:
             error=told.get("message") if isinstance(told, dict) else None,
             metrics=metrics,
             kept=kept,
-            finish_reason=reason,
+            finish_reason=finish_reason,
+            left_out=left_out or "",
         )
     return Outcome(status, result, metrics, told)
 

@@ -53,6 +53,13 @@ def test_given_how_a_run_ended_then_the_result_says_what_there_is(
     assert result.text == text
 
 
+def test_given_that_something_failed_meanwhile_then_a_run_that_succeeded_is_partial() -> None:
+    result = build(
+        "succeeded", text="", data=None, error=None, metrics=METRICS, left_out="It failed."
+    )
+    assert (result.status, result.error) == ("partial", "It failed.")
+
+
 @pytest.mark.parametrize("status", ["queued", "running", "waiting", "success", ""])
 def test_given_a_run_that_has_not_ended_then_there_is_no_result(status: str) -> None:
     with pytest.raises(ValueError, match="has no result"):

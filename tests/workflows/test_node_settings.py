@@ -20,6 +20,7 @@ from agents.definitions.validation_messages import InvalidSettingError
 from agents.errors import CallClosedError
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, Wait
+from agents.reads.outcome import result_of
 from agents.runtime.execution import workflow_complaints, workflows
 from agents.workflows.executors.executor import executor
 from agents.workflows.executors.registry import ExecutorRegistry
@@ -136,6 +137,29 @@ async def test_code_reads_its_message_and_prints_its_output(studio: Studio) -> N
     failed = await studio.run('{"n": -1}', agent="coded", model="")
     assert failed.status == RunStatus.FAILED
     assert "It ended with exit code 1. below zero" in str(failed.error)
+
+
+async def test_a_run_that_continues_without_a_step_is_a_partial_success(studio: Studio) -> None:
+    fails = {"tool": "calculate", "arguments": {"expression": "1 /"}}
+
+    def make() -> None:
+        steps = {
+            "sum": {**fails, "on_error": "continue"},
+            "text": {"needs": ["sum"], "set": {}},
+        }
+        publish(studio.workspace, name="goes-on", steps=steps)
+        outputs = [{"from": "kept", "output": "kept"}, {"from": "kept", "to": "lost"}]
+        nodes = {"kept": {"set": {}}, "lost": fails}
+        publish(studio.workspace, name="ends", nodes=nodes, edges=outputs, start="kept")
+
+    await orm.run_in_thread(make)
+    run = await studio.run("x", agent="goes-on", model="")
+    result = await orm.run_in_thread(lambda: result_of(run))
+    assert (run.status, result.status) == (RunStatus.SUCCEEDED, "partial")
+    assert 'The node "sum" failed' in str(result.error)
+    run = await studio.run("x", agent="ends", model="")
+    result = await orm.run_in_thread(lambda: result_of(run))
+    assert (run.status, result.status, result.text) == (RunStatus.FAILED, "partial", "kept")
 
 
 async def test_only_a_group_may_answer_and_is_mailed_once(studio: Studio) -> None:

@@ -126,12 +126,14 @@ class RunSucceeded(Event):
     Attributes:
         finish_reason: ``length`` if the answer was truncated at max_tokens.
         structured: Answer in the form of the agent's response schema, if the agent has one.
+        left_out: Sentence on what failed and is not part of the output; empty: nothing.
     """
 
     type: ClassVar[str] = "run.succeeded"
     output: str
     finish_reason: str = "stop"
     structured: Any = None
+    left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)

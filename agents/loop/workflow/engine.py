@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +26,7 @@ from agents.loop.workflow.state import WorkflowState, pause_key
 from agents.loop.workflow.toolbox import HOLD_SECONDS, NodeToolbox
 from agents.workflows.events import NodeFinished
 from agents.workflows.routing.outcome import GraphFailed, GraphSucceeded, TooLongError
-from agents.workflows.routing.route import is_due, route
+from agents.workflows.routing.route import is_due, output_so_far, route
 from agents.workflows.state import GraphState
 
 if TYPE_CHECKING:
@@ -118,9 +119,9 @@ class WorkflowEngine:
             raise ValueError("a workflow that is due has nothing to commit")
         events = results if routed.commit is None else (*results, routed.commit)
         match routed.ending:
-            case GraphSucceeded(output=output):
+            case GraphSucceeded(output=output, left_out=left_out):
                 structured = None if isinstance(output, str) else output
-                ending = RunSucceeded(_as_text(output), structured=structured)
+                ending = RunSucceeded(_as_text(output), structured=structured, left_out=left_out)
                 return await self._end(ending, *events)
             case GraphFailed(message=message, limit=limit):
                 kind = "limit" if limit else "workflow"
@@ -130,6 +131,9 @@ class WorkflowEngine:
 
     async def _end(self, ending: RunSucceeded | RunFailed, *events: Event) -> Outcome | None:
         """End the run; return None after a conflict: the engine must decide again."""
+        if isinstance(ending, RunFailed):
+            partial = _as_text(output_so_far(self._state.graph, self._data))
+            ending = replace(ending, partial=partial)
         if not await self._journaled.finish(ending, *events):
             return None
         return "succeeded" if isinstance(ending, RunSucceeded) else "failed"

@@ -13,9 +13,14 @@ MOST_SHOWN: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class GraphSucceeded:
-    """End of a run with its output."""
+    """End of a run with its output.
+
+    Attributes:
+        left_out: Sentence on nodes that failed, and without which the run continued; empty: none.
+    """
 
     output: Any
+    left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)

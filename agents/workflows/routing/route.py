@@ -7,13 +7,14 @@ evaluated here alone, and the commit has what they decided.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Final
 
-from agents.workflows.contents import RunData
+from agents.workflows.contents import Contents, RunData
 from agents.workflows.expressions.errors import cut
 from agents.workflows.graph import Graph
-from agents.workflows.records import INPUT, NodeMessage, RunOutput
+from agents.workflows.records import INPUT, NodeError, NodeMessage, RunOutput
 from agents.workflows.routing.deliveries import deliver
 from agents.workflows.routing.draft import Draft, new_draft
 from agents.workflows.routing.edges import route_visit
@@ -112,16 +113,22 @@ def _due(graph: Graph, state: GraphState) -> list[Visit]:
 
 def _failure(failed: list[Visit]) -> RoutingError:
     """Return the error of a run whose nodes failed, with each node and each entry."""
+    message = _sentence((visit.activation.node, visit.errors) for visit in failed)
+    return RoutingError(message, node=failed[0].activation.node)
+
+
+def _sentence(failed: Iterable[tuple[str, Iterable[NodeError]]]) -> str:
+    """Return a sentence with each node that failed, each entry and each error."""
     sentences = []
-    for visit in failed:
-        for error in visit.errors:
+    for node, errors in failed:
+        for error in errors:
             entry = "" if error.item is None else f" (entry {error.item})"
             message = cut(error.message, MOST_CHARACTERS)
-            sentences.append(f'the node "{visit.activation.node}"{entry} failed: {message}')
+            sentences.append(f'the node "{node}"{entry} failed: {message}')
     if len(sentences) > MOST_ERRORS:
         sentences[MOST_ERRORS:] = [f"and {len(sentences) - MOST_ERRORS:,} more"]
     sentence = "; ".join(sentences)
-    return RoutingError(sentence[:1].upper() + sentence[1:], node=failed[0].activation.node)
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _commit(draft: Draft) -> Routed:
@@ -162,14 +169,16 @@ def _check_limits(draft: Draft) -> None:
 def _ending(draft: Draft) -> GraphSucceeded | GraphFailed:
     graph = draft.graph
     if graph.output is not None:
-        return GraphSucceeded(draft.evaluate(graph.output, NodeMessage(call=INPUT)))
+        output = draft.evaluate(graph.output, NodeMessage(call=INPUT))
+        return GraphSucceeded(output, _left_out(draft))
     yields = [*draft.state.yields, *draft.yields]
     if graph.spec.order == "ready":
         yields.sort(key=lambda one: graph.nodes[one.node].index)
     if yields:
-        return GraphSucceeded(_output(draft, yields))
+        return GraphSucceeded(_output(draft.contents, yields), _left_out(draft))
     if draft.state.skipped or draft.skipped:
-        return GraphSucceeded(None)  # what was left was skipped, as its condition says
+        # What was left was skipped, as its condition says.
+        return GraphSucceeded(None, _left_out(draft))
     reasons = "; ".join(
         f'"{one.source}" to "{one.target}": {cut(one.reason)}' for one in draft.dropped[:MOST_SHOWN]
     )
@@ -182,6 +191,21 @@ def _ending(draft: Draft) -> GraphSucceeded | GraphFailed:
     )
 
 
-def _output(draft: Draft, yields: list[RunOutput]) -> object:
-    contents = [draft.contents.of(one.message) for one in yields]
-    return contents[0] if len(contents) == 1 else contents
+def _left_out(draft: Draft) -> str:
+    """Return a sentence on the nodes that failed at last, and without which the run continued."""
+    last = draft.state.last | {one.activation.node: one.activation.id for one in draft.done}
+    return _sentence(
+        (name, draft.contents.visit(last[name]).errors)
+        for name, node in draft.graph.nodes.items()
+        if name in last and node.spec.on_error == "continue"
+    )
+
+
+def output_so_far(state: GraphState, data: RunData) -> object:
+    """Return the output that a run has produced before it fails; None: none."""
+    return _output(Contents(state, data), state.yields) if state.yields else None
+
+
+def _output(contents: Contents, yields: Sequence[RunOutput]) -> object:
+    found = [contents.of(one.message) for one in yields]
+    return found[0] if len(found) == 1 else found

@@ -33,6 +33,8 @@ def conclude(run: RunDetailOut, *, watched: bool = False) -> int:
         errors.say(reason(run))
         return exit_code(run)
     write(answer(run))
+    if run.result is not None and run.result.error:
+        note(run.result.error)
     if run.structured is None:
         if not run.output:
             note("The model gave an empty answer.")
