@@ -16,6 +16,7 @@ from agents.journal import events
 from agents.journal.phrase import Phrase
 from agents.journal.waits import kind_of
 from heartbit_site.base.amounts import counted, duration, money
+from heartbit_site.base.tone import Tone
 from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _say_end(event: events.Event) -> Phrase | None:
         case events.RunSucceeded(finish_reason=reason, left_out=left_out):
             # The turn before it has the text.
             note = "the answer was cut at max_tokens" if reason == "length" else ""
-            tone = "warning" if left_out else "success"
+            tone: Tone = "warning" if left_out else "success"
             title = "succeeded in part" if left_out else "succeeded"
             return Phrase(title, left_out, "check_circle", tone, note)
         case events.RunFailed(message=message):

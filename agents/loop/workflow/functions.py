@@ -92,7 +92,7 @@ class FunctionCaller:
             values=None if self._graph.spec.order == "ready" else self._state.values,
             previous_errors=given.call.previous_errors,
             question_state=None if asked is None else asked.state,
-            emit=lambda text, _: context.emit(text),
+            emit=context.emit,
         )
         return handler, handler.arguments(given.message, recording), recording
 

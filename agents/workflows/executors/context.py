@@ -54,7 +54,7 @@ class Context(Protocol):
         """Add an output of the run."""
         ...
 
-    def add_event(self, text: str, data: Mapping[str, Any] | None = None) -> None:
+    def add_event(self, text: str) -> None:
         """Show people who watch the run what the call has done so far."""
         ...
 

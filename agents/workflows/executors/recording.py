@@ -18,11 +18,8 @@ from tools.texts.near_names import hint
 if TYPE_CHECKING:
     import httpx
 
-#: Shows a sentence, with data, to people who watch the run.
-Emit = Callable[[str, Mapping[str, Any]], None]
 
-
-def _show_to_no_one(_text: str, _data: Mapping[str, Any]) -> None:
+def _show_to_no_one(_text: str) -> None:
     """Drop an event where no one watches."""
 
 
@@ -52,7 +49,7 @@ class RecordingContext:
         values: Mapping[str, Any] | None,
         previous_errors: tuple[NodeError, ...] = (),
         question_state: Any = None,
-        emit: Emit = _show_to_no_one,
+        emit: Callable[[str], None] = _show_to_no_one,
     ) -> None:
         self.call_id = call_id
         self.idempotency_key = idempotency_key
@@ -106,9 +103,9 @@ class RecordingContext:
         """Add an output of the run (see ``Context``)."""
         self._yields.append(to_jsonable_python(output))
 
-    def add_event(self, text: str, data: Mapping[str, Any] | None = None) -> None:
+    def add_event(self, text: str) -> None:
         """Show an event (see ``Context``)."""
-        self._emit(text, to_jsonable_python(data or {}))
+        self._emit(text)
 
     def ask(
         self,
