@@ -125,7 +125,10 @@ class ToolCallRunner:
         return deferred
 
     async def suspend(self, held: Sequence[Held], *pauses: Pending, wake_at: int = 0) -> bool:
-        """Suspend the run for calls that have to wait; return False to decide again.
+        """Suspend the run for calls that have to wait.
+
+        Return False to decide again; the calls then wait all the same, so that none is served
+        twice.
 
         Args:
             held: The calls; none, if only earlier calls wait.
@@ -133,17 +136,21 @@ class ToolCallRunner:
             wake_at: As for ``Journal.suspend``.
         """
         try:
-            return await self._journaled.suspend(*held, *pauses, wake_at=wake_at)
+            if await self._journaled.suspend(*held, *pauses, wake_at=wake_at):
+                return True
         except SubAgentUnavailableError as error:
-            await self._without(error, held)
-            return False
+            held = await self._without(error, held)
+        await self.begin_waits(held)
+        return False
 
     async def begin_waits(self, held: Sequence[Held]) -> None:
-        """Begin to wait for calls, and continue with others; decide again after a conflict."""
-        try:
-            await self._journaled.begin_waits(*held)
-        except SubAgentUnavailableError as error:
-            await self._without(error, held)
+        """Begin to wait for calls, and continue with others; a cancelled run begins nothing."""
+        while held and self._state.cancel_reason is None:
+            try:
+                if await self._journaled.begin_waits(*held):
+                    return
+            except SubAgentUnavailableError as error:
+                held = await self._without(error, held)
 
     async def delegate_at_once(self, answered: ModelAnswered) -> bool:
         """Journal an answer that only delegates, together with the run's suspension.

@@ -19,16 +19,21 @@ from agents.choices import RunStatus
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.errors import CallClosedError
 from agents.live.follow import wait_for_end
+from agents.loop.effect_gate import EffectGate
+from agents.loop.workflow.node_tool import node_tool
 from agents.models import Agent, Run, Wait
 from agents.reads.outcome import result_of
-from agents.runtime.execution import workflow_complaints, workflows
+from agents.runtime.execution import run_executor, workflow_complaints, workflows
 from agents.workflows.executors.executor import executor
 from agents.workflows.executors.registry import ExecutorRegistry
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor
+from heartbit_site.base.suspensions import QUESTION, Question, Suspension
+from heartbit_site.base.toolspec import Effect, ToolContext
 from tests.fleet import wait_until
 from tests.web.people import member
+from tools.definitions.registry import registry as tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,13 +42,21 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
     from tests.runtime.conftest import Studio
 
-released = threading.Event()
+began, released = threading.Event(), threading.Event()
 
 
 @executor(effect="pure")
 def hold(text: str) -> str:
+    began.set()
     assert released.wait(60)
     return text
+
+
+async def ask_back(context: ToolContext) -> Suspension | str:
+    """Ask a person, and return the answer, as a tool of an MCP server does."""
+    if context.reply is None:
+        return Suspension((), 600, QUESTION, Question("Is it?", {"type": "string"}))
+    return str(context.reply.value)
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +65,8 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
     registry.add_all([hold])
     for module in (workflows, workflow_complaints):
         monkeypatch.setattr(module, "installed_executors", lambda: registry)
-    released.clear()
+    for event in (began, released):
+        event.clear()
 
 
 def publish(workspace: Workspace, **content: Any) -> Agent:
@@ -100,6 +114,39 @@ async def test_runs_and_questions_begin_before_functions_of_the_same_superstep(
     await orm.run_in_thread(lambda: answer_wait(wait, answer=True, by=SYSTEM))
     run = await wait_for_end(run_id, studio.host.window)
     assert run.structured == ["x", "done", True], run.error
+
+
+async def test_a_tool_has_asked_although_its_worker_yields_meanwhile(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gates: list[EffectGate] = []
+
+    class NotedGate(EffectGate):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            gates.append(self)
+
+    def make() -> None:
+        asks = node_tool("ask_back", ask_back, effect=Effect.AT_MOST_ONCE)
+        monkeypatch.setitem(tools, asks.name, asks)
+        steps = {
+            "asks": {"tool": "ask_back", "arguments": {}},
+            "here": {"function": "hold"},
+            "then": {"needs": ["here"], "function": "hold"},
+        }
+        publish(studio.workspace, name="asks", steps=steps)
+
+    monkeypatch.setattr(run_executor, "EffectGate", NotedGate)
+    await orm.run_in_thread(make)
+    run_id = await studio.start("x", agent="asks", model="")
+    assert await asyncio.to_thread(began.wait, 60)
+    gates[-1].request_yield("drain")
+    released.set()
+    wait = await open_wait(run_id)
+    assert wait.kind == "tool_question"
+    await orm.run_in_thread(lambda: answer_wait(wait, answer="yes", by=SYSTEM))
+    run = await wait_for_end(run_id, studio.host.window)
+    assert run.structured == ["yes", "x"], run.error
 
 
 async def test_a_tool_runs_no_longer_than_its_node_may(studio: Studio) -> None:

@@ -56,7 +56,6 @@ class WorkflowEngine:
         self._calls = ToolCallRunner(
             journaled, definition, toolbox, gate, most_calls=sys.maxsize, defers=True
         )
-        self._held: dict[str, Held] = {}
 
     async def run(self) -> Outcome:
         """Run until the slice is over (see ``Engine``)."""
@@ -80,29 +79,30 @@ class WorkflowEngine:
             return await self._commit(self._state.graph)
         if self._gate.yield_reason:
             return "yielded"
-        # Calls that have to wait stay held until the suspension is journaled: none is served twice.
-        self._held = {key: one for key, one in self._held.items() if key in self._state.calls}
         pauses = dict(self._pauses())
         held_back = self._beyond_parallel()
-        self._state.delayed = held_back | pauses.keys() | self._held.keys()
+        self._state.delayed = held_back | pauses.keys()
         before = self._state.folded_seq
         if self._delay_inline():
             await self._begin_waits()
             return None
         written, unwritten = self._write_state()
-        self._held |= {one.call_id: one for one in await self._calls.take()}
+        held = await self._calls.take()
         results = [*written, *self._results()]
         finished = [one for one in results if isinstance(one, NodeFinished)]
         preview = self._state.graph.preview(finished)
-        if is_due(self._graph, preview) and self._state.cancel_reason is None:
+        if self._state.cancel_reason is None and is_due(self._graph, preview):
+            await self._calls.begin_waits(held)
             return await self._commit(preview, results)
         if results:
             await self._journaled.record(*results)
         if self._journaled.state.cancel_reason is not None:
             return None
         if self._state.folded_seq > before and (held_back or unwritten):
-            return None  # a result has made room, or there was no time for all of them
-        return await self._suspend(pauses, held_back)
+            # A result has made room, or there was no time for all of them.
+            await self._calls.begin_waits(held)
+            return None
+        return await self._suspend(held, pauses, held_back)
 
     async def _commit(self, state: GraphState, results: Sequence[Event] = ()) -> Outcome | None:
         """Journal results with what follows from them: a commit, and the run's end.
@@ -170,24 +170,23 @@ class WorkflowEngine:
         begun = await self._calls.take()
         if results := self._results():
             await self._journaled.record(*results)
-        if begun and self._journaled.state.cancel_reason is None:
-            await self._calls.begin_waits(begun)
+        await self._calls.begin_waits(begun)
 
     def _results(self) -> list[Event]:
         """Return the results of calls that are not journaled yet."""
         return [self._toolbox.translated(one) for one in self._calls.take_deferred()]
 
     async def _suspend(
-        self, pauses: Mapping[str, RunPaused], held_back: set[str]
+        self, held: Sequence[Held], pauses: Mapping[str, RunPaused], held_back: set[str]
     ) -> Outcome | None:
         """Wait for calls, until routing, or a call that is held back, may have something to do."""
         calls = self._state.open_calls()
         waits = {one.call_id: self._state.open_waits(one) for one in calls}
-        waits |= dict.fromkeys([*self._held, *pauses], 1)
+        waits |= dict.fromkeys([*(one.call_id for one in held), *pauses], 1)
         if not all(waits[call_id] for call_id in waits.keys() - held_back):
+            await self._calls.begin_waits(held)
             return None  # a wait ended meanwhile: its call can be served
         wake_at = sum(waits.values()) - 1 if held_back else self._wake_at(waits)
-        held = list(self._held.values())
         is_suspended = await self._calls.suspend(held, *pauses.values(), wake_at=wake_at)
         return "suspended" if is_suspended else None
 
@@ -200,11 +199,7 @@ class WorkflowEngine:
             for one in state.graph.open_calls()
             if one.activation.holds_barrier
         }
-        begun = {
-            call_id
-            for call_id in node_of
-            if call_id in self._held or state.open_waits(state.calls[call_id])
-        }
+        begun = {one for one in node_of if state.open_waits(state.calls[one])}
         running = Counter(node_of[call_id] for call_id in begun)
         found = set()
         for call_id in [one for one in node_of if one not in begun]:
