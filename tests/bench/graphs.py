@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import connection
 
 from agents.actions.save_agent import create_agent
+from agents.choices import Placement, RunStatus
 from agents.models import Agent, AgentVersion, Run
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base.audit import SYSTEM
@@ -26,6 +27,8 @@ from tests.bench.rig import QUEUE, Rig
 from tests.bench.said import say
 from tests.bench.toolbox.straight import KIND
 from tests.bench.workloads import MEMBERS, SOLO, Workload
+from tests.bench.workspace import starts
+from tests.fleet import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,11 +54,19 @@ LOADS = {
     "FIVE": Workload("FIVE", "five agents side by side", "five-agents", "Say hello.", 1),
 }
 STRAIGHT = Workload("STRAIGHT", "five steps as straight code", "straight", "0", 0)
+IDLE = Workload("IDLE", "a question", "idle", "Say hello.", 3)
 LONG = Workload("LONG", "ten thousand supersteps", "long", "0", 0)
 WIDE = Workload("WIDE", "a thousand entries", "wide", json.dumps(["Say hello."] * ITEMS), 0)
 _STEPS_OF_RUN = """
-    SELECT extract(epoch FROM at) FROM agents_runevent
+    SELECT extract(epoch FROM at), pg_column_size(payload) FROM agents_runevent
     WHERE run_id = %s AND type = 'graph.committed' ORDER BY seq
+"""
+_ROWS_OF_RUN = """
+    SELECT sum(pg_column_size(t.*)) FROM (
+        SELECT r::text FROM agents_run r WHERE id = %(run)s
+        UNION ALL SELECT e::text FROM agents_runevent e WHERE run_id = %(run)s
+        UNION ALL SELECT w::text FROM agents_wait w WHERE run_id = %(run)s
+        UNION ALL SELECT c::text FROM agents_checkpoint c WHERE run_id = %(run)s) t
 """
 _WINDOW = """
     SELECT max(running) FROM (
@@ -79,6 +90,7 @@ def measure(plan: Plan) -> Iterator[Row]:
             yield _against_straight_code(doors[name], plan)
         yield _long(doors[LOCAL])
         yield _wide(doors[DURABLE])
+        yield _idle(doors[DURABLE].workspace)
 
 
 def _publish(workspace: Workspace) -> None:
@@ -110,6 +122,13 @@ def _publish(workspace: Workspace) -> None:
             "start": "up",
             "edges": edges,
             "limits": limits,
+        },
+        {
+            "name": "idle",
+            "steps": {
+                "facts": {"each": "[1, 2, 3]", "agent": SOLO, "task": "{{ input }}"},
+                "ask": {"needs": ["facts"], "ask": "Is it right? {{ steps.facts.output }}"},
+            },
         },
         {
             "name": "wide",
@@ -165,13 +184,31 @@ def _long(door: Door) -> Row:
     run = Run.objects.filter(agent=LONG.agent).latest("created_at")
     with connection.cursor() as cursor:
         cursor.execute(_STEPS_OF_RUN, [run.pk])
-        at = [float(row[0]) for row in cursor.fetchall()]
+        rows = cursor.fetchall()
+    at, sizes = [float(row[0]) for row in rows], [row[1] for row in rows]
     first, last = at[1000] - at[0], at[-1] - at[-1001]
     figures = (
         Figure("seconds", seconds, "s", 10),
         Figure("last thousand / first thousand", last / first, "x", 1.2),
+        Figure("bytes of their commits", sum(sizes[-1000:]) / sum(sizes[:1000]), "x", 1.2),
     )
     return Row("SUPERSTEPS", door.name, figures, {"supersteps": len(at)})
+
+
+def _idle(workspace: Workspace) -> Row:
+    """A run whose first steps have ended, and which waits for a person's answer."""
+    run_id = starts(workspace, IDLE, Placement.FLEET)()
+    waiting = Run.objects.filter(pk=run_id, status=RunStatus.WAITING)
+    wait_until(waiting.exists)
+    with connection.cursor() as cursor:
+        cursor.execute(_ROWS_OF_RUN, {"run": run_id})
+        [size] = cursor.fetchone()
+    held = Run.objects.filter(pk=run_id, worker_id__isnull=False).count()
+    figures = (
+        Figure("its rows", size / 1000, "kB", 50),
+        Figure("workers that hold it", float(held), "", 0),
+    )
+    return Row("IDLE", DURABLE, figures)
 
 
 def _wide(door: Door) -> Row:
