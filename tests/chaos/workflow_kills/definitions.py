@@ -145,10 +145,12 @@ def crowd(window: int) -> dict[str, Any]:
                 "max_parallel": window,
             },
             "log": {"each": "input.logs", "function": "store", "max_parallel": window},
+            "done": {"set": {}},
         },
         "start": ["visit", "log"],
         "edges": [
-            {"from": ["visit", "log"], "output": "{{ [steps.visit.output, steps.log.output] }}"}
+            {"from": ["visit", "log"], "to": "done"},
+            {"from": "done", "output": "{{ [steps.visit.output, steps.log.output] }}"},
         ],
     }
 
