@@ -33,6 +33,8 @@ TITLES = {
     "R24": "workers die while they read documents and extract memories",
     "R25": "all workers die over open calls, once and twice",
     "R26": "a slice dies at every write of random workflows, before it and after it",
+    "R27": "workers die inside workflows: joins, windows, questions, forks, loops, nested ones",
+    "R28": "workers die under one workflow that handles a thousand entries, within windows",
     "S12": "hostile input at every edge",
 }
 _HEAD = """\

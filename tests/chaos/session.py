@@ -29,6 +29,8 @@ from tests.chaos.model_faults import scenario as model_faults
 from tests.chaos.parsers import scenario as parsers
 from tests.chaos.replay import scenario as replay
 from tests.chaos.soak import scenario as soak
+from tests.chaos.workflow_kills import crowd
+from tests.chaos.workflow_kills import scenario as workflow_kills
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,6 +60,8 @@ SCENARIOS: dict[str, Play] = {
     "R24": knowing.play,
     "R25": suspects.play,
     "R26": graphs.play,
+    "R27": workflow_kills.play,
+    "R28": crowd.play,
     "S12": parsers.play,
 }
 

@@ -1,0 +1,1 @@
+"""R27 and R28: workers are killed under workflows."""
