@@ -19,6 +19,7 @@ class TaskType(models.TextChoices):
     TASK = "task", "Task for the agent"
     MESSAGE = "message", "Message in the schedule's conversation"
     TOOL_CALL = "tool_call", "Call of one of the agent's tools"
+    WORKFLOW = "workflow", "Run of a workflow with data"
 
 
 class CatchUp(models.TextChoices):

@@ -6,6 +6,7 @@ it wait with it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -209,6 +210,8 @@ def _task(schedule: Schedule, slot: datetime) -> str:
 
     The task of a workflow stays as it is: it may be data.
     """
+    if schedule.task_type == TaskType.WORKFLOW:
+        return json.dumps(schedule.input, ensure_ascii=False)
     if schedule.agent.kind != RunKind.AGENT:
         return schedule.task
     when = format_time(slot, time_zone(schedule.time_zone))

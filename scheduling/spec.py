@@ -122,7 +122,7 @@ _STORABLE = AfterValidator(agent_rules.storable)
 ScheduleName = Annotated[str, Field(min_length=1, max_length=100), _STORABLE, Rule(checked_name)]
 AgentName = Annotated[str, Field(max_length=64), _STORABLE, Rule(agent_rules.agent_name)]
 Time = Annotated[AwareDatetime | None, Rule(checked_moment)]
-TaskType = Literal["task", "message", "tool_call"]
+TaskType = Literal["task", "message", "tool_call", "workflow"]
 CatchUp = Literal["none", "latest", "all"]
 Overlap = Literal["skip", "queue", "parallel"]
 
@@ -144,6 +144,9 @@ class TaskSpec(Spec):
     )
     arguments: dict[str, JsonValue] = Field(
         default_factory=dict, description="Arguments of a tool call: a JSON object."
+    )
+    input: dict[str, JsonValue] = Field(
+        default_factory=dict, description="Input of a workflow: a JSON object."
     )
 
 

@@ -7,7 +7,6 @@ published again at the next start. (Tools of remote servers need a person.)
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -17,7 +16,9 @@ from django.db import transaction
 from django.db.models import Max
 
 from agents.actions.check_agent import check_agent
+from agents.choices import RunKind
 from agents.definitions import snapshot
+from agents.definitions.kinds import readable_kind
 from agents.definitions.server_grants import expand
 from agents.models import Agent, AgentVersion
 from agents.reads.agents import spec_of
@@ -112,10 +113,11 @@ def make_current(agent: Agent) -> Publication:
     return Publication(version, before)
 
 
-def _team_of(agent: Agent) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, description and version's hash of each member of an agent's team.
+def _team_of(agent: Agent) -> Iterator[dict[str, Any]]:
+    """Yield each member of an agent's team, as snapshots contain it.
 
-    A member that leads back to the agent has no hash: it would pin what pins it.
+    An agent pins its workflows, which are tools of it, with their input; a workflow pins every
+    member. A member that leads back to the agent has no hash: it would pin what pins it.
     """
     above, pending = {agent.pk}, {agent.pk}
     while pending:
@@ -123,11 +125,17 @@ def _team_of(agent: Agent) -> Iterator[tuple[str, str, str]]:
         pending = set(leaders) - above
         above |= pending
     members = agent.team.order_by("name")
-    columns = ("pk", "name", "description", "definition__input", "current_version__hash")
-    for pk, name, description, schema, version in members.values_list(*columns):
-        if schema is not None:  # of a workflow: an agent that delegates to it reads both
-            description = f"{description} Its task is JSON: {json.dumps(schema)}".strip()
-        yield name, description, "" if pk in above else version or ""
+    pins_team = readable_kind(agent.kind).pins_team
+    columns = ("pk", "kind", "name", "description")
+    of_version = ("current_version__hash", "current_version__snapshot__input")
+    for pk, kind, name, text, version, schema in members.values_list(*columns, *of_version):
+        member = {"name": name, "description": text}
+        is_tool = kind == RunKind.WORKFLOW and not pins_team
+        if is_tool or pins_team:
+            member["version"] = "" if pk in above else version or ""
+        if is_tool and schema is not None:
+            member["input"] = schema
+        yield member
 
 
 @dataclass(frozen=True, slots=True)

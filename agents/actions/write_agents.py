@@ -82,9 +82,23 @@ def write_agents(
         if one.is_new or "skills" in one.changes:
             check_credentials_of_skills(one.row, spec.tools)
         one.changes |= {} if one.is_new else changes
-    for one in written.values():
-        one.made = make_current(one.row)
+    for name in _members_first({spec.name: spec.team for spec in agents}):
+        written[name].made = make_current(written[name].row)
     return written
+
+
+def _members_first(teams: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the agents in an order in which each follows its team, whose versions it may pin."""
+    ordered, entered, pending = dict[str, None](), set[str](), list(teams)
+    while pending:
+        name = pending[-1]
+        before = [] if name in entered else [one for one in teams[name] if one in teams]
+        entered.add(name)
+        if before := [one for one in before if one not in entered]:
+            pending += before
+        else:
+            ordered[pending.pop()] = None
+    return list(ordered)
 
 
 def check_kind(row: Agent, spec: DefinitionSpec) -> None:

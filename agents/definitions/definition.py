@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from agents.context import strategy
 from agents.context.strategy import Strategy
@@ -36,6 +37,22 @@ class PinnedSkill(NamedTuple):
     hash: str
 
 
+class TeamWorkflow(NamedTuple):
+    """A workflow of an agent's team, which is a tool of the agent.
+
+    Attributes:
+        name: The workflow's name.
+        description: Its purpose, as of the agent's publication.
+        version: Hash of the version that runs; empty: the current one.
+        input: JSON Schema of its input; None: a text.
+    """
+
+    name: str
+    description: str
+    version: str
+    input: Mapping[str, Any] | None
+
+
 class AgentDefinition(AgentSettings):
     """An agent version, in the form that the engine reads.
 
@@ -48,6 +65,7 @@ class AgentDefinition(AgentSettings):
         name: The agent's name.
         tools: The tools bound to it.
         team: Name and description of each agent it may delegate to.
+        workflows: The workflows of its team.
         pinned_skills: Its skills.
     """
 
@@ -57,7 +75,13 @@ class AgentDefinition(AgentSettings):
     description: str = ""
     tools: tuple[BoundTool, ...] = ()
     team: tuple[tuple[str, str], ...] = ()
+    workflows: tuple[TeamWorkflow, ...] = ()
     pinned_skills: tuple[PinnedSkill, ...] = ()
+
+    @property
+    def delegates(self) -> bool:
+        """True if its team has any member."""
+        return bool(self.team or self.workflows)
 
     def call_seconds(self, bound: ToolGrant | None) -> int:
         """Return the time limit of a tool's call in seconds; the tool's own limit applies, too.

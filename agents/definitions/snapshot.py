@@ -15,7 +15,12 @@ from functools import cache
 from typing import Any, Final, get_args
 
 from agents.context import strategy
-from agents.definitions.definition import AgentDefinition, BoundTool, PinnedSkill
+from agents.definitions.definition import (
+    AgentDefinition,
+    BoundTool,
+    PinnedSkill,
+    TeamWorkflow,
+)
 from agents.definitions.kinds import AGENT, RegisteredKind, kind_in, kind_of
 from agents.definitions.spec import AgentSpec, DefinitionSpec, Money, Pinned, ToolGrant
 from heartbit_site.base.errors import ConfigurationError
@@ -45,7 +50,7 @@ def digest(snapshot: Mapping[str, Any]) -> str:
 def write(
     spec: DefinitionSpec,
     hashes: Mapping[str, str],
-    team: Iterable[tuple[str, str, str]],
+    team: Iterable[Mapping[str, Any]],
     skills: Iterable[PinnedSkill] = (),
 ) -> dict[str, Any]:
     """Return the snapshot of a definition.
@@ -53,8 +58,8 @@ def write(
     Args:
         spec: Settings of the definition, with its tools in the database's order.
         hashes: Hash of the definition of each enabled tool, by name.
-        team: Name, description and version's hash of each member, in the database's order; an
-            empty hash pins none.
+        team: Name and description of each member, in the database's order. A pinned member has
+            the hash of its ``version`` too (an empty one pins none), and a workflow its ``input``.
         skills: Skills by name; without skills the snapshot is the same as before skills existed.
     """
     pinned, kind = [skill._asdict() for skill in skills], kind_of(spec)
@@ -67,10 +72,7 @@ def write(
             for grant in spec.tools
             if grant.enabled
         ],
-        "team": [
-            {"name": name, "description": text, **({"version": version} if kind.pins_team else {})}
-            for name, text, version in team
-        ],
+        "team": [dict(member) for member in team],
         **({"skills": pinned} if pinned else {}),
     }
 
@@ -146,7 +148,18 @@ def read(version_id: int, agent_id: int, name: str, snapshot: Mapping[str, Any])
             BoundTool.model_construct(name=tool["name"], pinned=tool["hash"], **grant_of(tool))
             for tool in snapshot["tools"]
         ),
-        team=tuple((member["name"], member["description"]) for member in snapshot["team"]),
+        team=tuple(
+            (member["name"], member["description"])
+            for member in snapshot["team"]
+            if "version" not in member
+        ),
+        workflows=tuple(
+            TeamWorkflow(
+                member["name"], member["description"], member["version"], member.get("input")
+            )
+            for member in snapshot["team"]
+            if "version" in member
+        ),
         skills=[skill["name"] for skill in snapshot.get("skills", ())],
         pinned_skills=pinned_skills(snapshot),
     )

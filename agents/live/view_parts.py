@@ -167,11 +167,13 @@ class CallView:
 
     @property
     def agents(self) -> list[str]:
-        """Names of the agents that the call delegates to or asks, in the order of their runs."""
+        """Names of the agents that the call runs or asks, in the order of their runs."""
         arguments = self._named_arguments()
         tasks = arguments.get("tasks")
         if self.tool == "delegate_task" and isinstance(tasks, list):
             return [str(task.get("agent")) for task in tasks if isinstance(task, dict)]
+        if self.tool.startswith("workflow-"):
+            return [self.tool.removeprefix("workflow-")]
         return [str(arguments["to"])] if self.tool == "ask_agent" and "to" in arguments else []
 
     @property

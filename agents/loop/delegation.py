@@ -1,21 +1,26 @@
-"""``delegate_task``: hand tasks to sub-agents that work in parallel, and wait for all of them.
+"""Tools that start runs: ``delegate_task`` for a team's agents, and one for each workflow.
 
-The tool only returns the request; the runtime creates the runs, suspends the caller and joins them.
+The tools only return the request; the runtime creates the runs, suspends the caller and joins them.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
 
 from agents.llm.messages import AssistantMessage, Message, ToolCall, UserMessage
 from heartbit_site.base.suspensions import ChildTask, Suspension, WaitOutcome
 from heartbit_site.base.toolspec import Effect, ToolSpec
 
 if TYPE_CHECKING:
-    from agents.definitions.definition import AgentDefinition
+    from agents.definitions.definition import AgentDefinition, TeamWorkflow
 
 NAME = "delegate_task"
+#: Begin of the names of workflows' tools; a registered tool's name has no hyphen.
+WORKFLOW: Final = "workflow-"
+_LONGEST_NAME: Final = 64
 _ENDINGS = ("Give facts.", "Give reasons.", "Write a short answer.", "Give an example.")
 
 
@@ -27,10 +32,64 @@ SUB_AGENT_NOTE = (
 
 def as_sub_agent(definition: AgentDefinition) -> AgentDefinition:
     """Return the definition of a sub-agent's run: its prompt says that it cannot delegate."""
-    if not definition.team:
+    if not definition.delegates:
         return definition
     prompt = "\n\n".join(filter(None, (definition.system_prompt, SUB_AGENT_NOTE)))
-    return definition.model_copy(update={"system_prompt": prompt, "team": ()})
+    return definition.model_copy(update={"system_prompt": prompt, "team": (), "workflows": ()})
+
+
+def starts_runs(name: str) -> bool:
+    """Return True if a tool of this name only starts runs and waits for them."""
+    return name == NAME or name.startswith(WORKFLOW)
+
+
+def team_tools(definition: AgentDefinition) -> Iterator[ToolSpec]:
+    """Yield the tools with which an agent starts runs of its team's members."""
+    if definition.team:
+        yield delegate_task(definition)
+    for workflow in definition.workflows:
+        yield _workflow_tool(workflow, definition.delegation_timeout_seconds)
+
+
+def _workflow_tool(workflow: TeamWorkflow, timeout_seconds: float) -> ToolSpec:
+    """Return the tool that runs a workflow; its arguments are the workflow's input."""
+    parameters, wrapped = _input_parameters(workflow)
+
+    async def run_workflow(**arguments: Any) -> Suspension:
+        given = arguments[wrapped] if wrapped else arguments
+        task = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+        child = ChildTask(workflow.name, task, version=workflow.version)
+        return Suspension((child,), timeout_seconds)
+
+    return ToolSpec(
+        name=_tool_name(workflow.name),
+        description=f"Run the workflow {workflow.name}. {workflow.description}".strip(),
+        parameters=parameters,
+        function=run_workflow,
+        effect=Effect.PURE,  # as for ``delegate_task``
+        resume=lambda outcomes: _say(outcomes[0].value),
+        labels=frozenset(),
+    )
+
+
+def _tool_name(workflow: str) -> str:
+    """Return the name of a workflow's tool, in the length that all models accept."""
+    name = f"{WORKFLOW}{workflow}"
+    if len(name) <= _LONGEST_NAME:
+        return name
+    return f"{name[: _LONGEST_NAME - 9]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def _input_parameters(workflow: TeamWorkflow) -> tuple[dict[str, Any], str]:
+    """Return the parameters of a workflow's tool, and the one that is its input; empty: all are."""
+    schema = workflow.input
+    if schema is not None and schema.get("type") == "object":
+        return {"properties": {}, **schema}, ""
+    name = "task" if schema is None else "input"
+    own = dict(schema or {"type": "string", "minLength": 1})
+    definitions = {key: own.pop(key) for key in ("$defs", "definitions") if key in own}
+    properties = {"properties": {name: own}, "required": [name], "additionalProperties": False}
+    return {"type": "object", **properties, **definitions}, name
 
 
 def delegate_task(definition: AgentDefinition) -> ToolSpec:

@@ -154,6 +154,7 @@ def definition_for(definition: AgentDefinition) -> AgentDefinition:
             "response_schema": SCHEMA,
             "tools": (),
             "team": (),
+            "workflows": (),
             "skills": [],
             "pinned_skills": (),
             "context_strategy": {"type": "unlimited"},

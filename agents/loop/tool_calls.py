@@ -161,7 +161,7 @@ class ToolCallRunner:
         asked = answered.message.tool_calls
         calls = [CallState(f"{answered.turn}.{n}", call) for n, call in enumerate(asked)]
         delegates = calls and all(
-            call.call.name == delegation.NAME and self._is_served(call) for call in calls
+            delegation.starts_runs(call.call.name) and self._is_served(call) for call in calls
         )
         if not delegates or self._state.cancel_reason is not None:
             return False

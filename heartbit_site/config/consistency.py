@@ -7,17 +7,21 @@ problems are reported together; a value of a wrong type is reported elsewhere an
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final, TypeAlias, TypeGuard
 
 from django.conf import settings
 
+from agents.choices import RunKind
 from agents.definitions import consistency, validation_messages
 from agents.definitions.kinds import AGENT
 from agents.definitions.server_grants import ALL
 from agents.definitions.validation_messages import Complaint
 from agents.definitions.validators import PROVIDER_NAMES, unknown_tool
 from agents.llm.providers import PROVIDERS
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.toolspec import ToolSpec
 from heartbit_site.config.positions import Path
 from heartbit_site.config.sections import OrchestratorSection, other_kinds
@@ -146,6 +150,11 @@ def check_schedules(
         installed: Names of a workspace's tools; None if unknown.
     """
     agents, tools = dict(_agents(content)), _known_tools(content, installed)
+    workflows = {
+        table.get("name")
+        for kind, (_, table) in _definitions_of(content)
+        if kind == RunKind.WORKFLOW
+    }
     schedules = list(_tables(content, "schedules"))
     yield from _repeated(schedules, "schedule", {})
     for path, table in schedules:
@@ -153,6 +162,7 @@ def check_schedules(
         yield from _what(path, table, tools)
         if agents:
             yield from _who(path, table, agents)
+            yield from _input(path, table, agents, workflows)
 
 
 def check_mcp_servers(content: Table) -> Iterator[Complaint]:
@@ -220,8 +230,12 @@ def _what(path: Path, table: Table, tools: Collection[str]) -> Iterator[Complain
         if not table.get("tool"):
             yield (*path, "tool"), 'is missing, which task_type = "tool_call" needs'
         return
+    if table.get("task_type") == "workflow":
+        yield from validation_messages.secrets(table.get("input"), (*path, "input"))
+    elif "input" in table:
+        yield (*path, "input"), 'is only accepted with task_type = "workflow"'
     task = table.get("task", "")
-    if isinstance(task, str) and not task.strip():
+    if isinstance(task, str) and not task.strip() and table.get("task_type") != "workflow":
         yield (*path, "task"), "is missing: say what the agent should do each time"
     for name in ("tool", "arguments"):
         if name in table:
@@ -241,6 +255,25 @@ def _who(path: Path, table: Table, agents: Mapping[str, Table]) -> Iterator[Comp
         yield (*path, "tool"), f'names "{tool}", which the agent {name} does not have'
     elif isinstance(tool, str) and tool in registry:  # others are known at import time
         yield from _misfit((*path, "arguments"), table, agents[name], registry[tool])
+
+
+def _input(
+    path: Path, table: Table, agents: Mapping[str, Table], workflows: Collection[object]
+) -> Iterator[Complaint]:
+    """Yield that the input of a workflow does not fit, or that the agent is no workflow."""
+    name = table.get("agent")
+    if table.get("task_type") != "workflow" or not isinstance(name, str) or name not in agents:
+        return
+    if name not in workflows:
+        yield (*path, "agent"), f'names "{name}", which is not a workflow'
+        return
+    schema, given = agents[name].get("input"), table.get("input", {})
+    if not isinstance(schema, dict) or not isinstance(given, dict):
+        return
+    with suppress(ConfigurationError):  # of the schema, which is reported at the workflow
+        if problems := validate(schema, given):
+            said = "; ".join(problems)
+            yield (*path, "input"), f'does not fit the workflow "{name}": {said}'
 
 
 def _misfit(path: Path, table: Table, agent: Table, spec: ToolSpec) -> Iterator[Complaint]:

@@ -132,6 +132,7 @@ class ScheduleOut(ScheduleSummaryOut):
 
     task: str
     arguments: dict[str, JsonValue]
+    input: dict[str, JsonValue]
     deliver: list[dict[str, JsonValue]] = Field(description="Recipients of each result.")
     recipients: list[str] = Field(description="The recipients as text, webhooks by name.")
 

@@ -12,12 +12,14 @@ from django.db import transaction
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from agents.choices import RunKind
 from agents.definitions.server_grants import names_in
 from agents.definitions.validation_messages import phrase, secrets, sentence_of
 from agents.definitions.validators import unknown_tool
 from agents.delivery.targets import check_targets
 from heartbit_site.base.audit import Actor, changes, record_on
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.moments import to_utc
 from heartbit_site.base.rights import require
@@ -155,6 +157,8 @@ def _forget_the_rest(schedule: Schedule) -> None:
         schedule.at = None
     if schedule.task_type != TaskType.TOOL_CALL:
         schedule.tool, schedule.arguments = "", {}
+    if schedule.task_type != TaskType.WORKFLOW:
+        schedule.input = {}
     schedule.name = clean_text(schedule.name)
     schedule.task = clean_text(schedule.task).strip()
 
@@ -196,7 +200,8 @@ def _sentence(column: str, details: ErrorDetails) -> str:
             most = details["ctx"]["max_length"]
             return f"The schedule's {column} has more than {most:,} characters: shorten it."
         case "dict_type":
-            return "The arguments of a scheduled tool call must be a JSON object."
+            what = "arguments of a scheduled tool call" if column == "arguments" else column
+            return f"The {what} must be a JSON object."
     return f"The schedule's {sentence_of(details['loc'], phrase(details))}"
 
 
@@ -252,8 +257,32 @@ def _check_arguments(schedule: Schedule) -> None:
         raise ScheduleError(problem)
 
 
+def _check_input(schedule: Schedule) -> None:
+    """Reject a new input with secrets, or that does not fit the workflow."""
+    if schedule.task_type != TaskType.WORKFLOW or not schedule.agent_id:
+        return
+    agent = schedule.agent
+    if agent.kind != RunKind.WORKFLOW:
+        raise ScheduleError(
+            f"The agent {agent.name} is not a workflow: name a workflow, or choose another "
+            "task_type."
+        )
+    stored = Schedule.objects.filter(pk=schedule.pk, agent=agent, input=schedule.input)
+    if stored.filter(task_type=TaskType.WORKFLOW).exists():
+        return
+    schema = agent.definition.get("input") or {}
+    for path, message in secrets(
+        schedule.input, ("input",), parameters=schema.get("properties", ())
+    ):
+        raise ScheduleError(f"The schedule's {sentence_of(path, message)}")
+    if problems := validate(schema, schedule.input):
+        raise ScheduleError(
+            f"The input does not fit the workflow {agent.name}: {'; '.join(problems)}."
+        )
+
+
 def _check_task(schedule: Schedule) -> None:
-    if schedule.task_type != TaskType.TOOL_CALL and not schedule.task:
+    if schedule.task_type in (TaskType.TASK, TaskType.MESSAGE) and not schedule.task:
         raise ScheduleError("The task is empty: describe what the agent should do each time.")
 
 
@@ -281,6 +310,7 @@ def _check_rhythm(schedule: Schedule) -> None:
 _PARTS: dict[str, Callable[[Schedule], None]] = {
     "tool": _check_tool,
     "arguments": _check_arguments,
+    "input": _check_input,
     "task": _check_task,
     "ends_at": _check_end,
     "kind": _check_rhythm,

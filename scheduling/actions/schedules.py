@@ -64,7 +64,7 @@ def put(schedule: Schedule, given: Mapping[str, Any]) -> None:
 
     Raises:
         AgentNotFoundError: The workspace has no such agent.
-        ScheduleError: A tool is given for another type of task than a tool call.
+        ScheduleError: A tool or an input is given for another type of task.
     """
     rest = dict(given)
     for name, kind in KINDS.items():
@@ -79,6 +79,8 @@ def put(schedule: Schedule, given: Mapping[str, Any]) -> None:
     is_call = schedule.task_type == TaskType.TOOL_CALL
     if (given.get("tool") or given.get("arguments")) and not is_call:
         raise ScheduleError("Only the task_type tool_call takes a tool and its arguments.")
+    if given.get("input") and schedule.task_type != TaskType.WORKFLOW:
+        raise ScheduleError("Only the task_type workflow takes an input.")
 
 
 @transaction.atomic

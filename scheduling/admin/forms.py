@@ -135,7 +135,7 @@ class ScheduleForm(VerbForm[Schedule]):
         model = Schedule
         fields = (
             *("workspace", "name", "agent", "enabled"),
-            *("task_type", "task", "tool", "arguments", "require_approval"),
+            *("task_type", "task", "tool", "arguments", "input", "require_approval"),
             *("kind", "cron", "every_seconds", "at", "time_zone", "begins_at", "ends_at"),
             *("catch_up", "overlap", "jitter_seconds"),
         )
@@ -261,5 +261,6 @@ class SpanForm(DialogForm):
 def conditions() -> dict[str, str]:
     """Return, for each conditional field, the theme's expression that shows it."""
     found = {field: f"kind == '{kind}'" for field, kind in KINDS.items()}
-    found |= {"task": "task_type != 'tool_call'"}
+    found |= {"task": "task_type == 'task' || task_type == 'message'"}
+    found |= {"input": "task_type == 'workflow'"}
     return found | dict.fromkeys(("tool", "arguments"), "task_type == 'tool_call'")

@@ -36,7 +36,7 @@ from scheduling.recurrence import time_zone
 
 TABS: dict[str, tuple[Any, ...]] = {
     "Task and times": (
-        *("task_type", "task", ("tool", "arguments")),
+        *("task_type", "task", ("tool", "arguments"), "input"),
         *(("kind", "time_zone"), "cron", "every_seconds", "at", "require_approval"),
     ),
     "Results": (("mail_to", "mail_attach"), "tell", "keep_as", "results_to"),

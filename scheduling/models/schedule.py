@@ -51,6 +51,9 @@ class Schedule(models.Model):
     task = models.TextField(**_setting("task"))
     tool = models.CharField(max_length=64, **_setting("tool"))
     arguments = models.JSONField(default=dict, **_setting("arguments"))
+    input = models.JSONField(
+        default=dict, db_default=models.Value({}, models.JSONField()), **_setting("input")
+    )
     kind = models.CharField(max_length=8, choices=Kind.choices, default=Kind.CRON)
     cron = models.CharField(
         "cron expression", max_length=120, blank=True, default="", **_setting("cron")

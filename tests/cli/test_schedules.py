@@ -337,6 +337,7 @@ def test_nothing_that_somebody_wrote_steers_the_terminal(
         "task_type": "task",
         "tool": "",
         "arguments": {},
+        "input": {},
         "kind": "once",
         "cron": None,
         "every_seconds": None,

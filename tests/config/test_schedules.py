@@ -477,7 +477,8 @@ def test_a_choice_is_one_of_the_columns(name: str) -> None:
     }
     for choice, _ in choices:
         more = words.get(name, "") if choice == "tool_call" else ""
-        assert parse(f"{FILE}{name} = {value(str(choice))}{more}").schedules
+        text = S + CRON if choice == "workflow" else FILE  # of an installation's agents
+        assert parse(f"{text}{name} = {value(str(choice))}{more}").schedules
     assert problems(f'{FILE}{name} = "x"')
 
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Final
 from django.contrib.auth.models import User
 
 from agents.actions.publish_agent import publish_agent
+from agents.actions.save_agent import create_agent
 from agents.actions.skills import save_skill
 from agents.models import Agent
+from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Membership, Role, Workspace
 from memory.actions.bases import save_base
@@ -59,6 +61,10 @@ class World:
                 continue
             row = Agent.objects.create(workspace=self.workspace, name=name, system_prompt="Help.")
             publish_agent(row)
+        if 'name = "digest"' not in made:
+            steps = {"sum": {"tool": "calculate", "arguments": {"expression": "{{ input.n }} * 7"}}}
+            content = {"name": "digest", "steps": steps, "input": {"type": "object"}}
+            create_agent(self.workspace, WorkflowSpec.model_validate(content), by=SYSTEM)
         researcher = Agent.objects.get(workspace=self.workspace, name="researcher")
         for turns in (30, 40):
             researcher.max_turns = turns

@@ -48,11 +48,10 @@ async def test_it_runs_the_builders_agents_and_is_talked_with(heartbit: Heartbit
 def test_an_orchestrator_delegates_to_it(heartbit: Heartbit) -> None:
     flow = Workflow("doubles", input={"type": "object"}, description="Doubles n.").start(double_it)
     team = heartbit.agent("scribe", "You write.").workflow(flow)
-    tasks = '{"tasks": [{"agent": "doubles", "task": "{\\"n\\": 4}"}]}'
-    result = team.run(f"[[calls: delegate_task {tasks}]] [[text: Done.]]")
+    result = team.run('[[calls: workflow-doubles {"n": 4}]] [[text: Done.]]')
     assert result.text == "Done.", result.error
     said = [event.data.content for event in result.events if event.type == "tool.finished"]
-    assert said == ["doubles: 8"]
+    assert said == ["8"]
 
 
 def test_what_cannot_be_is_refused(heartbit: Heartbit) -> None:

@@ -120,8 +120,15 @@ team = ["scribe", "digest"]
     )
     assert row.current_version is not None
     offer = offered_tools(definition_of(row.current_version), {}, is_child=False)
-    said = 'digest (Sums up. Its task is JSON: {"type": "object", "required": ["n"]})'
-    assert f"The team: {said}; " in offer.specs["delegate_task"].description
+    assert "The team: scribe (Writes.)." in offer.specs["delegate_task"].description
+    tool = offer.specs["workflow-digest"]
+    assert tool.description == "Run the workflow digest. Sums up."
+    assert tool.parameters == {"type": "object", "required": ["n"], "properties": {}}
+    assert row.current_version.number == 2, "once more than with the workspace's first team"
+    [_, member] = sorted(row.current_version.snapshot["team"], key=lambda one: len(one))
+    digest.refresh_from_db()
+    assert digest.current_version is not None
+    assert member["version"] == digest.current_version.hash
 
 
 def test_a_step_that_handles_errors_is_not_sent_the_input() -> None:

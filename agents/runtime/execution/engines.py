@@ -94,7 +94,7 @@ class EngineDependencies:
         offer = offered_tools(
             definition,
             await self._tools(claimed.workspace_id, definition),
-            is_child=claimed.parent_id is not None and not definition.team,
+            is_child=claimed.parent_id is not None and not definition.delegates,
             permissions=await permissions(required) if required else frozenset(),
         )
         offer.specs.update(own)

@@ -62,6 +62,10 @@ _QUERY: Final = """
     calls AS (
         SELECT c.tool, r.workspace_id, r.agent, r.created_at
         FROM runs r JOIN agents_toolcall c ON c.run_id = r.id WHERE c.status = ANY (%(read)s)
+             AND NOT (starts_with(c.tool, %(workflow)s::text) AND EXISTS (
+                 SELECT 1 FROM agents_agentversion v WHERE v.id = r.version_id
+                 AND v.snapshot -> 'team' @> jsonb_build_array(jsonb_build_object(
+                     'name', substr(c.tool, length(%(workflow)s::text) + 1)))))
         UNION ALL
         SELECT %(recall)s, r.workspace_id, r.agent, r.created_at
         FROM runs r
@@ -190,6 +194,7 @@ def _parameters(root_id: UUID) -> dict[str, Any]:
         "unknown": _UNKNOWN,
         "given": GIVEN,
         "recall": TextSource.MEMORIES.value,
+        "workflow": delegation.WORKFLOW,
         "private_host": f"%{PRIVATE_HOST}%",
     }
 

@@ -65,8 +65,8 @@ def offered_tools(
             another one are left out. None: the tools are only shown or read.
     """
     offer = OfferedTools({}, {})
-    if definition.team and not is_child:
-        _add(offer, [delegation.delegate_task(definition)])
+    if not is_child:
+        _add(offer, delegation.team_tools(definition))
     _add(offer, _skill_tools(definition, tools))
     for tool in definition.tools:
         known = tools.get(tool.name)

@@ -59,6 +59,7 @@ SETTINGS: Final = body_options(
     ),
     tool=common.option("--tool", "Call this tool of the agent, unasked.", None),
     arguments=json_option("--arguments", '{"url": "..."}', "Call --tool with these arguments."),
+    input=json_option("--input", '{"topic": "owls"}', "Give a workflow this input."),
     jitter_seconds=common.option(
         "--jitter SPAN",
         "Fire up to so late, such as 5m.",
@@ -210,6 +211,10 @@ def _kind_of_task(settings: Given, *, conversation: bool) -> dict[str, Any]:
         raise UsageError("--conversation goes to the agent, --tool past it: choose one.")
     if "arguments" in settings and not settings.get("tool"):
         raise UsageError("--arguments are those of --tool: name the tool.")
+    if "input" in settings and (conversation or settings.get("tool")):
+        raise UsageError("--input is for a workflow: leave out --conversation and --tool.")
+    if "input" in settings:
+        return {"task_type": "workflow"}
     if conversation:
         return {"task_type": "message"}
     return {"task_type": "tool_call"} if settings.get("tool") else {}
@@ -237,7 +242,10 @@ def _key(backend: Backend, name: str) -> str:
 def _facts(one: contract.ScheduleOut) -> list[tuple[str, object]]:
     zone = one.time_zone
     made = f"{one.created_by or '-'}, {format_time(one.created_at, zone)}"
-    is_call = one.task_type == "tool_call"
+    work = {
+        "tool_call": ("tool call", f"{one.tool} {readable_json(one.arguments)}"),
+        "workflow": ("input", readable_json(one.input)),
+    }
     slots = [f"{slot.text}, {format_relative(slot.at)}" for slot in one.upcoming]
     return [
         ("number", one.id),
@@ -247,9 +255,7 @@ def _facts(one: contract.ScheduleOut) -> list[tuple[str, object]]:
         ("begins", format_time(one.begins_at, zone)),
         ("ends", format_time(one.ends_at, zone) if one.ends_at else ""),
         ("what", "a message on its conversation" if one.task_type == "message" else ""),
-        ("tool call", f"{one.tool} {readable_json(one.arguments)}")
-        if is_call
-        else ("task", one.task),
+        work.get(one.task_type, ("task", one.task)),
         ("approval", "every tool call waits for a person" if one.require_approval else ""),
         ("results to", "; ".join(one.recipients)),
         ("catch-up", one.catch_up),
