@@ -157,9 +157,29 @@ def _grant_complaints(grant: Mapping[str, Any]) -> Iterator[Complaint]:
     """Yield secrets, and groups of approvers that do not exist: no one could decide the calls."""
     yield from validation_messages.secrets(grant.get("defaults"), ("defaults",))
     for setting in GROUPS:
-        name = grant.get(setting)
-        if name and not Group.objects.filter(name=name).exists():
-            yield (
-                (setting,),
-                f'names the group "{name}", which does not exist: a superuser adds it under Groups',
-            )
+        yield from _group_complaints(grant.get(setting), (setting,))
+
+
+def check_groups(definition: Mapping[str, Any], before: Mapping[str, Any]) -> None:
+    """Check the groups that the nodes of a workflow newly ask.
+
+    Args:
+        definition: Settings of the workflow that are no columns.
+        before: Those that it had; groups named there may have been removed since.
+
+    Raises:
+        InvalidSettingError: A group does not exist: no one could answer the question.
+    """
+    known = {node.get("group") for node in before.get("nodes", ())}
+    for index, node in enumerate(definition.get("nodes", ())):
+        if node.get("group") not in known:
+            for setting, message in _group_complaints(node.get("group"), ("nodes", index, "group")):
+                raise InvalidSettingError(setting, message)
+
+
+def _group_complaints(name: str | None, path: Path) -> Iterator[Complaint]:
+    if name and not Group.objects.filter(name=name).exists():
+        yield (
+            path,
+            f'names the group "{name}", which does not exist: a superuser adds it under Groups',
+        )

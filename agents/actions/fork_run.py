@@ -7,6 +7,7 @@ again under the new run's idempotency keys: their effects happen a second time.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -29,7 +30,7 @@ from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.errors import ConflictError, HeartbitError
 from heartbit_site.base.rights import require
-from heartbit_site.base.untrusted import clean_text
+from heartbit_site.base.untrusted import clean_json, clean_text
 from tools.calls import call_parsing
 from tools.calls.result import ToolResult
 from tools.definitions.catalogue import catalogue
@@ -54,6 +55,7 @@ class Edits:
         arguments: New arguments of that call, a JSON object: the turn's calls run again.
         result: New result of that call: no call runs again.
         version: Number of another version of the same agent.
+        state: Values that replace those of keys of a workflow's state.
         whole: Keep the whole journal of a workflow's run that waits, beyond the last superstep.
     """
 
@@ -63,11 +65,12 @@ class Edits:
     arguments: str | None = None
     result: str | None = None
     version: int | None = None
+    state: Mapping[str, Any] | None = None
     whole: bool = False
 
     def said(self) -> dict[str, Any]:
         """Return the edits that were made, for the journal."""
-        names = ("task", "call", "arguments", "result", "message", "version")
+        names = ("task", "call", "arguments", "result", "message", "version", "state")
         return {n: value for n in names if (value := getattr(self, n)) not in ("", None)}
 
 
@@ -182,6 +185,7 @@ def _cleaned(edits: Edits) -> Edits:
         arguments=None if edits.arguments is None else clean_text(edits.arguments),
         result=None if edits.result is None else clean_text(edits.result),
         version=edits.version,
+        state=edits.state and {key: clean_json(value) for key, value in edits.state.items()},
         whole=edits.whole,
     )
 
@@ -221,13 +225,16 @@ def _once_more(
         if misfits:
             raise MisfitError(" ".join((f"It does not fit v{version.number}.", *misfits)))
     is_call = source.kind == RunKind.TOOL_CALL
-    inputs = () if number else ("call", "arguments") if is_call else ("task",)
-    said = {*edits.said()} - {"version", *inputs}
+    is_step = number > 0 and source.kind == RunKind.WORKFLOW
+    inputs = ("call", "arguments") if is_call else ("task",)
+    said = {*edits.said()} - {"version", *(("state",) if is_step else () if number else inputs)}
     if said or edits.call not in ("", "0.0"):
         raise InvalidEditError(
             f"The run's kind is {source.kind}: a fork of it takes another version, or, from its "
-            f"beginning, {'other arguments for its call 0.0' if is_call else 'another task'}."
+            f"beginning, {'other arguments for its call 0.0' if is_call else 'another task'}"
+            f"{', or, from a superstep, other values of its state' * (not is_call)}."
         )
+    _check_state(edits.state or {}, version)
     if edits.arguments is None:
         return _Plan(cut)
     payload = past.payloads[1]
@@ -235,6 +242,16 @@ def _once_more(
     _check_arguments(name, edits.arguments, version, is_child=source.is_sub_agent)
     call = {**payload["call"], "arguments": edits.arguments}
     return _Plan(1, {1: {**payload, "call": call}}, describe_call(name, edits.arguments))
+
+
+def _check_state(values: Mapping[str, Any], version: AgentVersion) -> None:
+    known = version.snapshot.get("state", {})
+    for key in values:
+        if key not in known:
+            keys = ", ".join(known) or "none"
+            raise InvalidEditError(
+                f'The state of v{version.number} has no "{key}"; it has: {keys}.'
+            )
 
 
 def _check_arguments(name: str, arguments: str, version: AgentVersion, *, is_child: bool) -> None:

@@ -9,7 +9,11 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from agents.actions.check_agent import check_credentials_of_skills, check_grant
+from agents.actions.check_agent import (
+    check_credentials_of_skills,
+    check_grant,
+    check_groups,
+)
 from agents.actions.publish_agent import Led, Publication, make_current
 from agents.definitions.kinds import kind_of
 from agents.definitions.spec import GRANT_SETTINGS, AgentSpec, DefinitionSpec, ToolGrant
@@ -124,11 +128,17 @@ def columns_of(spec: DefinitionSpec) -> dict[str, Any]:
 
 def _create(workspace: Workspace, spec: DefinitionSpec, origin: str) -> Agent:
     columns = {"kind": kind_of(spec).name, "name": spec.name, **columns_of(spec)}
+    check_groups(columns["definition"], {})
     return Agent.objects.create(workspace=workspace, origin=origin, **columns)
 
 
 def update(row: Agent, columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Set these columns of the agent; return the changes in the audit's form."""
+    """Set these columns of the agent; return the changes in the audit's form.
+
+    Raises:
+        InvalidSettingError: A group that a workflow newly asks does not exist.
+    """
+    check_groups(columns.get("definition", {}), row.definition)
     changes = _set(row, columns)
     written = list(changes)
     if not written:

@@ -11,12 +11,11 @@ from django.http import HttpRequest
 from django.shortcuts import redirect
 from django.utils.html import escape
 
-from agents.actions.save_agent import change_agent, create_agent
 from agents.admin import strategy_form
 from agents.admin.agent_list import AgentList
 from agents.admin.bindings import ToolBindingFormSet
 from agents.admin.forms import AgentForm, skill_choices
-from agents.admin.run_start import RunStart, report_published
+from agents.admin.run_start import RunStart, save_definition
 from agents.admin.templates import FromTemplates, TemplateBindingInline
 from agents.admin.version import VersionInline
 from agents.definitions.advice import advice
@@ -24,7 +23,6 @@ from agents.definitions.kinds import AGENT, UnknownKindError, find_kind
 from agents.definitions.spec import SETTINGS, AgentSpec
 from agents.models import Agent
 from agents.models.workflow import KIND as WORKFLOW
-from heartbit_site.admin.actions import actor_of
 from heartbit_site.admin.columns import Column
 from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin
@@ -142,16 +140,9 @@ class AgentAdmin(VerbAdmin[Agent], FromTemplates, RunStart, AgentList):
             formset.save(commit=False)  # writes nothing; Django's history reads what changed
         [tools] = [formset for formset in formsets if isinstance(formset, ToolBindingFormSet)]
         spec = AgentSpec.model_validate({**form.settings(), "tools": tools.grants()})
-        agent, by = form.instance, actor_of(request)
-        if change:
-            given = AgentSpec.model_fields.keys() - {"enabled"}
-            seen = form.cleaned_data["seen"] or None
-            written = change_agent(agent.workspace, agent.name, spec, given, by=by, saved_at=seen)
-        else:
-            written = create_agent(agent.workspace, spec, by=by)
-            agent.pk = written.row.pk
-        report_published(request, written)
-        for sentence in advice(spec, catalogue(agent.workspace_id)):
+        seen = form.cleaned_data["seen"]
+        save_definition(request, form.instance, spec, seen=seen, is_new=not change)
+        for sentence in advice(spec, catalogue(form.instance.workspace_id)):
             messages.warning(request, sentence)
 
 

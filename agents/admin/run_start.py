@@ -1,4 +1,4 @@
-"""Starting a run from an agent's or a workflow's page, and what a save has published."""
+"""What the pages of agents and of workflows share: saving a definition, and starting a run."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from django.shortcuts import redirect
 
 from agents.actions.admit import admit
 from agents.actions.run_request import RunRequest
-from agents.actions.write_agents import Written
+from agents.actions.save_agent import change_agent, create_agent
 from agents.admin.formatting import run_url
 from agents.admin.forms import StartRunForm
 from agents.admin.skill_versions import report_republished
+from agents.definitions.spec import DefinitionSpec
 from agents.models import Agent
 from heartbit_site.admin.actions import actor_of, dialog, page_action
 from heartbit_site.admin.themed import ModelAdmin
@@ -57,8 +58,25 @@ class RunStart(ModelAdmin[Any]):
         return run_url(agent.workspace, run)
 
 
-def report_published(request: HttpRequest, written: Written) -> None:
-    """Say which versions were published."""
+def save_definition(
+    request: HttpRequest, row: Agent, spec: DefinitionSpec, *, seen: str, is_new: bool
+) -> None:
+    """Write the settings of a form, publish them, and say which versions were published.
+
+    Args:
+        request: Theirs who save.
+        row: The agent or workflow; a new one gets its key.
+        spec: All settings of the form.
+        seen: Time of the last save that the form shows, in ISO 8601; empty: any.
+        is_new: True to create the row.
+    """
+    by = actor_of(request)
+    if is_new:
+        written = create_agent(row.workspace, spec, by=by)
+        row.pk = written.row.pk
+    else:
+        given = type(spec).model_fields.keys() - {"enabled"}
+        written = change_agent(row.workspace, row.name, spec, given, by=by, saved_at=seen or None)
     made = written.made
     if made is not None:
         number = made.version.number

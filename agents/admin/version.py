@@ -15,7 +15,7 @@ from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 
 from agents.actions.rollback_agent import rollback_agent
-from agents.admin.drawing import drawings_beside
+from agents.admin.drawing import GRAPH, drawings_beside, graph_text
 from agents.definitions.snapshot_diff import FieldChangeOut, SnapshotDiff, compare
 from agents.models import Agent, AgentVersion, Skill, SkillVersion
 from agents.models.workflow import KIND as WORKFLOW
@@ -24,6 +24,7 @@ from heartbit_site.admin.actions import actor_of
 from heartbit_site.admin.columns import Column, link, pill
 from heartbit_site.admin.themed import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline, json_block
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.line_diff import line_diff
 from heartbit_site.base.visible_text import readable_json, visible
 
 V = TypeVar("V", AgentVersion, SkillVersion)
@@ -201,9 +202,13 @@ def _rolled_back(request: HttpRequest, version: AgentVersion) -> HttpResponse:
 
 def _described(other: AgentVersion, version: AgentVersion) -> dict[str, Any]:
     drawings = drawings_beside(other.snapshot, version.snapshot)
-    return _shown(compare(other.snapshot, version.snapshot)) | {
-        "drawings": list(zip((other, version), drawings, strict=False))
-    }
+    shown = _shown(compare(other.snapshot, version.snapshot))
+    if drawings:  # long lists are read line by line
+        before, after = (graph_text(one.snapshot).splitlines() for one in (other, version))
+        lines = "\n".join(line_diff(before, after, context=3))
+        rows = [row for row in shown["rows"] if row[0] not in GRAPH]
+        shown |= {"title": "Definition", "lines": diff_lines(lines), "rows": rows}
+    return shown | {"drawings": list(zip((other, version), drawings, strict=False))}
 
 
 def _shown(diff: SnapshotDiff) -> dict[str, Any]:

@@ -174,6 +174,9 @@ class ForkIn(Body):
     version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
         None, description="Another version of the same agent."
     )
+    state: dict[str, JsonValue] | None = Field(
+        None, description="Values that replace those of keys of a workflow's state."
+    )
 
 
 NOUN = Noun("turns", read=READ_RUNS, write=WRITE_RUNS)

@@ -122,7 +122,10 @@ def _workflow(workspace: Workspace) -> None:
             "agent": "writer", "task": LINES, "each": "input.topics", "on_error": "continue",
             "retry": 2,
         },
-        "send": {"needs": ["find"], "ask": "Send it?", "when": "input.send", "timeout": "2d"},
+        "send": {
+            "needs": ["find"], "ask": "Send it?", "when": "input.send", "timeout": "2d",
+            "group": f"approvers of {workspace.slug}", "form": {"type": "boolean"},
+        },
     }  # fmt: skip
     settings: dict[str, Any] = {
         "name": "digest", "description": "Sums up.", "queue": "nobody-serves-this",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Group
 from django.urls import reverse
 
 from agents.actions.publish_agent import publish_agent
@@ -269,6 +270,27 @@ def test_all_faults_are_named_at_their_rows_and_nothing_is_lost(
     assert {one["field"] for one in drawn["rows"]} >= {"steps-0-when", "steps-1-subject"}
     assert 'data-node="call"' in drawn["drawing"]
     assert not Workflow.objects.filter(workspace=workspace).exists()
+
+
+def test_a_question_has_the_answer_and_the_group_of_its_row(
+    browser: Client, workspace: Workspace
+) -> None:
+    ask = {"name": "send", "does": "ask", "text": "Send?", "answer": "boolean", "timeout": "90m"}
+    data = start(workspace, **rows(ask | {"group": "senders", "more": '{"on_timeout": false}'}))
+    refused = browser.post(ADD, data)
+    assert "group &quot;senders&quot;, which does not exist" in refused.content.decode()
+    assert not Workflow.objects.filter(workspace=workspace).exists()
+    group = Group.objects.create(name="senders")
+    assert browser.post(ADD, data).status_code == 302
+    row = Workflow.objects.get(workspace=workspace, name="digest")
+    [node] = row.definition["nodes"]
+    assert (node["form"], node["group"], node["timeout"]) == ({"type": "boolean"}, "senders", 5400)
+    group.delete()  # as it may be later: the workflow stays editable
+    before = stored(row)
+    page = browser.get(page_of(row))
+    assert "senders (gone)" in page.content.decode()
+    assert browser.post(page_of(row), sent(page)).status_code == 302
+    assert stored(row) == before
 
 
 def test_rows_are_moved_renamed_and_removed(

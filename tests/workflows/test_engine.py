@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import time
 from datetime import datetime
@@ -10,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.fork_run import fork_run
+from agents.actions.fork_run import Edits, fork_run
 from agents.actions.runs import cancel_run
 from agents.actions.save_agent import change_agent, create_agent
 from agents.actions.waits import answer_wait
 from agents.choices import Placement, RunStatus
-from agents.errors import CallClosedError
+from agents.errors import CallClosedError, InvalidEditError
 from agents.live.follow import wait_for_end
 from agents.live.tree_view import TreeView
 from agents.live.updates import EventUpdate, seen
@@ -278,6 +279,18 @@ async def test_it_is_forked_after_a_superstep_whose_nodes_are_not_repeated(studi
     )
     assert calls == [(f"{step}.0", "up", "ok") for step in range(4)]
     assert [event.type for event in await studio.events(forked)].count("node.finished") == 4
+
+    def edited(turn: int = 2, **state: Any) -> UUID:
+        edits = Edits(state=state)
+        return fork_run(run, turn, edits=edits, by=SYSTEM, home=Placement.LOCAL).run_id
+
+    for given, said in (({"m": 1}, 'no "m"; it has: n'), ({"turn": 0, "n": []}, "superstep")):
+        with pytest.raises(InvalidEditError, match=said):
+            await orm.run_in_thread(functools.partial(edited, **given))
+    run_id = await orm.run_in_thread(lambda: edited(n=["b\0"]))
+    studio.host.execute(run_id)
+    forked = await wait_for_end(run_id, studio.host.window)
+    assert forked.structured == ["b\ufffd", "a", "a", "a"], forked.error
 
 
 async def test_a_cancelled_run_cancels_the_children_of_its_nodes(

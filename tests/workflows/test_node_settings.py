@@ -211,10 +211,10 @@ async def test_a_run_that_continues_without_a_step_is_a_partial_success(studio: 
 
 async def test_only_a_group_may_answer_and_is_mailed_once(studio: Studio) -> None:
     def make() -> tuple[Actor, Actor]:
-        steps = {"ask": {"ask": "Is it?", "group": "editors"}}
-        publish(studio.workspace, name="asks", steps=steps)
         ann, bob = (member(studio.workspace) for _ in range(2))
         ann.groups.add(Group.objects.get_or_create(name="editors")[0])
+        steps = {"ask": {"ask": "Is it?", "group": "editors"}}
+        publish(studio.workspace, name="asks", steps=steps)
         for one in (ann, bob):
             one.email = f"{one.pk}@example.org"
             one.save()

@@ -7,7 +7,7 @@ One of the three is used, as ``mode`` says. Whatever is written is checked as a 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from django import forms
 from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
@@ -18,7 +18,7 @@ from agents.admin.json_fields import JSONObjectText, OptionalJSONObjectText, jso
 from agents.admin.workflow.check import CheckedWorkflow, check_workflow
 from agents.admin.workflow.pattern import PatternForm
 from agents.admin.workflow.rows import MAX_ROWS, AgentRows, step_rows, subject_choices
-from agents.admin.workflow.steps import Step, read_data, survive, write_data
+from agents.admin.workflow.steps import PLAIN, Step, read_data, survive, write_data
 from agents.admin.workflow.text import read_definition, used_names, write_definition
 from agents.definitions import validation_messages
 from agents.definitions.validation_messages import InvalidSettingError, Path, sentence_of
@@ -40,7 +40,7 @@ SETTINGS: Final = ("input", "output", "state", "order", "failure", "limits")
 _COLUMNS: Final = ("description", "queue")
 #: Fields of a row, by the setting of its node that they are.
 _FIELDS: Final = dict.fromkeys(("task", "arguments", "ask", "set", "code", "pause"), "text") | {
-    name: name for name in ("name", "when", "each", "on_error")
+    name: name for name in ("name", "on_error", *PLAIN)
 }
 
 
@@ -105,6 +105,10 @@ class WorkflowForm(VerbForm[Workflow]):
     class Meta:
         model = Workflow
         fields = ("workspace", "name", "description", "queue")
+        help_texts: ClassVar = {
+            "name": "Name for people and agents, e.g. digest.",
+            "description": "Sentence by which people and agents choose the workflow for a task.",
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -290,10 +294,11 @@ class WorkflowForm(VerbForm[Workflow]):
         graph = self.checked.graph if self.checked is not None else None
         match path:
             case ("nodes", int(index), *rest):
-                if graph is not None and index < len(graph.nodes):
-                    self.marked.add(graph.nodes[index].name)
+                known = graph is not None and index < len(graph.nodes)
+                name = graph.nodes[index].name if graph is not None and known else ""
+                self.marked.add(name)
                 if self._mode == STEPS:
-                    self._at_row(index, [str(part) for part in rest], message)
+                    self._at_row(index, name, [str(part) for part in rest], message)
                     return
             case ("edges", int(index), *_) if graph is not None and index < len(graph.edges):
                 self.marked.update(graph.edges[index].targets)
@@ -305,16 +310,20 @@ class WorkflowForm(VerbForm[Workflow]):
         elif sentence not in self.loose:
             self.loose.append(sentence)
 
-    def _at_row(self, index: int, rest: list[str], message: str) -> None:
-        rows = self.rows.kept
-        form = rows[index]
+    def _at_row(self, index: int, name: str, rest: list[str], message: str) -> None:
+        form = self.rows.kept[index]
         setting = rest[0] if rest else ""
         field = _FIELDS.get(setting, "subject" if setting in WORK else "more" if setting else None)
         is_known = form.errors if field is None else field in form.errors and field == "subject"
         if not is_known:
-            labelled = field in ("when", "each", "on_error")
-            label = form.fields[field].label if labelled else setting.capitalize()
-            form.add_error(field, sentence_of((label, *rest[1:]), message))
+            label = form.fields[field].label if field in (*PLAIN, "on_error") else ""
+            own = f'is not valid: the node "{name}" '
+            if message.startswith(own):  # the row says which node, and the field which setting
+                said = message.removeprefix(own).removeprefix(f"({setting}) ")
+                form.add_error(field, f"The step {said}{'' if said.endswith('?') else '.'}")
+            else:
+                path = (label or setting.capitalize(), *rest[1:])
+                form.add_error(field, sentence_of(path, message))
 
 
 def _steps(stored: Mapping[str, Any]) -> dict[str, Step] | None:

@@ -10,19 +10,16 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern, path
 from django.utils.safestring import mark_safe
 
-from agents.actions.save_agent import change_agent, create_agent
 from agents.admin.agent_list import AgentList
 from agents.admin.drawing import drawing_block
-from agents.admin.run_start import RunStart, report_published
+from agents.admin.run_start import RunStart, save_definition
 from agents.admin.version import VersionInline
 from agents.admin.workflow.form import SETTINGS, WorkflowForm
 from agents.models import Agent, Workflow
-from agents.workflows.spec.workflow import WorkflowSpec
-from heartbit_site.admin.actions import actor_of
 from heartbit_site.admin.columns import Column, two_lines
 from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin
-from heartbit_site.admin.themed import json_block, tabs
+from heartbit_site.admin.themed import json_block
 
 #: Bytes of a form that is drawn while one types.
 MAX_BYTES: Final = 1_000_000
@@ -47,7 +44,7 @@ class WorkflowAdmin(VerbAdmin[Any], RunStart, AgentList):
     actions_detail = ("start", "open_chat", *AgentList.switches)
     fieldsets: ClassVar[Any] = (
         (None, {"fields": (("workspace", "name"), "description", "now", "seen")}),
-        *tabs({"Settings": (*SETTINGS, "queue")}),
+        ("Settings", {"classes": ("collapse",), "fields": (*SETTINGS, "queue")}),
     )
 
     class Media:
@@ -63,10 +60,17 @@ class WorkflowAdmin(VerbAdmin[Any], RunStart, AgentList):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Show those who may not change a workflow its drawing and definition."""
-        if obj is None or self.has_change_permission(request, obj):
+        if obj is None:
+            first = (None, {"fields": (("workspace", "name"), "description", "seen")})
+            return (first, *self.fieldsets[1:])
+        if self.has_change_permission(request, obj):
             return super().get_fieldsets(request, obj)
         fields = (("workspace", "name"), "description", "now", "drawing", "settings")
         return ((None, {"fields": fields}),)
+
+    def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
+        """Return the versions; a new workflow has none."""
+        return super().get_inlines(request, obj) if obj else ()
 
     def get_form(self, request: HttpRequest, *place: Any, **options: Any) -> Any:
         """Return the form with the fields that the template places itself."""
@@ -115,12 +119,5 @@ class WorkflowAdmin(VerbAdmin[Any], RunStart, AgentList):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
         """Save and publish; what is as it was before writes nothing."""
-        spec, by = form.spec(), actor_of(request)
-        if change:
-            given = WorkflowSpec.model_fields.keys() - {"enabled"}
-            seen = form.cleaned_data["seen"] or None
-            written = change_agent(obj.workspace, obj.name, spec, given, by=by, saved_at=seen)
-        else:
-            written = create_agent(obj.workspace, spec, by=by)
-            obj.pk = written.row.pk
-        report_published(request, written)
+        seen = form.cleaned_data["seen"]
+        save_definition(request, obj, form.spec(), seen=seen, is_new=not change)

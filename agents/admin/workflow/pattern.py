@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from agents.admin.json_fields import json_widget
-from agents.admin.workflow.rows import GROUPS, Choices, SubjectField
+from agents.admin.workflow.rows import GROUPS, Choices, OfferedField
 from agents.admin.workflow.steps import read_data
 from agents.workflows.patterns.expansion import PATTERNS
 from heartbit_site.admin.themed import LongText
@@ -66,7 +66,7 @@ class PatternForm(forms.Form):
         found: dict[str, Any] = {}
         for name, value in self.cleaned_data.items():
             if name.startswith(start) and value not in ("", None):
-                is_subject = isinstance(self.fields[name], SubjectField)
+                is_subject = isinstance(self.fields[name], OfferedField)
                 found[name.removeprefix(start)] = value.partition(":")[2] if is_subject else value
         if "agents" in PATTERNS[self.chosen()].model_fields:
             roles = dict(agents)
@@ -100,7 +100,7 @@ def _form_field(name: str, field: FieldInfo, agents: Choices) -> forms.Field:
         return forms.IntegerField(initial=first, widget=UnfoldAdminIntegerFieldWidget(), **shared)
     if str in kinds and origin not in (dict, list):
         none = ("", "Choose" if field.is_required() else "None")
-        return SubjectField(choices=[none, *agents], **shared)
+        return OfferedField(choices=[none, *agents], **shared)
     widget = json_widget(rows=2, placeholder=_EXAMPLES.get(name, ""))
     return DataField(widget=widget, initial=_FIRST.get(name), **shared)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from django import forms
+from django.contrib.auth.models import Group
 from unfold.widgets import (
     UnfoldAdminCheckboxSelectMultipleWidget,
     UnfoldAdminIntegerFieldWidget,
@@ -13,7 +14,7 @@ from unfold.widgets import (
 )
 
 from agents.admin.json_fields import JSONObjectText, json_widget
-from agents.admin.workflow.steps import SUBJECTS, TEXTS, Step, row_of, step_of
+from agents.admin.workflow.steps import ANSWERS, PLAIN, SUBJECTS, TEXTS, Step, row_of, step_of
 from agents.models import Agent
 from agents.runtime.execution.installed_executors import installed_executors
 from heartbit_site.admin.themed import LongText, line_widget, text_widget
@@ -46,7 +47,7 @@ NEEDED: Final = {
     "code": "Write the code.",
     "pause": "Say how long, such as 90m or 2d.",
 }
-_EMPTY: Final = ("name", "subject", "text", "after", "when", "each", "more")
+_EMPTY: Final = ("name", "subject", "text", "after", "answer", *PLAIN, "more")
 Choices = list[tuple[str, Any]]
 
 
@@ -67,12 +68,7 @@ def subject_choices(workspace_id: int | None) -> Choices:
     return [("", "Choose"), *grouped]
 
 
-def known_subjects(choices: Choices) -> set[str]:
-    """Return the values of grouped choices."""
-    return {value for _, group in choices if isinstance(group, list) for value, _ in group}
-
-
-class SubjectField(forms.ChoiceField):
+class OfferedField(forms.ChoiceField):
     """A choice of what exists; a value that does not exist is kept, and refused by name."""
 
     widget = UnfoldAdminSelectWidget
@@ -90,12 +86,14 @@ class PlacedForm(forms.Form):
     )
     remove = forms.BooleanField(required=False)
 
-    def offer_subjects(self, field: str, choices: Choices) -> None:
+    def offer(self, field: str, choices: Choices) -> None:
         """Offer choices at a field, and the value that it has already."""
         now = str(self[field].value() or "")
-        gone = [] if not now or now in known_subjects(choices) else [(now, f"{_short(now)} (gone)")]
-        chosen: Any = self.fields[field]
-        chosen.choices = [*choices, *gone]
+        single = [part if isinstance(part, list) else [(one, part)] for one, part in choices]
+        is_known = any(now == value for group in single for value, _ in group)
+        offered: Any = self.fields[field]
+        gone = now.partition(":")[2] or now
+        offered.choices = choices if is_known else [*choices, (now, f"{gone} (gone)")]
 
 
 class StepForm(PlacedForm):
@@ -103,8 +101,20 @@ class StepForm(PlacedForm):
 
     name = forms.CharField(required=False, widget=line_widget(placeholder="find"))
     does = forms.ChoiceField(choices=list(WORKS.items()), widget=UnfoldAdminSelectWidget())
-    subject = SubjectField(required=False, label="Which one")
+    subject = OfferedField(required=False, label="Which one")
     text = LongText(required=False, widget=text_widget(rows=3), label="Text")
+    answer = forms.ChoiceField(
+        required=False,
+        choices=[("", "Text, or a form of More settings"), *ANSWERS.items()],
+        widget=UnfoldAdminSelectWidget(),
+    )
+    group = OfferedField(required=False, label="Who answers")
+    timeout = forms.CharField(
+        required=False,
+        label="Time limit",
+        widget=line_widget(placeholder="2d"),
+        help_text="Such as 30s, 90m or 2d; after it, the step fails. Empty: none.",
+    )
     after = forms.MultipleChoiceField(
         required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget()
     )
@@ -127,16 +137,22 @@ class StepForm(PlacedForm):
         required=False,
         label="More settings",
         initial=dict,
-        widget=json_widget(rows=2, placeholder='{"timeout": "2d", "retry": {"times": 2}}'),
-        help_text="JSON: timeout, on_timeout, retry, form and group (of a question), max_parallel, "
-        "language, input, output.",
+        widget=json_widget(rows=2, placeholder='{"retry": {"times": 2}}'),
+        help_text="JSON: retry, max_parallel, language, input, output, and of a question form and "
+        "on_timeout.",
     )
 
     def __init__(
-        self, *args: Any, subjects: Choices, steps: Sequence[str] = (), **options: Any
+        self,
+        *args: Any,
+        subjects: Choices,
+        groups: Choices,
+        steps: Sequence[str] = (),
+        **options: Any,
     ) -> None:
         super().__init__(*args, **options)
-        self.offer_subjects("subject", subjects)
+        self.offer("subject", subjects)
+        self.offer("group", groups)
         number = (self.prefix or "").rpartition("-")[2]
         others = [(str(i), one or f"step {i + 1}") for i, one in enumerate(steps)]
         after: Any = self.fields["after"]
@@ -175,6 +191,13 @@ class StepForm(PlacedForm):
         return given
 
     @property
+    def is_detailed(self) -> bool:
+        """True if a setting that the page folds away is set, or faulty."""
+        folded = ("when", "each", "timeout", "more", "on_error")
+        is_set = any(self[name].value() for name in folded[:-1])
+        return is_set or any(name in self.errors for name in folded)
+
+    @property
     def is_kept(self) -> bool:
         """True unless the row is removed or empty."""
         given = self.cleaned_data
@@ -183,7 +206,7 @@ class StepForm(PlacedForm):
 
     def as_step(self, names: Sequence[str]) -> Step:
         """Return the step of the row; fields with errors are left out."""
-        blank = dict.fromkeys(("name", "subject", "text", "when", "each"), "")
+        blank = dict.fromkeys(("name", "subject", "text", "answer", *PLAIN), "")
         kept = {"after": [], "on_error": "fail", "more": {}, "does": "set", **blank}
         given = {**kept, **self.cleaned_data}
         return step_of(given if "does" in self.cleaned_data else given | {"text": ""}, names)
@@ -192,13 +215,13 @@ class StepForm(PlacedForm):
 class AgentRowForm(PlacedForm):
     """An agent of a pattern, with its role."""
 
-    agent = SubjectField(required=False)
+    agent = OfferedField(required=False)
     role = forms.CharField(required=False, widget=line_widget(placeholder="reviews the code"))
 
     def __init__(self, *args: Any, subjects: Choices, **options: Any) -> None:
         super().__init__(*args, **options)
         agents = [one for one in subjects if one[0] in ("", GROUPS["agent"], GROUPS["workflow"])]
-        self.offer_subjects("agent", agents)
+        self.offer("agent", agents)
 
     @property
     def is_kept(self) -> bool:
@@ -244,7 +267,9 @@ def step_rows(data: Any, steps: Mapping[str, Step], subjects: Choices) -> Any:
         names, options = [*steps, ""], {"initial": first}
     else:
         names, options = _sent_names(data), {"data": data}
-    kwargs = {"subjects": subjects, "steps": names}
+    groups = Group.objects.order_by("name").values_list("name", "name")
+    offered = [("", "All who may decide"), *groups]
+    kwargs = {"subjects": subjects, "groups": offered, "steps": names}
     return StepRows(prefix="steps", form_kwargs=kwargs, **options)
 
 
@@ -252,7 +277,3 @@ def _sent_names(data: Mapping[str, Any]) -> list[str]:
     count = str(data.get("steps-TOTAL_FORMS", "0"))
     total = int(count) if count.isdecimal() and len(count) < 4 else 0
     return [str(data.get(f"steps-{n}-name", "")).strip() for n in range(min(total, MAX_ROWS))]
-
-
-def _short(value: str) -> str:
-    return value.partition(":")[2] or value

@@ -22,12 +22,16 @@ SUBJECTS: Final = {
     "function": ("function",),
     "validator": ("function",),
 }
+#: Forms of an answer that a row offers, by the type of their schema; others are further settings.
+ANSWERS: Final = {"boolean": "Yes or no", "number": "A number"}
+#: Settings that a row has as they are.
+PLAIN: Final = ("when", "each", "group", "timeout")
 #: Setting that the text of a row is, by the kind of work; functions and validators have none.
 TEXTS: Final = {"agent": "task", "workflow": "task", "tool": "arguments"} | {
     name: name for name in ("ask", "code", "pause", "set")
 }
 _TABLES: Final = ("arguments", "set")
-_PLACED: Final = frozenset({*WORK, "task", "arguments", "when", "each", "on_error", "needs"})
+_PLACED: Final = frozenset({*WORK, *PLAIN, "task", "arguments", "on_error", "needs"})
 _UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60))
 Step = dict[str, Any]
 
@@ -59,17 +63,18 @@ def row_of(name: str, step: Step, numbers: Mapping[str, int]) -> dict[str, Any]:
     """
     work = next(kind for kind in WORK if step.get(kind) is not None)
     more = {key: value for key, value in step.items() if key not in _PLACED}
-    if "timeout" in more:
-        more["timeout"] = _duration(more["timeout"])
+    answer = next((one for one in ANSWERS if more.get("form") == {"type": one}), "")
+    if answer:
+        del more["form"]
     on_error = step.get("on_error", "fail")
-    return {
+    return {key: step.get(key, "") for key in PLAIN} | {
         "name": name,
         "does": work,
         "subject": f"{SUBJECTS[work][0]}:{step[work]}" if work in SUBJECTS else "",
         "text": _text(work, step),
         "after": [str(numbers[one]) for one in step.get("needs", ())],
-        "when": step.get("when", ""),
-        "each": step.get("each", ""),
+        "timeout": _duration(step["timeout"]) if "timeout" in step else "",
+        "answer": answer,
         "on_error": str(numbers.get(on_error, on_error)),
         "more": more,
     }
@@ -91,7 +96,9 @@ def step_of(row: Mapping[str, Any], names: Sequence[str]) -> Step:
         step[TEXTS[work]] = text if work in ("ask", "code", "pause") else read(text)
     elif work in ("set", "ask", "code", "pause"):
         step[work] = {} if work == "set" else None
-    step |= {key: row[key] for key in ("when", "each") if row[key]}
+    step |= {key: row[key] for key in PLAIN if row[key]}
+    if row["answer"]:
+        step["form"] = {"type": row["answer"]}
     if row["on_error"] != "fail":
         step["on_error"] = _named(row["on_error"], names)
     needs = [names[int(one)] for one in row["after"] if names[int(one)]]
@@ -105,9 +112,7 @@ def survive(steps: Mapping[str, Step]) -> bool:
     numbers = {name: number for number, name in enumerate(names)}
     for name, step in steps.items():
         row = row_of(name, step, numbers)
-        sent = row | {
-            key: row[key].replace("\r\n", "\n").strip() for key in ("name", "when", "each")
-        }
+        sent = row | {key: row[key].replace("\r\n", "\n").strip() for key in ("name", *PLAIN)}
         sent["text"] = row["text"].replace("\r\n", "\n") if row["text"].strip() else ""
         again = step_of(sent, names)
         again |= {key: seconds(again[key]) for key in ("pause", "timeout") if key in again}

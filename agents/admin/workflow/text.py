@@ -6,12 +6,10 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any, Final
 
+from agents.admin.drawing import in_order
 from agents.definitions.spec import ToolGrant
-from agents.workflows.spec.edge import EdgeSpec
-from agents.workflows.spec.node import NodeSpec
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.admin.themed import pretty_json
-from heartbit_site.base.spec import Spec
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 
 #: Settings that are no part of the text, but fields of the form or rows of their own.
@@ -48,21 +46,11 @@ def write_definition(table: Mapping[str, Any]) -> str:
     }
     own = WorkflowSpec.model_fields.keys() - _ELSEWHERE
     kept = {
-        name: _in_order(name, table[name])
+        name: in_order(name, table[name])
         for name in WorkflowSpec.model_fields
         if name in own and name in table and table[name] not in (None, "", {}, [])
     }
     return pretty_json(kept | {key: value for key, value in extra.items() if value})
-
-
-def _in_order(setting: str, value: Any) -> Any:
-    """Return nodes and edges with their keys in the order of the documentation."""
-    parts: dict[str, type[Spec]] = {"nodes": NodeSpec, "edges": EdgeSpec}
-    part = parts.get(setting)
-    if part is None:
-        return value
-    order = {field.alias or name: at for at, (name, field) in enumerate(part.model_fields.items())}
-    return [dict(sorted(one.items(), key=lambda item: order.get(item[0], 0))) for one in value]
 
 
 def _without_defaults(grant: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,7 +39,7 @@ class RunForked(Event):
         seq: The last event that was copied.
         turn: The last turn that was copied; with replaced arguments its calls run again.
         edits: Changes relative to the source: ``task``, ``call``, ``arguments``, ``result``,
-            ``message``, ``version``.
+            ``message``, ``version``, ``state``.
         thread: Earlier runs of the source's conversation, each {task, output, steers}.
     """
 

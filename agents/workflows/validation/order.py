@@ -99,7 +99,7 @@ def _check_reads(
         earlier = reduce(and_, (ancestors[node] for node in use.nodes), -1) & ~own
         for path in sorted(use.references, key=str):
             name = _read_node(path, writers)
-            if name and not earlier & bits.get(name, 0):
+            if name in bits and not earlier & bits[name]:  # an unknown node is another fault
                 faults.add(
                     use.place,
                     f'{use.subject} reads what the node "{name}" produces, which may not have '

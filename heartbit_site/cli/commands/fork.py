@@ -39,6 +39,9 @@ class ForkOptions:
     )
     result: str | None = common.option("TEXT", "Another result: nothing runs again.", None)
     version: int | None = common.option("NUMBER", "Another version of the agent.", None, min=1)
+    state: str | None = common.option(
+        "JSON", "Values that replace those of keys of a workflow's state.", None
+    )
 
     def body(self) -> ForkIn:
         """Return the request.
@@ -49,6 +52,8 @@ class ForkOptions:
         given = asdict(self) | {"turn": last_turn(self.turn, self.call_id)}
         if self.arguments is not None:
             given["arguments"] = json_object(self.arguments, "--arguments", '{"url": "..."}')
+        if self.state is not None:
+            given["state"] = json_object(self.state, "--state", '{"rounds": 0}')
         return checked(
             ForkIn, {name: value for name, value in given.items() if value not in ("", None)}
         )

@@ -121,13 +121,27 @@ def test_the_examples_of_the_document_repair_what_they_check() -> None:
     output = shop.play("Write slug.py.").output
     assert output["ok"], output
 
+
+def test_the_state_machine_of_the_document_is_repaired() -> None:
+    """Its types are checked where TypeScript is installed, and its transitions everywhere."""
+    folders = [Path("/usr", part, "node_modules/typescript") for part in ("lib", "local/lib")]
+    is_compiled = any(one.exists() for one in folders)
+    repaired = MACHINE % ('; if (event === "reset") return "idle";')
+
     def machine(task: str) -> Any:
         if "data structures" in task:
             return {"files": {"types.ts": TYPES}}
-        return {"files": {"machine.ts": MACHINE % ('; if (event === "reset") return "idle";')}}
+        if "no transition from done by reset" in task:
+            return {"files": {"machine.ts": repaired}}
+        name = "Event" if "TS2552: Cannot find name 'Evnt'" in task else "Evnt"
+        return {"files": {"machine.ts": (MACHINE % ";").replace("event: Event", f"event: {name}")}}
 
-    shop = Workshop(written["machine"], coder=machine, expert=machine)
-    assert shop.play("Write it.").output["ok"]
+    shop = Workshop(examples()[0]["machine"], coder=machine, expert=machine)
+    output = shop.play("Write it.").output
+    assert output["ok"], output
+    assert output["files"]["machine.ts"] == repaired
+    checked = ["compiles", "reads", *["compiles"] * is_compiled, *["compiles", "transitions"] * 2]
+    assert shop.checked == checked
 
 
 def test_the_schema_of_the_document_is_that_of_files() -> None:

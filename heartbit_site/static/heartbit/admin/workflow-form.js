@@ -5,6 +5,7 @@
   const PAUSE_MS = 350;
   const LABELS = { agent: "Task", workflow: "Task", tool: "Arguments (JSON)", ask: "Question", set: "Values (JSON)", code: "Code", pause: "Time" };
   const GROUPS = { agent: ["agent", "workflow"], workflow: ["agent", "workflow"], tool: ["tool"], function: ["function"], validator: ["function"] };
+  const PLAIN = /^[\p{L}_][\p{L}\p{N}_]*$/u;
 
   function begin() {
     const editor = document.querySelector(".hb-workflow");
@@ -14,6 +15,7 @@
     const rows = (kind) => [...editor.querySelectorAll(`[data-row^="${kind}-"]`)].filter((row) => !row.closest("template"));
     const live = (kind) => rows(kind).filter((row) => !row.hidden);
     const part = (row, name) => row.querySelector(`[name="${row.dataset.row}-${name}"]`);
+    const TICK = editor.querySelector('template[data-empty="steps"]').content.querySelector(".hb-ticks input")?.className;
     let timer = 0;
     let asked = 0;
 
@@ -58,8 +60,9 @@
         row.dataset.does = does;
         row.querySelector(".hb-of-text > label").textContent = LABELS[does] ?? "Text";
         offer(part(row, "subject"), GROUPS[does] ?? []);
+        suggest(row, steps);
         const name = part(row, "name").value.trim() || "step";
-        for (const button of row.querySelectorAll("button")) button.setAttribute("aria-label", `${button.querySelector(".hb-away").textContent}: ${name}`);
+        for (const button of row.querySelectorAll("button:has(.hb-away)")) button.setAttribute("aria-label", `${button.querySelector(".hb-away").textContent}: ${name}`);
       }
     }
 
@@ -78,9 +81,37 @@
     function blank(row, number) {
       const label = document.createElement("label");
       label.className = "hb-choice";
-      const box = Object.assign(document.createElement("input"), { type: "checkbox", name: `${row.dataset.row}-after`, value: number, className: part(row, "remove").className });
+      const box = Object.assign(document.createElement("input"), { type: "checkbox", name: `${row.dataset.row}-after`, value: number, className: TICK });
       label.append(box, " ", document.createElement("span"));
       return label;
+    }
+
+    /** Offer buttons that write what the row can read: the input, the entry of a list, and steps that have ended. */
+    function suggest(row, steps) {
+      const ended = new Set();
+      const climb = (one) => {
+        for (const box of one.querySelectorAll(".hb-ticks input:checked")) {
+          const earlier = editor.querySelector(`[data-row="steps-${box.value}"]`);
+          if (!earlier || ended.has(box.value)) continue;
+          ended.add(box.value);
+          climb(earlier);
+        }
+      };
+      climb(row);
+      const names = steps.filter(([number]) => ended.has(number)).map(([, name]) => (PLAIN.test(name) ? `steps.${name}.output` : `steps[${JSON.stringify(name)}].output`));
+      const paths = ["input", ...(part(row, "each").value.trim() ? ["item"] : []), ...names];
+      let place = row.querySelector(".hb-inserts");
+      if (place?.dataset.paths === JSON.stringify(paths)) return;
+      place ??= row.querySelector(".hb-of-text textarea").insertAdjacentElement("afterend", document.createElement("div"));
+      place.className = "hb-inserts hb-quiet";
+      place.dataset.paths = JSON.stringify(paths);
+      place.replaceChildren("Insert", ...paths.map((path) => Object.assign(document.createElement("button"), { type: "button", textContent: path, value: path })));
+    }
+
+    function insert(row, path) {
+      const text = part(row, "text");
+      text.setRangeText(`{{ ${path} }}`, text.selectionStart, text.selectionEnd, "end");
+      text.focus();
     }
 
     function choose(select, others) {
@@ -170,6 +201,7 @@
       const row = button?.closest("[data-row]");
       if (!button) return;
       if (button.dataset.add) add(button.dataset.add)?.querySelector("input, select").focus();
+      else if (button.value) insert(row, button.value);
       else if (button.dataset.move) move(row, Number(button.dataset.move));
       else if ("remove" in button.dataset) remove(row);
       soon();

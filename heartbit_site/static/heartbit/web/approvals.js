@@ -111,7 +111,7 @@ function decided(key, answer) {
 }
 
 function titleOf(one) {
-  if (isWait(one)) return one.label;
+  if (isWait(one)) return one.question.slice(0, 120) || one.label;
   return isQuestion(one) ? `${one.arguments.question ?? one.tool}`.slice(0, 120) : one.tool;
 }
 

@@ -178,6 +178,7 @@ function drawTab(run) {
     button.setAttribute("aria-selected", String(key === tab));
     button.tabIndex = key === tab ? 0 : -1;
   }
+  tabs.turns.textContent = run.kind === "workflow" ? "Supersteps" : "Turns";
   panel.setAttribute("aria-labelledby", `tab-${tab}`);
   const part = tab === "journal" ? journal : turns;
   if (panel.firstChild !== part.element) fill(panel, part.element);

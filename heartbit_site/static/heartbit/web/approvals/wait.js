@@ -27,13 +27,14 @@ export function waitCard(wait, { onDecided = () => {} } = {}) {
       form.element, problem, el("div.actions", {}, button, decline))
     : el("p.quiet.only-look", {}, icon("visibility"), `You can view this but not answer it. Who can: ${whoCan("approvals:decide")}.`));
   const rows = [["Agent", wait.agent], wait.tool ? ["Tool", seen(wait.tool)] : null,
-    wait.arguments ? ["Arguments", el("code", {}, seen(wait.arguments))] : null,
+    wait.arguments && wait.arguments !== "{}" ? ["Arguments", el("code", {}, seen(wait.arguments))] : null,
     ["Task", el("span.text.task", {}, seen(wait.task))],
+    wait.group ? ["Who may answer", `members of ${wait.group}`] : null,
     ["Asked", el("span", { title: moment(wait.waiting_since) }, ago(wait.waiting_since))],
-    wait.expires_at ? ["Over", el("span", { title: moment(wait.expires_at) }, moment(wait.expires_at))] : null];
+    wait.expires_at ? ["Expires", el("span", { title: moment(wait.expires_at) }, moment(wait.expires_at))] : null];
   return el("article.card.asked", { "aria-label": `${wait.label} of ${wait.agent}`, data: { run: wait.run_id, wait: wait.key } },
     el("header", {}, icon("hourglass_top"), el("h2.text", {}, wait.label),
-      el("span.pill.primary", {}, may("approvals:decide") ? "waits for you" : "waits for a person"),
+      el("span.pill.primary", {}, wait.group ? `waits for ${wait.group}` : may("approvals:decide") ? "waits for you" : "waits for a person"),
       el("span.actions.quiet", {}, el("a", { href: `/w/${WORKSPACE}/runs/${wait.root_id}/` }, "Open the run"))),
     el("div.inside.stack", {}, wait.question ? el("p.question.text", { tabindex: "0" }, seen(wait.question)) : null, el("dl.facts", {}, rows.filter(Boolean).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))),
     foot);
@@ -49,7 +50,8 @@ export function waitCard(wait, { onDecided = () => {} } = {}) {
     } catch (error) {
       if (!(error instanceof FormProblem || error instanceof Refusal)) throw error;
       fill(problem, error.message).hidden = false;
-      if (error.status === 409 || error.status === 404) onDecided(null, error);
+      const isRefused = error.status === 409 && wait.group; // perhaps not a member: the wait stays open
+      if (error.status === 404 || (error.status === 409 && !isRefused)) onDecided(null, error);
     }
   }
 }

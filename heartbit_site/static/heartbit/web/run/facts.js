@@ -22,14 +22,14 @@ export class Facts {
     const lasted = run.began === null ? "" : duration((run.ended ?? now) - run.began);
     const facts = [
       ["Agent", row ? `${run.agent}, version ${row.version}` : run.agent],
-      ["Model", run.kind !== "agent" ? "none" : run.model || row?.model || "chosen at the first start"],
+      run.kind === "workflow" ? null : ["Model", run.kind !== "agent" ? "none" : run.model || row?.model || "chosen at the first start"],
       ["Duration", lasted],
       ["Tokens", tokens(run.input, run.output)],
       run.cached ? ["Cached of these", run.cached.toLocaleString("en")] : null,
       ["Cost", run.priced || !Number(run.cost) ? cost(run.priced ? run.cost : null) : `${cost(run.cost)} and calls without a price`],
       total.runs > 1 ? ["Tokens with sub-agents", tokens(total.input, total.output)] : null,
       total.runs > 1 ? ["Cost with sub-agents", cost(total.cost)] : null,
-      ["Turns", String([...run.turns.values()].filter((turn) => turn.answered && turn.number).length)],
+      [run.kind === "workflow" ? "Supersteps" : "Turns", String([...run.turns.values()].filter((turn) => turn.answered && turn.number).length)],
       ["Tool calls", String(run.calls.size)],
       ["Accepted", run.began === null ? "" : el("time", { datetime: new Date(run.began).toISOString(), title: ago(run.began) }, moment(run.began))],
       row?.started_at ? ["Started", later(row.started_at, row)] : null,

@@ -23,6 +23,7 @@ export async function fork(run, at) {
   const task = el("textarea", { name: "task", required: true, maxlength: 400000, value: run.task });
   const before = task.value;
   const isAgent = run.kind === "agent";
+  const isWorkflow = run.kind === "workflow";
   const replacement = new Replacement(run);
   const move = () => replacement.at(Number(select.value));
   select.addEventListener("change", move);
@@ -36,11 +37,13 @@ export async function fork(run, at) {
       isAgent ? el("label", {}, "Task", task) : null,
       isAgent ? el("label", {}, el("span", {}, "Send it a message before it continues", el("span.quiet", {}, " optional")), el("textarea", { name: "message", maxlength: 20000 })) : null,
       replacement.element,
+      isWorkflow ? el("label", {}, el("span", {}, "Other values of its state, as JSON", el("span.quiet", {}, " optional, from a superstep")), el("textarea.code", { name: "state", rows: 2, spellcheck: "false", placeholder: '{"rounds": 0}' })) : null,
     ],
     send: async (data) => {
       const body = { turn: Number(data.get("turn")), ...replacement.edits() };
       if (data.get("message")?.trim()) body.message = data.get("message");
       if (data.get("version")) body.version = Number(data.get("version"));
+      if (data.get("state")?.trim()) body.state = readObject(data.get("state"), "values of the state");
       if (task.value !== before) body.task = task.value;
       visit(await api(`/runs/${run.id}/fork`, { method: "POST", body }));
     },
@@ -97,15 +100,15 @@ class Replacement {
   }
 }
 
-function readObject(text) {
+function readObject(text, what = "arguments") {
   let value;
   try {
     value = JSON.parse(text, exactly);
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    throw new Refusal(0, `The arguments are not JSON: ${error.message}.`);
+    throw new Refusal(0, `The ${what} are not JSON: ${error.message}.`);
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Refusal(0, "The arguments have to be a JSON object.");
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Refusal(0, `The ${what} have to be a JSON object.`);
   return value;
 }
 

@@ -32,7 +32,8 @@ export class Graph {
       this.load(run);
     }
     if (!this.nodes.size) return;
-    for (const [name, part] of run.nodes) this.colour(name, part);
+    const begun = [...run.nodes].filter(([name, part]) => this.colour(name, part));
+    if (begun.length && !this.opened) this.reveal();
     for (; this.read < run.events.length; this.read += 1) this.follow(run.events[this.read]);
     if (this.opened) this.details.show(run, this.opened, this.nodes.get(this.opened)?.dataset.label);
   }
@@ -76,14 +77,17 @@ export class Graph {
     for (const edge of svg.querySelectorAll(".edge")) this.edges.set(`${edge.dataset.from}\n${edge.dataset.to}`, edge);
   }
 
+  /** Show the state of a node; return true if something of it has begun. */
   colour(name, part) {
     const node = this.nodes.get(name);
-    if (!node || this.parts.get(name) === part) return;
+    if (!node || this.parts.get(name) === part) return false;
+    const isNew = node.dataset.state !== part.state;
     this.parts.set(name, part);
     node.dataset.state = part.state;
     node.setAttribute("aria-label", described(node.dataset.label, part));
     node.querySelector(".sign").setAttribute("d", this.signs[part.state]);
     node.querySelector(".visits").textContent = part.visits > 1 ? `${part.visits}×` : "";
+    return isNew && ["asks", "running"].includes(part.state);
   }
 
   /** Mark the edges that a commit's messages took. */
@@ -140,11 +144,12 @@ export class Graph {
     if (this.opened) this.open(this.opened);
   }
 
-  /** Scroll to the first node with something open. */
+  /** Scroll to a node with something open, unless it is visible: to a question first. */
   reveal() {
-    const node = this.box.querySelector("[data-state=asks], [data-state=running]");
+    const node = this.box.querySelector("[data-state=asks]") ?? this.box.querySelector("[data-state=running]");
     if (!node) return;
     const [one, box] = [node.getBoundingClientRect(), this.box.getBoundingClientRect()];
+    if (one.left >= box.left && one.right <= box.right && one.top >= box.top && one.bottom <= box.bottom) return;
     this.box.scrollLeft += one.left - box.left - (box.width - one.width) / 2;
     this.box.scrollTop += one.top - box.top - (box.height - one.height) / 2;
   }

@@ -49,12 +49,13 @@ export class NodeDetails {
   call(run, call, isOpen) {
     const failures = retriesOf(run, call.id);
     const isBad = call.status === "error";
+    const input = messageOf(run, call.id);
     return el("details.call", { open: isOpen },
-      el("summary", {}, el("b", {}, `Superstep ${call.turn}`), el("span.clip"),
+      el("summary", {}, el("b", {}, `Superstep ${call.turn}`), el("span.clip.quiet", {}, seen(input.slice(0, 200))),
         pill(call.children.length && call.status === "waiting" ? "running" : call.status),
         call.duration_ms ? el("span.number.quiet", {}, duration(call.duration_ms)) : null),
       el("div.call-inside", {},
-        el("h4", {}, "Input"), code(messageOf(run, call.id), `Input of ${call.tool}`),
+        el("h4", {}, "Input"), code(input, `Input of ${call.tool}`),
         failures.map((error) => el("p.hint", {}, "Tried again after: ", seen(error))),
         call.children.length ? el("p", {}, "Run: ", call.children.map((id, index) => {
           const { address, agent } = this.place(id);

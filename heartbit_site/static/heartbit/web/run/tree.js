@@ -51,13 +51,15 @@ export class Tree {
     const scale = { begin, whole: Math.max(1, end - begin) };
     const items = [];
     const kinds = new Set();
+    const nodes = nodesOf(rows);
     let at = 0;
     for (const { run, depth } of rows) {
       const steps = spansUntil(run, now);
       const spans = merged(steps);
       for (const { kind } of spans) kinds.add(kind);
       if (run.id === chosen) at = items.length;
-      items.push({ key: run.id, run, depth, spans, scale, current: run.id === chosen, total: store.total(run.id) });
+      const name = nodes.has(run.id) ? `${nodes.get(run.id)} · ${run.agent}` : run.agent;
+      items.push({ key: run.id, run, name, depth, spans, scale, current: run.id === chosen, total: store.total(run.id) });
       if (run.id === chosen) this.sums = sumsOf(spans);
       if (withSteps && run.id === chosen) items.push(...stepsOf(run, steps, depth + 1, scale));
     }
@@ -96,13 +98,13 @@ export class Tree {
     const spent = el("span.number.quiet.spent");
     const who = el("span.who", {}, sign, name);
     const row = el("a.line", { href: this.address(item.run.id) }, who, track, took, used, spent);
-    const update = ({ run, depth, spans, scale, current, total }) => {
+    const update = ({ run, name: called, depth, spans, scale, current, total }) => {
       sign.textContent = ICONS[run.status];
       sign.className = `icon small is-${run.status}`;
-      name.textContent = run.agent;
+      name.textContent = called;
       const figures = `${tokens(total.input, total.output)}, cost ${cost(total.cost)}${total.runs > 1 ? ", with sub-agents" : ""}`;
-      row.title = `${run.agent}, ${run.status}: ${figures}\n${run.task.slice(0, 200)}`;
-      row.setAttribute("aria-label", `${run.agent}, ${run.status}, ${figures}`);
+      row.title = `${called}, ${run.status}: ${figures}\n${run.task.slice(0, 200)}`;
+      row.setAttribute("aria-label", `${called}, ${run.status}, ${figures}`);
       row.toggleAttribute("data-current", current);
       if (current) row.setAttribute("aria-current", "true");
       else row.removeAttribute("aria-current");
@@ -136,6 +138,12 @@ export class Tree {
     update(item);
     return { element: row, update };
   }
+}
+
+/** Return the nodes of workflows that runs were started for, by run. */
+function nodesOf(rows) {
+  const calls = rows.filter(({ run }) => run.kind === "workflow").flatMap(({ run }) => [...run.calls.values()]);
+  return new Map(calls.flatMap(({ children, tool }) => children.map((id) => [id, tool])));
 }
 
 /** Return the indentation of a row by its depth, plus some pixels. */
