@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -25,11 +26,11 @@ MAX_DEPTH: Final = 40
 
 _BINARY: Final[dict[type[ast.operator], Callable[[Frame, Any, Any], Any]]] = {
     ast.Add: operations.add,
-    ast.Sub: operations.subtract,
-    ast.Mult: operations.multiply,
-    ast.Div: operations.divide,
-    ast.FloorDiv: operations.divide_whole,
-    ast.Mod: operations.remainder,
+    ast.Sub: operations.arithmetic("-", operator.sub),
+    ast.Mult: operations.arithmetic("*", operator.mul),
+    ast.Div: operations.arithmetic("/", operator.truediv),
+    ast.FloorDiv: operations.arithmetic("//", operator.floordiv),
+    ast.Mod: operations.arithmetic("%", operator.mod),
 }
 _COMPARISONS: Final[dict[type[ast.cmpop], Callable[[Frame, Any, Any], bool]]] = {
     ast.Eq: operations.equal,
@@ -116,20 +117,18 @@ class Compiler:
         key = node.attr
         if key.startswith("__"):
             raise OperationError(f'reads "{key}": names that begin with __ are refused')
-        return self._path(node) or self._access(node.value, key)
+        if path := self._path(node):
+            return path
+        value = self.compile(node.value)
+        return lambda frame: operations.read_key(value(frame), key)
 
     def _subscript(self, node: ast.Subscript) -> Evaluate:
         if isinstance(node.slice, ast.Slice):
             return self._part(node.value, node.slice)
-        path = self._path(node)
-        if path is not None:
+        if path := self._path(node):
             return path
         value, index = self.compile(node.value), self.compile(node.slice)
         return lambda frame: operations.read_item(value(frame), index(frame))
-
-    def _access(self, node: ast.expr, key: str) -> Evaluate:
-        value = self.compile(node)
-        return lambda frame: operations.read_key(value(frame), key)
 
     def _path(self, node: ast.expr) -> Evaluate | None:
         """Return a path of constant keys from a root, recorded as one reference."""
@@ -153,11 +152,9 @@ class Compiler:
         if bounds.step is not None:
             raise OperationError("takes a part with a step")
         value = self.compile(node)
-        start, stop = self._optional(bounds.lower), self._optional(bounds.upper)
+        none = ast.Constant(None)
+        start, stop = self.compile(bounds.lower or none), self.compile(bounds.upper or none)
         return lambda frame: operations.read_slice(frame, value(frame), start(frame), stop(frame))
-
-    def _optional(self, node: ast.expr | None) -> Evaluate:
-        return (lambda frame: None) if node is None else self.compile(node)
 
     def _both(self, node: ast.BoolOp) -> Evaluate:
         *first, last = [self.compile(value) for value in node.values]
@@ -177,7 +174,8 @@ class Compiler:
         if isinstance(node.op, ast.Not):
             return lambda frame: not value(frame)
         if isinstance(node.op, ast.USub):
-            return lambda frame: operations.subtract(frame, 0, value(frame))
+            negate = _BINARY[ast.Sub]
+            return lambda frame: negate(frame, 0, value(frame))
         raise OperationError("has an operator on bits, or a plus sign: leave it out")
 
     def _binary(self, node: ast.BinOp) -> Evaluate:

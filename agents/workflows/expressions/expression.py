@@ -27,7 +27,7 @@ from agents.workflows.expressions.errors import (
     OperationError,
     shown,
 )
-from agents.workflows.expressions.frame import Evaluate, Frame
+from agents.workflows.expressions.frame import MAX_PARTS, Evaluate, Frame, weigh
 from agents.workflows.expressions.reference import Reference, path_of
 
 MAX_CHARACTERS: Final = 1_000
@@ -68,7 +68,7 @@ class Expression:
         try:
             value = self._evaluate(frame)
             if self.path is None:
-                frame.check_result(value)
+                weigh(value, MAX_PARTS)
         except OperationError as error:
             raise EvaluationError(f"The expression {shown(self.text)} {error}.") from None
         except (ArithmeticError, TypeError, ValueError, RecursionError) as error:

@@ -7,13 +7,13 @@ keys. No operation reads an attribute of a Python object.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from agents.workflows.expressions.errors import OperationError, cut
-from agents.workflows.expressions.frame import MAX_INTEGER, Frame
+from agents.workflows.expressions.frame import MAX_DEPTH, MAX_INTEGER, Frame
 
-_MAX_DEPTH: Final = 100  # of nested data that is compared or written as text
 _SHOWN_KEYS: Final = 8
 #: Types of values whose comparison with any other one is no work.
 _SCALARS: Final = frozenset({int, float, bool, type(None)})
@@ -115,43 +115,26 @@ def add(frame: Frame, left: Any, right: Any) -> Any:
     if isinstance(left, list | tuple) and isinstance(right, list | tuple):
         frame.spend_items(len(left) + len(right))
         return [*left, *right]
-    return _calculate("+", left, right, lambda: left + right)
+    return _plus(frame, left, right)
 
 
-def subtract(_: Frame, left: Any, right: Any) -> Any:
-    """Return the difference of two numbers."""
-    return _calculate("-", left, right, lambda: left - right)
+def arithmetic(sign: str, operate: Callable[[Any, Any], Any]) -> Callable[[Frame, Any, Any], Any]:
+    """Return an operation on two numbers; a text or a list is not repeated or formatted."""
+
+    def calculate(_: Frame, left: Any, right: Any) -> Any:
+        if not (is_number(left) and is_number(right)):
+            raise OperationError(f"applies {sign} to {kind_of(left)} and {kind_of(right)}")
+        try:
+            return bounded(operate(left, right))
+        except ZeroDivisionError:
+            raise OperationError("divides by zero") from None
+        except OverflowError:
+            raise OperationError("makes a number that is too large") from None
+
+    return calculate
 
 
-def multiply(_: Frame, left: Any, right: Any) -> Any:
-    """Return the product of two numbers; a text or a list is not repeated."""
-    return _calculate("*", left, right, lambda: left * right)
-
-
-def divide(_: Frame, left: Any, right: Any) -> Any:
-    """Return the quotient of two numbers."""
-    return _calculate("/", left, right, lambda: left / right)
-
-
-def divide_whole(_: Frame, left: Any, right: Any) -> Any:
-    """Return the whole part of the quotient of two numbers, rounded down."""
-    return _calculate("//", left, right, lambda: left // right)
-
-
-def remainder(_: Frame, left: Any, right: Any) -> Any:
-    """Return the remainder of the division of two numbers."""
-    return _calculate("%", left, right, lambda: left % right)
-
-
-def _calculate(sign: str, left: Any, right: Any, result: Callable[[], float]) -> float:
-    if not (is_number(left) and is_number(right)):
-        raise OperationError(f"applies {sign} to {kind_of(left)} and {kind_of(right)}")
-    try:
-        return bounded(result())
-    except ZeroDivisionError:
-        raise OperationError("divides by zero") from None
-    except OverflowError:
-        raise OperationError("makes a number that is too large") from None
+_plus: Final = arithmetic("+", operator.add)
 
 
 def equal(frame: Frame, left: Any, right: Any, depth: int = 0) -> bool:
@@ -179,7 +162,7 @@ def equal(frame: Frame, left: Any, right: Any, depth: int = 0) -> bool:
 
 def _deeper(frame: Frame, depth: int) -> int:
     frame.spend(3)
-    if depth > _MAX_DEPTH:
+    if depth > MAX_DEPTH:
         raise OperationError("compares data that is nested too deeply")
     return depth + 1
 

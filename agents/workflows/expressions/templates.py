@@ -21,7 +21,7 @@ from agents.workflows.expressions.errors import (
     shown,
 )
 from agents.workflows.expressions.expression import Expression, compile_expression
-from agents.workflows.expressions.frame import Frame
+from agents.workflows.expressions.frame import MAX_PARTS, Frame, weigh
 from agents.workflows.expressions.functions import to_text
 from agents.workflows.expressions.reference import Reference
 
@@ -59,7 +59,7 @@ class Template:
         value = self._render(frame)
         if self.path is None:
             try:
-                frame.check_result(value)
+                weigh(value, MAX_PARTS)
             except OperationError as error:
                 raise EvaluationError(f"The template {error}.") from None
         return value
