@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
 from agents.workflows.graph import (
@@ -115,20 +116,13 @@ def reachable(start: Iterable[str], after: Mapping[str, Iterable[str]]) -> set[s
 
 def find_cycle(after: Mapping[str, Iterable[str]]) -> list[str]:
     """Return the nodes of a cycle, the first one again at its end; empty: there is none."""
-    finished: set[str] = set()
-    for start in after:
-        path: dict[str, None] = {}
-        pending = [(start, False)]
-        while pending:
-            name, is_left = pending.pop()
-            if is_left:
-                del path[name]
-                finished.add(name)
-            elif name in path:
-                names = list(path)
-                return [*names[names.index(name) :], name]
-            elif name not in finished:
-                path[name] = None
-                pending.append((name, True))
-                pending += [(target, False) for target in sorted(after.get(name, ()))]
+    sorter = TopologicalSorter[str]()
+    for name, following in after.items():
+        sorter.add(name)
+        for target in sorted(following):
+            sorter.add(target, name)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        return list(error.args[1])
     return []
