@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from agents.workflows.expressions.expression import compile_expression
 from agents.workflows.expressions.reference import Reference
 from agents.workflows.expressions.templates import compile_template
 from agents.workflows.graph import TEMPLATES
+from agents.workflows.records import STEP_KEYS
 from agents.workflows.spec.graph import GraphSpec
 from agents.workflows.spec.node import NodeSpec
 from agents.workflows.validation.faults import FaultList, Place
-
-STEP_KEYS: Final = ("output", "error", "errors", "visits")
 
 
 @dataclass(frozen=True, slots=True)
