@@ -25,6 +25,7 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
+from agents.definitions.validation_messages import check, sentence_of
 from agents.workflows.executors.executor import Executor, executor_of
 from agents.workflows.executors.types import schema_of
 from agents.workflows.spec.graph import StateKeySpec
@@ -81,14 +82,9 @@ class Workflow:
             executors: Executors that its nodes call.
         """
         self._executors |= {one.name: one for one in executors}
-        for node in graph["nodes"]:
-            self.node(
-                node["name"], **{name: value for name, value in node.items() if name != "name"}
-            )
-        for edge in graph["edges"]:
-            self._connect(
-                edge["from"], **{name: one for name, one in edge.items() if name != "from"}
-            )
+        for node in map(dict, graph["nodes"]):
+            self.node(node.pop("name"), **node)
+        self._edges += graph["edges"]
         self._state |= graph["state"]
         return self.start(*graph["start"])
 
@@ -153,7 +149,8 @@ class Workflow:
     ) -> Self:
         """Connect a node to the target of the first condition that holds."""
         written = [
-            {"when": self._condition(when), "to": self._name(target)} for when, target in cases
+            {"when": self._plain("a condition", when), "to": self._name(target)}
+            for when, target in cases
         ]
         other = None if default is None else self._name(default)
         return self._connect(source, cases=written, default=other, message=message)
@@ -163,7 +160,7 @@ class Workflow:
     ) -> Self:
         """Connect a node to several, or to those that an expression selects."""
         names = [self._name(target) for target in targets]
-        return self._connect(source, to=names, select=self._condition(select), message=message)
+        return self._connect(source, to=names, select=select, message=message)
 
     def fan_in(
         self,
@@ -176,9 +173,7 @@ class Workflow:
     ) -> Self:
         """Connect several nodes to one, which is sent their messages together."""
         names = [self._name(source) for source in sources]
-        return self._connect(
-            names, to=self._name(target), wait=wait, when=self._condition(when), message=message
-        )
+        return self._connect(names, to=self._name(target), wait=wait, when=when, message=message)
 
     def for_each(
         self,
@@ -189,14 +184,12 @@ class Workflow:
         max_parallel: int | None = None,
     ) -> Self:
         """Connect two nodes; the target handles the entries of a list one by one."""
-        self.node(target, each=self._condition(entries))
-        if max_parallel is not None:
-            self.node(target, max_parallel=max_parallel)
-        return self.edge(source, target)
+        limit = {} if max_parallel is None else {"max_parallel": max_parallel}
+        return self.node(target, each=entries, **limit).edge(source, target)
 
     def end(self, source: NodeLike, *, when: str = "", output: Any = "{{ message }}") -> Self:
         """Let a node end the run with an output, perhaps under a condition."""
-        return self._connect(source, when=self._condition(when), output=output)
+        return self._connect(source, when=when, output=output)
 
     @property
     def spec(self) -> WorkflowSpec:
@@ -222,11 +215,9 @@ class Workflow:
         }
         try:
             return WorkflowSpec.model_validate(content)
-        except ValidationError as error:
-            problems = "; ".join(
-                f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
-                for one in error.errors(include_url=False, include_context=False)
-            )
+        except ValidationError:
+            faults = [sentence_of(*fault) for fault in check(WorkflowSpec, content, ())]
+            problems = "; ".join(fault.rstrip(".") for fault in faults)
             raise ConfigurationError(f"The workflow {self.name!r} is invalid: {problems}") from None
 
     def check(self) -> Self:
@@ -276,10 +267,6 @@ class Workflow:
         self._nodes.setdefault(found.name, {}).setdefault("function", found.name)
         self._executors[found.name] = found
         return found.name
-
-    def _condition(self, condition: str) -> str:
-        self._plain("a condition", condition)
-        return condition
 
     def _plain(self, place: str, value: Any) -> Any:
         """Return a setting unless it is a function."""
