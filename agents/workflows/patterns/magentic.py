@@ -23,9 +23,9 @@ _AGAIN: Final = (
     "if state.plans else '' }}"
 )
 _REPORT: Final = (
-    "{{ state.ledger }}\n\ndone: is the task done? progressing: does the team make progress, without "
-    "repeating itself? next: who acts next. instruction: all that this agent has to know and do. "
-    "answer: if the task is done, its result."
+    "{{ state.ledger }}\n\ndone: is the task done? progressing: does the team make progress, "
+    "without repeating itself? next: who acts next. instruction: all that this agent has to know "
+    "and do. answer: if the task is done, its result."
 )
 
 

@@ -49,18 +49,12 @@ def next_nodes(graph: GraphSpec, *, with_errors: bool = True) -> dict[str, set[s
 def check_size(graph: GraphSpec, faults: FaultList) -> None:
     """Add a fault of a graph whose paths are too many to be followed."""
     pairs = sum(len(edge.sources) * max(1, len(edge.targets)) for edge in graph.edges)
+    add = faults.about(f"The graph connects {pairs:,} pairs of nodes, and", "edges")
     if pairs > MAX_PAIRS:
-        faults.add(
-            ("edges",),
-            f"The graph connects {pairs:,} pairs of nodes, and {MAX_PAIRS:,} are accepted: "
-            f"{_SPLIT}",
-        )
+        add(f"{MAX_PAIRS:,} are accepted: {_SPLIT}")
     elif pairs * (fan_ins := _with_own_paths(graph)) > MAX_STEPS:
-        faults.add(
-            ("edges",),
-            f"The graph connects {pairs:,} pairs of nodes, and {fan_ins:,} of its fan-ins lie on "
-            f"cycles or do not wait for all sources: {_SPLIT}",
-        )
+        of_fan_ins = "of its fan-ins lie on cycles or do not wait for all sources"
+        add(f"{fan_ins:,} {of_fan_ins}: {_SPLIT}")
 
 
 def _with_own_paths(graph: GraphSpec) -> int:
@@ -76,11 +70,8 @@ def check_paths(graph: GraphSpec, faults: FaultList) -> None:
     reached = reachable(graph.start, next_nodes(graph))
     for index, node in enumerate(graph.nodes):
         if graph.start and node.name not in reached:
-            faults.add(
-                ("nodes", index),
-                f'No path leads from the start to the node "{node.name}": add an edge to it, or '
-                "remove it.",
-            )
+            add = faults.about("No path leads from the start to the node", "nodes", index)
+            add(f'"{node.name}": add an edge to it, or remove it.')
     after = next_nodes(graph, with_errors=False)
     leaving = {source for edge in graph.edges for source in edge.sources}
     ends = {source for edge in graph.edges if edge.kind == "end" for source in edge.sources}
@@ -90,11 +81,8 @@ def check_paths(graph: GraphSpec, faults: FaultList) -> None:
     if stuck:
         place = next(index for index, node in enumerate(graph.nodes) if node.name == stuck[0])
         named = listed([f'"{name}"' for name in stuck])
-        faults.add(
-            ("nodes", place),
-            f"No path leads from {named} to an end: add an edge with an output, or to a node "
-            "without edges of its own.",
-        )
+        remedy = "add an edge with an output, or to a node without edges of its own."
+        faults.add(("nodes", place), f"No path leads from {named} to an end: {remedy}")
 
 
 def reachable(start: Iterable[str], after: Mapping[str, Iterable[str]]) -> set[str]:

@@ -40,10 +40,8 @@ def check_types(graph: GraphSpec, installation: Installation, faults: FaultList)
         for source, target in _plain_ends(edge):
             problem = schemas.misfit(outputs.get(source), inputs.get(target))
             if problem:
-                faults.add(
-                    ("edges", index),
-                    f"The edge {edge.text} carries what its target does not accept: {problem}",
-                )
+                end = f"carries what its target does not accept: {problem}"
+                faults.add(("edges", index), f"The edge {edge.text} {end}")
 
 
 def _plain_ends(edge: EdgeSpec) -> Iterator[tuple[str, str]]:

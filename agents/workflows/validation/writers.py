@@ -12,32 +12,25 @@ from agents.workflows.validation.faults import FaultList
 
 def check_writers(graph: GraphSpec, faults: FaultList) -> None:
     """Add faults of keys that are not declared, or that two nodes set at the same time."""
-    nodes = {node.name: (index, node) for index, node in enumerate(graph.nodes)}
-    set_keys = {name: _set_keys(graph, node) for name, (_, node) in nodes.items()}
-    for name, (index, node) in nodes.items():
+    places = {node.name: index for index, node in enumerate(graph.nodes)}
+    set_keys = {node.name: _set_keys(graph, node) for node in graph.nodes}
+    for index, node in enumerate(graph.nodes):
+        add = faults.about(f'The node "{node.name}" sets the', "nodes", index, "set")
         for key in node.set or {}:
             if key not in graph.state:
-                faults.add(
-                    ("nodes", index, "set"),
-                    f'The node "{name}" sets the undeclared key "{key}": declare it in state.',
-                )
-        for key in set_keys[name] if node.each else ():
-            faults.add(
-                ("nodes", index, "set"),
-                f'The node "{name}" sets the key "{key}" for each entry of a list: declare '
-                "another merge, such as append.",
-            )
+                add(f'undeclared key "{key}": declare it in state.')
+        for key in set_keys[node.name] if node.each else ():
+            remedy = "declare another merge, such as append."
+            add(f'key "{key}" for each entry of a list: {remedy}')
     for group in _together(graph):
         setters: dict[str, str] = {}
-        for index, name in sorted((nodes[name][0], name) for name in group & nodes.keys()):
+        for name in sorted(group & places.keys(), key=places.__getitem__):
             for key in set_keys[name]:
                 other = setters.setdefault(key, name)
                 if other != name:
-                    faults.add(
-                        ("nodes", index, "set"),
-                        f'The nodes "{other}" and "{name}" set the key "{key}" in one superstep: '
-                        "declare another merge, or put one node after the other.",
-                    )
+                    add = faults.about(f'The nodes "{other}" and "{name}"', "nodes", places[name])
+                    remedy = "declare another merge, or put one node after the other."
+                    add(f'set the key "{key}" in one superstep: {remedy}', "set")
 
 
 def _set_keys(graph: GraphSpec, node: NodeSpec) -> list[str]:
