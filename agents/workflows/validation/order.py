@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from operator import and_
 
-from agents.workflows.graph import any_of, bits_of, find_ancestors, handler_of
+from agents.workflows.graph import any_of, bits_of, find_ancestors, handler_of, next_nodes
 from agents.workflows.spec.edge import ARROW, EdgeSpec, listed
 from agents.workflows.spec.graph import GraphSpec
 from agents.workflows.validation.faults import FaultList
-from agents.workflows.validation.paths import find_cycle, next_nodes
+from agents.workflows.validation.paths import find_cycle
 from agents.workflows.validation.references import Use
 
 _REMEDY = 'change that, or write order = "barrier".'

@@ -9,8 +9,9 @@ from typing import Final
 from agents.workflows.graph import (
     bits_of,
     find_ancestors,
-    handler_of,
+    find_ends,
     has_own_paths,
+    next_nodes,
     reversed_of,
 )
 from agents.workflows.spec.edge import listed
@@ -22,28 +23,6 @@ _SPLIT: Final = "move a part of it into a workflow of its own."
 MAX_PAIRS: Final = 50_000
 #: Pairs times fan-ins whose paths are followed for each alone.
 MAX_STEPS: Final = 1_000_000
-
-
-def next_nodes(graph: GraphSpec, *, with_errors: bool = True) -> dict[str, set[str]]:
-    """Return the nodes that each node may send messages to.
-
-    Args:
-        graph: The graph.
-        with_errors: True if the nodes that handle errors count, too.
-    """
-    after: dict[str, set[str]] = {node.name: set() for node in graph.nodes}
-    for edge in graph.edges:
-        targets = edge.targets
-        for source in edge.sources:
-            after.setdefault(source, set()).update(targets)
-        for target in targets:
-            after.setdefault(target, set())
-    if with_errors:
-        for node in graph.nodes:
-            if (handler := handler_of(node)) is not None:
-                after[node.name].add(handler)
-                after.setdefault(handler, set())
-    return after
 
 
 def check_size(graph: GraphSpec, faults: FaultList) -> None:
@@ -73,10 +52,7 @@ def check_paths(graph: GraphSpec, faults: FaultList) -> None:
             add = faults.about("No path leads from the start to the node", "nodes", index)
             add(f'"{node.name}": add an edge to it, or remove it.')
     after = next_nodes(graph, with_errors=False)
-    leaving = {source for edge in graph.edges for source in edge.sources}
-    ends = {source for edge in graph.edges if edge.kind == "end" for source in edge.sources}
-    ends |= after.keys() - leaving
-    leads_out = reachable(ends, reversed_of(after))
+    leads_out = reachable(find_ends(graph), reversed_of(after))
     stuck = [node.name for node in graph.nodes if node.name not in leads_out]
     if stuck:
         place = next(index for index, node in enumerate(graph.nodes) if node.name == stuck[0])
