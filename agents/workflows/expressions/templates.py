@@ -13,11 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from agents.workflows.expressions.errors import (
-    ExpressionError,
-    OperationError,
-    shown,
-)
+from agents.workflows.expressions.errors import ExpressionError, OperationError, shown
 from agents.workflows.expressions.expression import Expression, compile_expression
 from agents.workflows.expressions.frame import Frame
 from agents.workflows.expressions.functions import to_text
