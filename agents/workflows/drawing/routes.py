@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from agents.workflows.drawing.drawing import DrawnEdge, DrawnNode, Point
 from agents.workflows.drawing.layers import Layers
 from agents.workflows.drawing.letters import fitting, width_of
 from agents.workflows.drawing.outline import Link, Outline
+from agents.workflows.drawing.positions import DrawnEdge, DrawnNode, Point
 
 LABEL_SIZE: Final = 11
 LABEL_LINE: Final = 15

@@ -51,8 +51,6 @@ _REFUSED: Final = {
     ast.SetComp: "a set",
     ast.Set: "a set",
     ast.Starred: "a star",
-    ast.Await: "await",
-    ast.Yield: "yield",
 }
 
 

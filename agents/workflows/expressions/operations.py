@@ -15,25 +15,17 @@ from agents.workflows.expressions.errors import OperationError, cut
 from agents.workflows.expressions.frame import MAX_DEPTH, MAX_INTEGER, Frame
 
 _SHOWN_KEYS: Final = 8
+_KINDS: Final[tuple[tuple[type | tuple[type, ...], str], ...]] = (
+    *((type(None), "null"), (bool, "true or false"), ((int, float), "a number")),
+    *((str, "a text"), ((list, tuple), "a list")),
+)
 #: Types of values whose comparison with any other one is no work.
 _SCALARS: Final = frozenset({int, float, bool, type(None)})
 
 
 def kind_of(value: Any) -> str:
     """Return the kind of a value with its article, for sentences."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true or false"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a text"
-        case list() | tuple():
-            return "a list"
-        case _:
-            return "an object"
+    return next((name for kind, name in _KINDS if isinstance(value, kind)), "an object")
 
 
 def is_number(value: Any) -> bool:
@@ -78,14 +70,18 @@ def read_item(value: Any, index: Any) -> Any:
     """
     if isinstance(index, str):
         return read_key(value, index)
-    if not isinstance(index, int) or isinstance(index, bool):
-        raise OperationError(f"takes {kind_of(index)} as an index")
+    _check_index(index)
     if not isinstance(value, list | tuple | str):
         raise OperationError(f"reads entry {index} of {kind_of(value)}")
     try:
         return value[index]
     except IndexError:
         raise OperationError(f"reads entry {index} of {len(value)}") from None
+
+
+def _check_index(index: Any) -> None:
+    if not isinstance(index, int) or isinstance(index, bool):
+        raise OperationError(f"takes {kind_of(index)} as an index")
 
 
 def read_slice(frame: Frame, value: Any, start: Any, stop: Any) -> Any:
@@ -97,8 +93,7 @@ def read_slice(frame: Frame, value: Any, start: Any, stop: Any) -> Any:
     if not isinstance(value, list | tuple | str):
         raise OperationError(f"takes a part of {kind_of(value)}")
     for bound in (start, stop):
-        if bound is not None and (not isinstance(bound, int) or isinstance(bound, bool)):
-            raise OperationError(f"takes {kind_of(bound)} as an index")
+        _check_index(0 if bound is None else bound)
     part = value[start:stop]
     if isinstance(part, str):
         frame.spend_text(len(part))
@@ -145,19 +140,15 @@ def equal(frame: Frame, left: Any, right: Any, depth: int = 0) -> bool:
         frame.spend_text(min(len(left), len(right)))
         return left == right
     if isinstance(left, list | tuple) and isinstance(right, list | tuple):
-        if len(left) != len(right):
-            return False
-        return all(equal(frame, *pair, _deeper(frame, depth)) for pair in zip(left, right))  # noqa: B905
+        return len(left) == len(right) and all(
+            equal(frame, *pair, _deeper(frame, depth)) for pair in zip(left, right, strict=True)
+        )
     if isinstance(left, Mapping) and isinstance(right, Mapping):
-        if len(left) != len(right):
-            return False
-        return all(
+        return len(left) == len(right) and all(
             key in right and equal(frame, left[key], right[key], _deeper(frame, depth))
             for key in left
         )
-    if isinstance(left, Mapping | list | tuple) or isinstance(right, Mapping | list | tuple):
-        return False
-    return bool(left == right)
+    return False  # values of two kinds
 
 
 def _deeper(frame: Frame, depth: int) -> int:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from agents.workflows.drawing.drawing import Drawing, DrawnNode
 from agents.workflows.drawing.layers import Layers, layers_of
 from agents.workflows.drawing.letters import width_of
 from agents.workflows.drawing.levels import levels_of
 from agents.workflows.drawing.outline import END, JOIN, START, Item, Outline, outline_of
+from agents.workflows.drawing.positions import Drawing, DrawnNode
 from agents.workflows.drawing.routes import Grid, label_of, routed
 from agents.workflows.graph import Graph
 from agents.workflows.spec.graph import GraphSpec
