@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, Final
 
 from agents.workflows.expressions import operations
@@ -80,6 +81,8 @@ class Compiler:
         method = _METHODS.get(type(node))
         if method is None:
             raise OperationError(f"has {_REFUSED.get(type(node), type(node).__name__)}")
+        if path := self._path(node):
+            return path
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise OperationError(f"is nested more than {MAX_DEPTH} levels deep")
@@ -101,30 +104,21 @@ class Compiler:
 
     def _name(self, node: ast.Name) -> Evaluate:
         name = node.id
-        if name in self._variables:
-            return lambda frame: frame.variables[name]
-        if name not in ROOTS:
+        if name not in self._variables:
             known = (*ROOTS, *FUNCTIONS)
             raise OperationError(f'reads "{name}", which is unknown; {hint(name, known)}')
-        if name == STEPS:
-            raise OperationError(_WHOLE_STEPS)
-        self.references.add((name,))
-        return lambda frame: operations.read_key(frame.roots, name)
+        return lambda frame: frame.variables[name]
 
     def _attribute(self, node: ast.Attribute) -> Evaluate:
         key = node.attr
         if key.startswith("__"):
             raise OperationError(f'reads "{key}": names that begin with __ are refused')
-        if path := self._path(node):
-            return path
         value = self.compile(node.value)
         return lambda frame: operations.read_key(value(frame), key)
 
     def _subscript(self, node: ast.Subscript) -> Evaluate:
         if isinstance(node.slice, ast.Slice):
             return self._part(node.value, node.slice)
-        if path := self._path(node):
-            return path
         value, index = self.compile(node.value), self.compile(node.slice)
         return lambda frame: operations.read_item(value(frame), index(frame))
 
@@ -136,15 +130,8 @@ class Compiler:
         if path[0] == STEPS and len(path) < _STEP_PATH:
             raise OperationError(_WHOLE_STEPS)
         self.references.add(path)
-        self.size += len(path)
-
-        def evaluate(frame: Frame) -> Any:
-            value: Any = frame.roots
-            for key in path:
-                value = operations.read_item(value, key)
-            return value
-
-        return evaluate
+        self.size += len(path) - 1
+        return lambda frame: reduce(operations.read_item, path, frame.roots)
 
     def _part(self, node: ast.expr, bounds: ast.Slice) -> Evaluate:
         if bounds.step is not None:
