@@ -57,11 +57,15 @@ _PHRASES: Final = {
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
     "string_too_short": "must not be empty",
+    "too_short": "must not be empty",
     "too_long": "must have at most {max_length} entries",
     "string_too_long": "must have at most {max_length} characters",
 }
 #: Phrases that do not end with what there is instead.
-_COMPLETE: Final = ("missing", "string_too_short", "union_tag_not_found", "union_tag_invalid")
+_COMPLETE: Final = (
+    *("missing", "string_too_short", "too_short"),
+    *("union_tag_not_found", "union_tag_invalid"),
+)
 _SHOWN: Final = 60
 _MOST_BITS: Final = 64
 #: Errors of one table: to compare each unknown name with the known ones takes long.
@@ -95,7 +99,8 @@ def check(model: type[BaseModel], content: object, path: Path) -> Iterator[Compl
             loc, table = _located(model, details["loc"])
             where = (*path, *loc)
             if details["type"] == "extra_forbidden":
-                yield where, unknown(loc[-1], table.model_fields)
+                known = [field.alias or name for name, field in table.model_fields.items()]
+                yield where, unknown(loc[-1], known)
             else:
                 yield where, phrase(details)
 
@@ -146,10 +151,12 @@ def sentence_of(path: Path, message: str) -> str:
 def _located(model: type[BaseModel], loc: Path) -> tuple[Path, type[BaseModel]]:
     """Return pydantic's location as a path in the user's own content, and its table's model.
 
-    In pydantic's location, the kind of a table with several possible kinds is a separate part.
+    In pydantic's location, the kind of a table with several possible kinds is a separate part, and
+    so is the mark of a key.
     """
     path: list[str | int] = []
     models = [model]
+    loc = loc[:-1] if loc[-1:] == ("[key]",) else loc
     for part in loc[:-1]:
         kinds = {one.model_fields["kind"].default: one for one in models} if models[1:] else {}
         if part in kinds:

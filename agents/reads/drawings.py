@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from agents.definitions.kinds import kind_in
 from agents.workflows.drawing.changes import Marks, marks_of
-from agents.workflows.drawing.draw import draw
+from agents.workflows.drawing.layout import draw
 from agents.workflows.drawing.svg import to_svg
 from agents.workflows.spec.graph import GraphSpec, read_graph
 

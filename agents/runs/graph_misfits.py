@@ -8,7 +8,7 @@ from agents.journal.events import RecordedEvent
 from agents.loop.workflow.state import WorkflowState
 from agents.models import AgentVersion
 from agents.workflows.graph import Graph, compile_graph
-from agents.workflows.moves import find_misfits
+from agents.workflows.misfits import find_misfits
 from agents.workflows.spec.graph import read_graph
 
 

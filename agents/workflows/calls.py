@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agents.workflows.contents import Contents, NodeViews, RunData
 from agents.workflows.events import NodeFinished
 from agents.workflows.expressions.errors import EvaluationError
-from agents.workflows.graph import Graph, GraphNode
+from agents.workflows.graph import Graph
 from agents.workflows.records import AskedPerson, NodeError, Write
 from agents.workflows.spec.node import NodeSpec, RetrySpec
 from agents.workflows.state import GraphState, OpenCall
@@ -83,32 +83,20 @@ class CallReader:
             item = self._contents.of(activation.items)[call.item]
             roots |= {"item": item, "index": call.item}
             message = item
+        given = {name: one.evaluate(roots) for name, one in graph_node.templates.items()}
+        question = None
+        if node.ask is not None:
+            question = AskedPerson(str(given["ask"]), node.form, node.group, node.timeout)
         return CallInput(
             node,
             call,
             message,
-            _rendered(graph_node, "task", roots, message),
-            _rendered(graph_node, "arguments", roots),
-            _question(graph_node, roots),
-            _writes(self._graph, graph_node, roots),
-            _rendered(graph_node, "on_timeout", roots),
+            given.get("task", message),
+            given.get("arguments"),
+            question,
+            tuple(_writes(self._graph, node, given.get("set", {}))),
+            given.get("on_timeout"),
         )
-
-
-def _rendered(
-    node: GraphNode, setting: str, roots: Mapping[str, Any], otherwise: Any = None
-) -> Any:
-    """Return the value of a setting that is a template; ``otherwise`` if the node lacks it."""
-    template = node.templates.get(setting)
-    return otherwise if template is None else template.evaluate(roots)
-
-
-def _question(graph_node: GraphNode, roots: Mapping[str, Any]) -> AskedPerson | None:
-    node, text = graph_node.spec, _rendered(graph_node, "ask", roots)
-    if node.ask is None:
-        return None
-    shown = text if isinstance(text, str) else str(text)
-    return AskedPerson(shown, node.form, node.group, node.timeout)
 
 
 def _asked(contents: Contents, call: OpenCall) -> AskedPerson | None:
@@ -117,15 +105,13 @@ def _asked(contents: Contents, call: OpenCall) -> AskedPerson | None:
     return next((result.asked for result in visit.finished if result.asked is not None), None)
 
 
-def _writes(graph: Graph, node: GraphNode, roots: Mapping[str, Any]) -> tuple[Write, ...]:
-    rendered = _rendered(node, "set", roots, {})
-    keys = graph.spec.state
-    unknown = next((key for key in rendered if key not in keys), None)
-    if unknown is not None:
-        raise EvaluationError(
-            f'The node "{node.name}" sets the key "{unknown}", which state does not declare.'
-        )
-    return tuple(Write(key, keys[key].merge, value) for key, value in rendered.items())
+def _writes(graph: Graph, node: NodeSpec, values: Mapping[str, Any]) -> Iterator[Write]:
+    for key, value in values.items():
+        if key not in graph.spec.state:
+            raise EvaluationError(
+                f'The node "{node.name}" sets the key "{key}", which state does not declare.'
+            )
+        yield Write(key, graph.spec.state[key].merge, value)
 
 
 def retry_of(node: NodeSpec, declared: RetrySpec | None = None) -> RetrySpec:

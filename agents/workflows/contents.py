@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from agents.workflows.events import NodeFinished
 from agents.workflows.expressions.operations import read_item
-from agents.workflows.records import INPUT, NodeMessage, Sent
+from agents.workflows.records import INPUT, STEP_KEYS, NodeMessage, Sent
 from agents.workflows.state import GraphState, Visit
 
 
@@ -39,10 +40,7 @@ class Contents:
     def __init__(self, state: GraphState, data: RunData) -> None:
         self.data = data
         self._state = state
-        self._outputs: dict[str, list[Any]] = {}
-        self._sends: dict[str, list[Sent]] = {}
-        self._yields: dict[str, list[Any]] = {}
-        self._errors: dict[str, list[dict[str, Any]]] = {}
+        self._made: dict[tuple[str, str], list[Any]] = {}
 
     def of(self, message: NodeMessage) -> Any:
         """Return the content of a message.
@@ -78,38 +76,36 @@ class Contents:
 
     def output_of(self, visit: Visit) -> Any:
         """Return the output of an activation: a list, if it handled the entries of a list."""
-        key = visit.activation.id
-        if key not in self._outputs:
-            self._outputs[key] = [
-                self.data.read_artifact(result.artifact) if result.artifact else result.output
-                for result in visit.finished
-            ]
-        outputs = self._outputs[key]
+        outputs = self._once("output", visit, lambda: map(self._output, visit.finished))
         return outputs if visit.activation.items is not None else outputs[0]
 
     def sends_of(self, visit: Visit) -> list[Sent]:
         """Return the messages that an activation's calls sent themselves."""
-        key = visit.activation.id
-        if key not in self._sends:
-            self._sends[key] = [sent for result in visit.finished for sent in result.sends]
-        return self._sends[key]
+        return self._once("sent", visit, lambda: (one for r in visit.finished for one in r.sends))
 
     def yields_of(self, visit: Visit) -> list[Any]:
         """Return the outputs of the run that an activation's calls yielded."""
-        key = visit.activation.id
-        if key not in self._yields:
-            self._yields[key] = [value for result in visit.finished for value in result.yields]
-        return self._yields[key]
+        return self._once(
+            "yields", visit, lambda: (one for r in visit.finished for one in r.yields)
+        )
 
     def errors_of(self, visit: Visit) -> list[dict[str, Any]]:
         """Return the errors of an activation as expressions and handlers read them."""
-        key = visit.activation.id
-        if key not in self._errors:
-            self._errors[key] = [
-                {"type": error.type, "message": error.message, "item": error.item}
-                for error in visit.errors
-            ]
-        return self._errors[key]
+        names = ("type", "message", "item")
+        return self._once(
+            "errors",
+            visit,
+            lambda: ({name: getattr(error, name) for name in names} for error in visit.errors),
+        )
+
+    def _once(self, kind: str, visit: Visit, make: Callable[[], Iterable[Any]]) -> list[Any]:
+        key = (kind, visit.activation.id)
+        if key not in self._made:
+            self._made[key] = list(make())
+        return self._made[key]
+
+    def _output(self, result: NodeFinished) -> Any:
+        return self.data.read_artifact(result.artifact) if result.artifact else result.output
 
     def _produced(self, message: NodeMessage, visit: Visit) -> Any:
         if message.source == "output":
@@ -120,40 +116,17 @@ class Contents:
         return self.data.read_artifact(sent.artifact) if sent.artifact else sent.value
 
 
-class NodeViews(Mapping[str, Any]):
-    """Nodes as expressions see them: ``steps.NAME`` with ``output``, ``error`` and ``visits``."""
+class _Lazy(Mapping[str, Any]):
+    """Mapping whose values are made when they are read."""
 
-    def __init__(
-        self,
-        names: Mapping[str, Any],
-        state: GraphState,
-        contents: Contents,
-        done: Mapping[str, str],
-    ) -> None:
-        """Show the nodes of these names.
-
-        Args:
-            names: Mapping with the names of all nodes.
-            state: State of the graph.
-            contents: Contents of the run.
-            done: Activation of each node that finished since the last commit.
-        """
+    def __init__(self, names: Collection[str], make: Callable[[str], Any]) -> None:
         self._names = names
-        self._state = state
-        self._contents = contents
-        self._done = done
+        self._make = make
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._names:
             raise KeyError(name)
-        visit_id = self.last(name)
-        visit = self._contents.visit(visit_id) if visit_id is not None else None
-        count = self._state.visit_counts.get(name, 0) + (name in self._done)
-        return _NodeView(self._contents, visit, count)
-
-    def last(self, name: str) -> str | None:
-        """Return the last finished activation of a node; None: it has not finished."""
-        return self._done.get(name) or self._state.last.get(name)
+        return self._make(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -162,29 +135,41 @@ class NodeViews(Mapping[str, Any]):
         return len(self._names)
 
 
-class _NodeView(Mapping[str, Any]):
-    """One node as expressions see it."""
+class NodeViews(_Lazy):
+    """Nodes as expressions see them: ``steps.NAME`` with ``output``, ``error`` and ``visits``.
 
-    _KEYS = ("output", "error", "errors", "visits")
+    Args:
+        names: Names of all nodes.
+        state: State of the graph.
+        contents: Contents of the run.
+        done: Activation of each node that finished since the last commit.
+    """
 
-    def __init__(self, contents: Contents, visit: Visit | None, count: int) -> None:
+    def __init__(
+        self,
+        names: Collection[str],
+        state: GraphState,
+        contents: Contents,
+        done: Mapping[str, str],
+    ) -> None:
+        super().__init__(names, self._node)
+        self._state = state
         self._contents = contents
-        self._visit = visit
-        self._count = count
+        self._done = done
 
-    def __getitem__(self, key: str) -> Any:
-        match key:
-            case "visits":
-                return self._count
-            case "output":
-                return None if self._visit is None else self._contents.output_of(self._visit)
-            case "error" | "errors":
-                found = [] if self._visit is None else self._contents.errors_of(self._visit)
-                return found if key == "errors" else (found[0] if found else None)
-        raise KeyError(key)
+    def last(self, name: str) -> str | None:
+        """Return the last finished activation of a node; None: it has not finished."""
+        return self._done.get(name) or self._state.last.get(name)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._KEYS)
+    def _node(self, name: str) -> Mapping[str, Any]:
+        return _Lazy(STEP_KEYS, lambda key: self._part(name, key))
 
-    def __len__(self) -> int:
-        return len(self._KEYS)
+    def _part(self, name: str, key: str) -> Any:
+        if key == "visits":
+            return self._state.visit_counts.get(name, 0) + (name in self._done)
+        visit_id = self.last(name)
+        visit = self._contents.visit(visit_id) if visit_id is not None else None
+        if key == "output":
+            return self._contents.output_of(visit) if visit else None
+        errors = self._contents.errors_of(visit) if visit else []
+        return errors if key == "errors" else next(iter(errors), None)

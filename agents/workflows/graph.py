@@ -151,7 +151,7 @@ def compile_graph(spec: GraphSpec) -> Graph:
         node.name: _node(index, node, tuple(outgoing[node.name]))
         for index, node in enumerate(spec.nodes)
     }
-    return Graph(spec, nodes, edges, _fan_ins(edges, nodes), _template(spec.output))
+    return Graph(spec, nodes, edges, _fan_ins(spec, edges), _template(spec.output))
 
 
 def handler_of(node: NodeSpec) -> str | None:
@@ -196,20 +196,18 @@ def _edge(index: int, spec: EdgeSpec) -> Edge:
     )
 
 
-def _fan_ins(edges: Iterable[Edge], nodes: Mapping[str, GraphNode]) -> dict[int, FanIn]:
-    after = {name: _targets(node) for name, node in nodes.items()}
+def _fan_ins(spec: GraphSpec, edges: Iterable[Edge]) -> dict[int, FanIn]:
+    after = next_nodes(spec)
     bits, ancestors = bits_of(after), find_ancestors(after)
-    ends = [name for name, node in nodes.items() if node.is_terminal or _has_end(node)]
+    ends = find_ends(spec)
     found = {}
     for edge in edges:
         if edge.kind != "fan_in":
             continue
         wait, most = edge.spec.wait, len(edge.sources)
         wanted = most if wait == "all" else 1 if wait == "any" else min(int(wait), most)
-        before = ancestors
-        if has_own_paths(edge.spec, bits, ancestors):
-            other = {name: _targets(nodes[name], without=edge.index) for name in edge.sources}
-            before = find_ancestors(after | other)
+        has_own = has_own_paths(edge.spec, bits, ancestors)
+        before = find_ancestors(next_nodes(spec, without=edge.index)) if has_own else ancestors
         feeding = tuple(before[source] for source in edge.sources)
         only = 0 if wait == "all" else any_of(feeding) & ~any_of(before[end] for end in ends)
         found[edge.index] = FanIn(edge, edge.targets[0], wanted, bits, feeding, only)
@@ -225,21 +223,35 @@ def has_own_paths(edge: EdgeSpec, bits: Mapping[str, int], ancestors: Mapping[st
     return edge.wait != "all" or bool(is_on_cycle)
 
 
-def _has_end(node: GraphNode) -> bool:
-    return any(edge.kind == "end" for edge in node.outgoing)
-
-
-def _targets(node: GraphNode, *, without: int = -1) -> set[str]:
-    """Return the nodes that a node may send messages to, errors included.
+def next_nodes(
+    graph: GraphSpec, *, with_errors: bool = True, without: int | None = None
+) -> dict[str, set[str]]:
+    """Return the nodes that each node may send messages to; names that no node has are included.
 
     Args:
-        node: The node.
+        graph: The graph.
+        with_errors: True if the nodes that handle errors count, too.
         without: Position of an edge that is left out.
     """
-    edges = [edge for edge in node.outgoing if edge.index != without]
-    found = {target for edge in edges for target in edge.targets}
-    handler = handler_of(node.spec)
-    return found | ({handler} if handler else set())
+    after: dict[str, set[str]] = {node.name: set() for node in graph.nodes}
+    for index, edge in enumerate(graph.edges):
+        targets = edge.targets if index != without else ()
+        for name in (*edge.sources, *targets):
+            after.setdefault(name, set())
+        for source in edge.sources:
+            after[source].update(targets)
+    for node in graph.nodes if with_errors else ():
+        if (handler := handler_of(node)) is not None:
+            after[node.name].add(handler)
+            after.setdefault(handler, set())
+    return after
+
+
+def find_ends(graph: GraphSpec) -> set[str]:
+    """Return the nodes that may end the run: those with an end, or without edges of their own."""
+    leaving = {source for edge in graph.edges for source in edge.sources}
+    ends = {source for edge in graph.edges if edge.kind == "end" for source in edge.sources}
+    return ends | {node.name for node in graph.nodes if node.name not in leaving}
 
 
 def bits_of(names: Iterable[str]) -> dict[str, int]:

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from agents.workflows.expressions.reference import Reference
+from agents.workflows.spec.graph import Merge
 
 #: Call that "produced" the run's input, in references.
 INPUT: Final = "input"
-#: Merge of a write to the state (``agents.workflows.spec.graph.Merge``).
-MergeName = Literal["set", "append", "add", "merge", "min", "max"]
+#: Merge of a write to the state.
+MergeName = Merge
+#: What expressions read of a node, as ``steps.NAME.output``.
+STEP_KEYS: Final = ("output", "error", "errors", "visits")
 #: Purpose of an activation: run the node, wait (a question or a pause of the graph), wait for the
 #: answer to a question of a function, or handle that answer. Waits do not hold the barrier.
 Role = Literal["run", "wait", "question", "reply"]

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agents.workflows.events import GraphCommitted, NodeFinished
-from agents.workflows.merges import StateValues
 from agents.workflows.records import (
     INPUT,
     Activation,
@@ -23,6 +22,7 @@ from agents.workflows.records import (
     Write,
     order_of,
 )
+from agents.workflows.state_values import StateValues
 
 
 @dataclass(slots=True)

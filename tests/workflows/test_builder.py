@@ -243,7 +243,7 @@ def test_a_list_is_handled_entry_by_entry() -> None:
     )
     graph = built.spec.graph
     assert find_faults(graph) == []
-    assert graph.node("c").pause == 300  # type: ignore[union-attr]
+    assert next(node for node in graph.nodes if node.name == "c").pause == 300
     driver = Driver(graph, {"list": lambda given: {"urls": [1, 2]}})
     driver.play()
     assert driver.answer("c", "rested").output == "rested"
@@ -280,7 +280,7 @@ REFUSED = [
     ),
     (
         lambda: Workflow("w").agent("a", nonsense=1).spec,
-        "The workflow 'w' is invalid: nodes.0.nonsense",
+        "The workflow 'w' is invalid: nodes[0].nonsense",
     ),
 ]
 

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from agents.workflows.drawing.changes import Marks, marks_of
-from agents.workflows.drawing.draw import draw
 from agents.workflows.drawing.glyphs import KINDS, STATES
+from agents.workflows.drawing.layout import draw
 from agents.workflows.drawing.mermaid import to_mermaid
 from agents.workflows.drawing.outline import DrawingTooLargeError
 from agents.workflows.drawing.svg import describe, to_svg

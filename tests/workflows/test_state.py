@@ -18,7 +18,7 @@ from agents.journal.events import (
 from agents.loop.workflow.state import WorkflowState
 from agents.workflows.contents import RunData
 from agents.workflows.events import GraphCommitted, NodeFinished
-from agents.workflows.moves import find_misfits
+from agents.workflows.misfits import find_misfits
 from agents.workflows.records import Activation, NodeError, NodeMessage
 from agents.workflows.routing.route import route
 from agents.workflows.state import GraphState

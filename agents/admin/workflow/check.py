@@ -12,7 +12,7 @@ from agents.definitions import consistency, validation_messages
 from agents.definitions.validation_messages import Complaint, Path
 from agents.models import Agent
 from agents.reads.agents import grantable
-from agents.workflows.drawing.draw import draw
+from agents.workflows.drawing.layout import draw
 from agents.workflows.drawing.outline import DrawingTooLargeError
 from agents.workflows.drawing.svg import to_svg
 from agents.workflows.spec.graph import GraphSpec, read_graph

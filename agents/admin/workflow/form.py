@@ -26,7 +26,7 @@ from agents.models import Workflow
 from agents.reads.agents import table_of
 from agents.workflows.patterns.expansion import PATTERNS
 from agents.workflows.spec.node import WORK
-from agents.workflows.spec.rows import find_steps
+from agents.workflows.spec.steps import find_steps
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.admin.saved_by_verb import VerbForm
 from heartbit_site.admin.themed import LongText, text_widget

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
 from agents.workflows.builder.workflow import Workflow
@@ -11,15 +11,6 @@ from agents.workflows.executors.registry import ExecutorRegistry
 #: Name of the modules in apps, and group of the entry points of packages.
 MODULE: Final = "agent_workflows"
 GROUP: Final = "heartbit.workflows"
-
-
-def workflows_in(values: Iterable[object]) -> Iterator[Workflow]:
-    """Yield the workflows among the values of a module, each once."""
-    seen: set[int] = set()
-    for value in values:
-        if isinstance(value, Workflow) and id(value) not in seen:
-            seen.add(id(value))
-            yield value
 
 
 def discover(values: Iterable[object], registry: ExecutorRegistry) -> list[Workflow]:
@@ -36,7 +27,7 @@ def discover(values: Iterable[object], registry: ExecutorRegistry) -> list[Workf
     """
     found = list(values)
     registry.add_all(found)
-    workflows = list(workflows_in(found))
+    workflows = list(dict.fromkeys(one for one in found if isinstance(one, Workflow)))
     for workflow in workflows:
         for executor in workflow.executors.values():
             registry.add(executor)

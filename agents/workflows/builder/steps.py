@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.workflows.builder.workflow import NodeLike, Workflow
+from agents.workflows.spec.steps import STEPS, with_graph
 from heartbit_site.base.errors import ConfigurationError
 
 
@@ -63,22 +64,18 @@ def steps(
     Raises:
         ConfigurationError: Two steps have one name.
     """
-    limits = dict(settings.pop("limits", {}))
+    built = Workflow(name, input=input, **{"order": "ready"} | settings)
     given = {"max_parallel": max_parallel, "timeout_seconds": timeout_seconds}
-    limits |= {limit: value for limit, value in given.items() if value is not None}
-    built = Workflow(name, input=input, order=settings.pop("order", "ready"), **settings)
-    built.limit(**limits)
+    built.limit(**{limit: value for limit, value in given.items() if value is not None})
+    table: dict[str, dict[str, Any]] = {}
     for part in parts:
-        if built.has(part.node):
+        if (key := built.name_of(part.node)) in table:
             raise ConfigurationError(
                 f"The workflow {name!r} has two steps {part.node!r}: rename one of them."
             )
-        built.node(part.node, **part.settings)
+        built.node(key, **part.settings)
+        table[key] = part.settings
     for part in parts:
-        if not part.needs:
-            built.start(part.node)
-        elif len(part.needs) == 1:
-            built.edge(part.needs[0], part.node)
-        else:
-            built.fan_in(part.needs, part.node)
-    return built
+        needs = [built.name_of(node) for node in part.needs]
+        table[built.name_of(part.node)] = part.settings | {"needs": needs}
+    return built.extend(with_graph({STEPS: table}) | {"nodes": [], "state": {}})

@@ -25,12 +25,13 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
+from agents.definitions.validation_messages import check, sentence_of
 from agents.workflows.executors.executor import Executor, executor_of
 from agents.workflows.executors.types import schema_of
 from agents.workflows.spec.graph import StateKeySpec
 from agents.workflows.spec.workflow import WorkflowSpec
-from agents.workflows.validation.faults import Installation, InvalidGraphError, KnownFunction
-from agents.workflows.validation.validate import find_faults
+from agents.workflows.validation.faults import Installation, KnownFunction
+from agents.workflows.validation.validate import check_graph
 from heartbit_site.base.errors import ConfigurationError
 
 #: A node: its name, or a function or class marked with ``@executor``.
@@ -65,7 +66,7 @@ class Workflow:
 
     def start(self, *nodes: NodeLike) -> Self:
         """Send the input to nodes."""
-        self._start += [self._name(node) for node in nodes]
+        self._start += [self.name_of(node) for node in nodes]
         return self
 
     def limit(self, **limits: Any) -> Self:
@@ -81,25 +82,15 @@ class Workflow:
             executors: Executors that its nodes call.
         """
         self._executors |= {one.name: one for one in executors}
-        for node in graph["nodes"]:
-            self.node(
-                node["name"], **{name: value for name, value in node.items() if name != "name"}
-            )
-        for edge in graph["edges"]:
-            self._connect(
-                edge["from"], **{name: one for name, one in edge.items() if name != "from"}
-            )
+        for node in map(dict, graph["nodes"]):
+            self.node(node.pop("name"), **node)
+        self._edges += graph["edges"]
         self._state |= graph["state"]
         return self.start(*graph["start"])
 
-    def has(self, node: NodeLike) -> bool:
-        """Return True if the node is named already."""
-        found = executor_of(node)
-        return (found.name if found is not None else node) in self._nodes
-
     def node(self, node: NodeLike, **settings: Any) -> Self:
         """Define a node, or add settings to it (``agents.workflows.spec.node.NodeSpec``)."""
-        name = self._name(node)
+        name = self.name_of(node)
         defined = self._nodes[name]
         for setting, value in settings.items():
             if defined.get(setting, value) != value:
@@ -142,7 +133,7 @@ class Workflow:
         self, source: NodeLike, target: NodeLike, *, when: str = "", message: Any = None
     ) -> Self:
         """Connect two nodes, perhaps under a condition."""
-        return self._connect(source, to=self._name(target), when=when, message=message)
+        return self._connect(source, to=self.name_of(target), when=when, message=message)
 
     def switch(
         self,
@@ -153,17 +144,18 @@ class Workflow:
     ) -> Self:
         """Connect a node to the target of the first condition that holds."""
         written = [
-            {"when": self._condition(when), "to": self._name(target)} for when, target in cases
+            {"when": self._plain("a condition", when), "to": self.name_of(target)}
+            for when, target in cases
         ]
-        other = None if default is None else self._name(default)
+        other = None if default is None else self.name_of(default)
         return self._connect(source, cases=written, default=other, message=message)
 
     def fan_out(
         self, source: NodeLike, *targets: NodeLike, select: str = "", message: Any = None
     ) -> Self:
         """Connect a node to several, or to those that an expression selects."""
-        names = [self._name(target) for target in targets]
-        return self._connect(source, to=names, select=self._condition(select), message=message)
+        names = [self.name_of(target) for target in targets]
+        return self._connect(source, to=names, select=select, message=message)
 
     def fan_in(
         self,
@@ -175,10 +167,8 @@ class Workflow:
         message: Any = None,
     ) -> Self:
         """Connect several nodes to one, which is sent their messages together."""
-        names = [self._name(source) for source in sources]
-        return self._connect(
-            names, to=self._name(target), wait=wait, when=self._condition(when), message=message
-        )
+        names = [self.name_of(source) for source in sources]
+        return self._connect(names, to=self.name_of(target), wait=wait, when=when, message=message)
 
     def for_each(
         self,
@@ -189,14 +179,12 @@ class Workflow:
         max_parallel: int | None = None,
     ) -> Self:
         """Connect two nodes; the target handles the entries of a list one by one."""
-        self.node(target, each=self._condition(entries))
-        if max_parallel is not None:
-            self.node(target, max_parallel=max_parallel)
-        return self.edge(source, target)
+        limit = {} if max_parallel is None else {"max_parallel": max_parallel}
+        return self.node(target, each=entries, **limit).edge(source, target)
 
     def end(self, source: NodeLike, *, when: str = "", output: Any = "{{ message }}") -> Self:
         """Let a node end the run with an output, perhaps under a condition."""
-        return self._connect(source, when=self._condition(when), output=output)
+        return self._connect(source, when=when, output=output)
 
     @property
     def spec(self) -> WorkflowSpec:
@@ -222,11 +210,9 @@ class Workflow:
         }
         try:
             return WorkflowSpec.model_validate(content)
-        except ValidationError as error:
-            problems = "; ".join(
-                f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
-                for one in error.errors(include_url=False, include_context=False)
-            )
+        except ValidationError:
+            faults = [sentence_of(*fault) for fault in check(WorkflowSpec, content, ())]
+            problems = "; ".join(fault.rstrip(".") for fault in faults)
             raise ConfigurationError(f"The workflow {self.name!r} is invalid: {problems}") from None
 
     def check(self) -> Self:
@@ -239,10 +225,7 @@ class Workflow:
             name: KnownFunction(one.input_schema, one.output_schema)
             for name, one in self._executors.items()
         }
-        known = Installation(functions=functions)
-        faults = find_faults(self.spec.graph, name=self.name, installation=known)
-        if faults:
-            raise InvalidGraphError(self.name, faults)
+        check_graph(self.name, self.spec.graph, Installation(functions=functions))
         return self
 
     @property
@@ -250,18 +233,7 @@ class Workflow:
         """Executors that the nodes call, by name."""
         return self._executors
 
-    def _connect(self, source: NodeLike | list[str], **settings: Any) -> Self:
-        names = source if isinstance(source, list) else self._name(source)
-        place = f"the edge from {names!r}"
-        kept = {
-            setting: self._plain(f"{setting} of {place}", value)
-            for setting, value in settings.items()
-            if value is not None
-        }
-        self._edges.append({"from": names, **kept})
-        return self
-
-    def _name(self, node: NodeLike) -> str:
+    def name_of(self, node: NodeLike) -> str:
         """Return the name of a node; an executor becomes a node."""
         if isinstance(node, str):
             self._nodes.setdefault(node, {})
@@ -277,9 +249,16 @@ class Workflow:
         self._executors[found.name] = found
         return found.name
 
-    def _condition(self, condition: str) -> str:
-        self._plain("a condition", condition)
-        return condition
+    def _connect(self, source: NodeLike | list[str], **settings: Any) -> Self:
+        names = source if isinstance(source, list) else self.name_of(source)
+        place = f"the edge from {names!r}"
+        kept = {
+            setting: self._plain(f"{setting} of {place}", value)
+            for setting, value in settings.items()
+            if value is not None
+        }
+        self._edges.append({"from": names, **kept})
+        return self
 
     def _plain(self, place: str, value: Any) -> Any:
         """Return a setting unless it is a function."""

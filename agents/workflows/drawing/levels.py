@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from agents.workflows.drawing.layers import Layers
+from agents.workflows.drawing.layers import Layers, mean
 
 PASSES: Final = 6
 GAP: Final = 22
@@ -21,45 +21,30 @@ def levels_of(layers: Layers, heights: Sequence[float], top: float) -> list[floa
         heights: Heights of the items; bends have none.
         top: Level at which the highest item begins.
     """
-    levels = [0.0] * len(layers.before)
-    offsets = [_offsets(row, heights) for row in layers.rows]
-    for row, offset in zip(layers.rows, offsets, strict=True):
+    halves = [height / 2 for height in heights] + [0.0] * (len(layers.ranks) - len(heights))
+    levels = [0.0] * len(halves)
+    rows = [(row, _offsets(row, halves)) for row in layers.rows]
+    for row, offset in rows:
         for vertex, distance in zip(row, offset, strict=True):
             levels[vertex] = distance - offset[-1] / 2
     for turn in range(PASSES + 1):
-        is_last = turn == PASSES
-        rows = list(zip(layers.rows, offsets, strict=True))
+        before = layers.before if turn == PASSES or not turn % 2 else [[]] * len(levels)
+        after = layers.after if turn == PASSES or turn % 2 else [[]] * len(levels)
         for row, offset in reversed(rows) if turn % 2 else rows:
-            wanted = [_wanted(layers, vertex, levels, turn, both=is_last) for vertex in row]
+            wanted = [mean(levels, before[one] + after[one], levels[one]) for one in row]
             for vertex, level in zip(row, _apart(wanted, offset), strict=True):
                 levels[vertex] = level
-    highest = min(
-        levels[vertex] - _height(vertex, heights) / 2 for row in layers.rows for vertex in row
-    )
+    highest = min(level - half for level, half in zip(levels, halves, strict=True))
     return [round(level - highest + top, 1) for level in levels]
 
 
-def _height(vertex: int, heights: Sequence[float]) -> float:
-    return heights[vertex] if vertex < len(heights) else 0.0
-
-
-def _offsets(row: Sequence[int], heights: Sequence[float]) -> list[float]:
+def _offsets(row: Sequence[int], halves: Sequence[float]) -> list[float]:
     """Return the least distances of a row's vertices from its first one."""
     found = [0.0]
     for one, other in pairwise(row):
-        is_bend = one >= len(heights) or other >= len(heights)
-        between = (_height(one, heights) + _height(other, heights)) / 2
-        found.append(found[-1] + between + (GAP_OF_BENDS if is_bend else GAP))
+        gap = GAP if halves[one] and halves[other] else GAP_OF_BENDS
+        found.append(found[-1] + halves[one] + halves[other] + gap)
     return found
-
-
-def _wanted(
-    layers: Layers, vertex: int, levels: Sequence[float], turn: int, *, both: bool
-) -> float:
-    near = layers.after[vertex] if turn % 2 else layers.before[vertex]
-    if both:
-        near = [*layers.before[vertex], *layers.after[vertex]]
-    return sum(levels[one] for one in near) / len(near) if near else levels[vertex]
 
 
 def _apart(wanted: Sequence[float], offsets: Sequence[float]) -> list[float]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from agents.workflows.drawing.drawing import DrawnEdge, DrawnNode, Point
 from agents.workflows.drawing.layers import Layers
 from agents.workflows.drawing.letters import fitting, width_of
 from agents.workflows.drawing.outline import Link, Outline
+from agents.workflows.drawing.positions import DrawnEdge, DrawnNode, Point
 
 LABEL_SIZE: Final = 11
 LABEL_LINE: Final = 15
@@ -26,7 +26,6 @@ class Grid:
 
     Attributes:
         columns: Left and right of each layer.
-        rank: Layer of each vertex.
         floors: Lowest level of each layer that is in use.
         labelled: Lines with a label, by layer.
     """
@@ -34,14 +33,11 @@ class Grid:
     layers: Layers
     levels: Sequence[float]
     columns: Sequence[tuple[float, float]]
-    rank: dict[int, int] = field(init=False)
     floors: list[float] = field(init=False)
     labelled: set[tuple[int, int]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        rows = self.layers.rows
-        self.rank = {vertex: index for index, row in enumerate(rows) for vertex in row}
-        self.floors = [max(self.levels[vertex] for vertex in row) for row in rows]
+        self.floors = [max(self.levels[vertex] for vertex in row) for row in self.layers.rows]
 
 
 def label_of(link: Link) -> tuple[str, float]:
@@ -56,22 +52,22 @@ def routed(outline: Outline, nodes: Sequence[DrawnNode], grid: Grid) -> tuple[Dr
     for index, chain in sorted(grid.layers.chains.items()):
         points = tuple(_way(chain, nodes, grid))
         label, width = label_of(outline.links[index])
-        at = _label_at(points, width, grid.rank[chain[0]], grid) if label else points[0]
+        at = _label_at(points, width, grid.layers.ranks[chain[0]], grid) if label else points[0]
         found[index] = DrawnEdge(outline.links[index], points, label, at, is_detour=False)
     for vertex, node in enumerate(nodes):
-        rank = grid.rank[vertex]
+        rank = grid.layers.ranks[vertex]
         grid.floors[rank] = max(grid.floors[rank], node.y + node.height)
     place = {node.item.key: vertex for vertex, node in enumerate(nodes)}
-    ends = {
-        index: (place[outline.links[index].source], place[outline.links[index].target])
-        for index in grid.layers.detours
-    }
-    spans = {index: sorted(grid.rank[vertex] for vertex in pair) for index, pair in ends.items()}
-    for index in sorted(ends, key=lambda one: (spans[one][1] - spans[one][0], one)):
-        first, last = spans[index]
+    spans: list[tuple[int, int, int, int]] = []  # length, position, first and last layer
+    for index in grid.layers.detours:
+        link = outline.links[index]
+        first, last = sorted(grid.layers.ranks[place[key]] for key in (link.source, link.target))
+        spans.append((last - first, index, first, last))
+    for _, index, first, last in sorted(spans):
+        link = outline.links[index]
         low = max(grid.floors[first : last + 1]) + LANE
         grid.floors[first : last + 1] = [low] * (last + 1 - first)
-        found[index] = _detour(outline.links[index], ends[index], low, nodes, grid)
+        found[index] = _detour(link, (place[link.source], place[link.target]), low, nodes, grid)
     return tuple(found[index] for index in sorted(found))
 
 
@@ -79,7 +75,7 @@ def _way(chain: Sequence[int], nodes: Sequence[DrawnNode], grid: Grid) -> Iterat
     """Yield the points of a way through the layers: level within each, bowed between them."""
     yield _right(nodes[chain[0]])
     for vertex in chain:
-        left, right = grid.columns[grid.rank[vertex]]
+        left, right = grid.columns[grid.layers.ranks[vertex]]
         if vertex != chain[0]:
             yield left, grid.levels[vertex]
         if vertex != chain[-1]:
@@ -92,7 +88,10 @@ def _detour(
 ) -> DrawnEdge:
     """Return an edge that leaves at the right, leads along below and arrives from the left."""
     source, target = (nodes[vertex] for vertex in ends)
-    right, left = grid.columns[grid.rank[ends[0]]][1], grid.columns[grid.rank[ends[1]]][0]
+    right, left = (
+        grid.columns[grid.layers.ranks[ends[0]]][1],
+        grid.columns[grid.layers.ranks[ends[1]]][0],
+    )
     begin, end = _right(source), _left(target)
     points = (begin, (right, begin[1]), (right, low), (left, low), (left, end[1]), end)
     return DrawnEdge(link, points, label_of(link)[0], ((left + right) / 2, low), is_detour=True)

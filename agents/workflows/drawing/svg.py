@@ -16,10 +16,10 @@ from html import escape
 from itertools import pairwise
 from typing import Final
 
-from agents.workflows.drawing.drawing import Drawing, DrawnEdge, DrawnNode, Point
 from agents.workflows.drawing.glyphs import KINDS, STATES
 from agents.workflows.drawing.letters import fitting, width_of
 from agents.workflows.drawing.outline import END, JOIN, START
+from agents.workflows.drawing.positions import Drawing, DrawnEdge, DrawnNode, Point
 from agents.workflows.drawing.routes import LABEL_SIZE
 
 #: How far a way bows out where it turns below the nodes.

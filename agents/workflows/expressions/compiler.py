@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, Final
 
 from agents.workflows.expressions import operations
@@ -25,11 +27,11 @@ MAX_DEPTH: Final = 40
 
 _BINARY: Final[dict[type[ast.operator], Callable[[Frame, Any, Any], Any]]] = {
     ast.Add: operations.add,
-    ast.Sub: operations.subtract,
-    ast.Mult: operations.multiply,
-    ast.Div: operations.divide,
-    ast.FloorDiv: operations.divide_whole,
-    ast.Mod: operations.remainder,
+    ast.Sub: operations.arithmetic("-", operator.sub),
+    ast.Mult: operations.arithmetic("*", operator.mul),
+    ast.Div: operations.arithmetic("/", operator.truediv),
+    ast.FloorDiv: operations.arithmetic("//", operator.floordiv),
+    ast.Mod: operations.arithmetic("%", operator.mod),
 }
 _COMPARISONS: Final[dict[type[ast.cmpop], Callable[[Frame, Any, Any], bool]]] = {
     ast.Eq: operations.equal,
@@ -50,8 +52,6 @@ _REFUSED: Final = {
     ast.SetComp: "a set",
     ast.Set: "a set",
     ast.Starred: "a star",
-    ast.Await: "await",
-    ast.Yield: "yield",
 }
 
 
@@ -81,6 +81,8 @@ class Compiler:
         method = _METHODS.get(type(node))
         if method is None:
             raise OperationError(f"has {_REFUSED.get(type(node), type(node).__name__)}")
+        if path := self._path(node):
+            return path
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise OperationError(f"is nested more than {MAX_DEPTH} levels deep")
@@ -102,34 +104,23 @@ class Compiler:
 
     def _name(self, node: ast.Name) -> Evaluate:
         name = node.id
-        if name in self._variables:
-            return lambda frame: frame.variables[name]
-        if name not in ROOTS:
+        if name not in self._variables:
             known = (*ROOTS, *FUNCTIONS)
             raise OperationError(f'reads "{name}", which is unknown; {hint(name, known)}')
-        if name == STEPS:
-            raise OperationError(_WHOLE_STEPS)
-        self.references.add((name,))
-        return lambda frame: operations.read_key(frame.roots, name)
+        return lambda frame: frame.variables[name]
 
     def _attribute(self, node: ast.Attribute) -> Evaluate:
         key = node.attr
         if key.startswith("__"):
             raise OperationError(f'reads "{key}": names that begin with __ are refused')
-        return self._path(node) or self._access(node.value, key)
+        value = self.compile(node.value)
+        return lambda frame: operations.read_key(value(frame), key)
 
     def _subscript(self, node: ast.Subscript) -> Evaluate:
         if isinstance(node.slice, ast.Slice):
             return self._part(node.value, node.slice)
-        path = self._path(node)
-        if path is not None:
-            return path
         value, index = self.compile(node.value), self.compile(node.slice)
         return lambda frame: operations.read_item(value(frame), index(frame))
-
-    def _access(self, node: ast.expr, key: str) -> Evaluate:
-        value = self.compile(node)
-        return lambda frame: operations.read_key(value(frame), key)
 
     def _path(self, node: ast.expr) -> Evaluate | None:
         """Return a path of constant keys from a root, recorded as one reference."""
@@ -139,25 +130,16 @@ class Compiler:
         if path[0] == STEPS and len(path) < _STEP_PATH:
             raise OperationError(_WHOLE_STEPS)
         self.references.add(path)
-        self.size += len(path)
-
-        def evaluate(frame: Frame) -> Any:
-            value: Any = frame.roots
-            for key in path:
-                value = operations.read_item(value, key)
-            return value
-
-        return evaluate
+        self.size += len(path) - 1
+        return lambda frame: reduce(operations.read_item, path, frame.roots)
 
     def _part(self, node: ast.expr, bounds: ast.Slice) -> Evaluate:
         if bounds.step is not None:
             raise OperationError("takes a part with a step")
         value = self.compile(node)
-        start, stop = self._optional(bounds.lower), self._optional(bounds.upper)
+        none = ast.Constant(None)
+        start, stop = self.compile(bounds.lower or none), self.compile(bounds.upper or none)
         return lambda frame: operations.read_slice(frame, value(frame), start(frame), stop(frame))
-
-    def _optional(self, node: ast.expr | None) -> Evaluate:
-        return (lambda frame: None) if node is None else self.compile(node)
 
     def _both(self, node: ast.BoolOp) -> Evaluate:
         *first, last = [self.compile(value) for value in node.values]
@@ -177,7 +159,8 @@ class Compiler:
         if isinstance(node.op, ast.Not):
             return lambda frame: not value(frame)
         if isinstance(node.op, ast.USub):
-            return lambda frame: operations.subtract(frame, 0, value(frame))
+            negate = _BINARY[ast.Sub]
+            return lambda frame: negate(frame, 0, value(frame))
         raise OperationError("has an operator on bits, or a plus sign: leave it out")
 
     def _binary(self, node: ast.BinOp) -> Evaluate:

@@ -27,7 +27,7 @@ from agents.workflows.expressions.errors import (
     OperationError,
     shown,
 )
-from agents.workflows.expressions.frame import Evaluate, Frame
+from agents.workflows.expressions.frame import MAX_PARTS, Evaluate, Frame, weigh
 from agents.workflows.expressions.reference import Reference, path_of
 
 MAX_CHARACTERS: Final = 1_000
@@ -35,15 +35,15 @@ MAX_CHARACTERS: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A compiled expression.
+    """A compiled expression or template.
 
     Attributes:
-        text: The expression as it was written.
+        subject: Subject of sentences about it.
         references: Paths of the data that it reads.
         path: The path, if the whole expression is one.
     """
 
-    text: str
+    subject: str
     references: frozenset[Reference]
     path: Reference | None
     _evaluate: Evaluate
@@ -68,12 +68,12 @@ class Expression:
         try:
             value = self._evaluate(frame)
             if self.path is None:
-                frame.check_result(value)
+                weigh(value, MAX_PARTS)
         except OperationError as error:
-            raise EvaluationError(f"The expression {shown(self.text)} {error}.") from None
+            raise EvaluationError(f"{self.subject} {error}.") from None
         except (ArithmeticError, TypeError, ValueError, RecursionError) as error:
             problem = f"fails with {type(error).__name__}: {str(error)[:80]}"
-            raise EvaluationError(f"The expression {shown(self.text)} {problem}.") from None
+            raise EvaluationError(f"{self.subject} {problem}.") from None
         return value
 
 
@@ -84,31 +84,24 @@ def compile_expression(text: str) -> Expression:
     Raises:
         ExpressionError: The text is no expression of the subset, or it is too large.
     """
-    tree = _parse(text)
-    compiler = Compiler()
+    subject, compiler = f"The expression {shown(text)}", Compiler()
     try:
+        tree = _parse(text)
         evaluate = compiler.compile(tree)
     except OperationError as error:
-        raise ExpressionError(f"The expression {shown(text)} {error}.") from None
-    path = path_of(tree)
-    is_path = path is not None and path in compiler.references
-    return Expression(text, frozenset(compiler.references), path if is_path else None, evaluate)
+        raise ExpressionError(f"{subject} {error}.") from None
+    path, references = path_of(tree), frozenset(compiler.references)
+    return Expression(subject, references, path if path in references else None, evaluate)
 
 
 def _parse(text: str) -> ast.expr:
     if len(text) > MAX_CHARACTERS:
-        raise ExpressionError(
-            f"The expression {shown(text)} has {len(text)} characters: at most {MAX_CHARACTERS} "
-            "are accepted."
-        )
+        most = f"at most {MAX_CHARACTERS} are accepted"
+        raise OperationError(f"has {len(text)} characters: {most}")
     try:
         return ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
-        raise ExpressionError(
-            f"The expression {shown(text)} cannot be read: {error.msg}."
-        ) from None
+        raise OperationError(f"cannot be read: {error.msg}") from None
     except (ValueError, MemoryError, RecursionError):
-        raise ExpressionError(
-            f"The expression {shown(text)} cannot be read: it is nested too deeply, or has a "
-            "character that is not accepted."
-        ) from None
+        problem = "it is nested too deeply, or has a character that is not accepted"
+        raise OperationError(f"cannot be read: {problem}") from None

@@ -10,7 +10,7 @@ from agents.workflows.expressions.errors import OperationError
 #: Units of work of one evaluation; a unit is at most about a microsecond.
 MAX_UNITS: Final = 20_000
 MAX_PARTS: Final = 100_000  # entries and texts of data that an expression or a template builds
-MAX_RESULT_DEPTH: Final = 100
+MAX_DEPTH: Final = 100  # of nested data that an expression builds, compares or writes
 MAX_TEXT: Final = 1_000_000  # characters of a text that an expression builds
 MAX_ITEMS: Final = 10_000  # entries of a list that an expression builds
 MAX_INTEGER: Final = 2**63
@@ -63,29 +63,28 @@ class Frame:
             raise OperationError(f"makes a list of more than {MAX_ITEMS:,} entries")
         self.spend(1 + items // 4)
 
-    def check_result(self, value: Any) -> None:
-        """Reject a result whose parts, each counted where it stands, are too many.
 
-        A list of few entries may hold one list many times: it is small here, and not in a journal.
+def weigh(value: Any, most: int) -> int:
+    """Return the number of parts of data, each counted where it stands; long texts count more.
 
-        Raises:
-            OperationError: The result is too large, or nested too deeply.
-        """
-        left, pending = MAX_PARTS, [(value, 0)]
-        while pending:
-            part, depth = pending.pop()
-            left -= 1 + (len(part) // _CHARACTERS_PER_UNIT if isinstance(part, str) else 0)
-            if left < 0:
-                raise OperationError(f"makes data of more than {MAX_PARTS:,} parts")
-            if depth > MAX_RESULT_DEPTH:
-                raise OperationError(f"makes data of more than {MAX_RESULT_DEPTH} levels")
-            if isinstance(part, Mapping):
-                left -= len(part)
-                pending += ((one, depth + 1) for one in part.values())
-            elif isinstance(part, list | tuple):
-                left -= len(part)
-                if left >= 0:
-                    pending += ((one, depth + 1) for one in part)
+    A list of few entries may hold one list many times: it is small here, and not in a journal.
+
+    Raises:
+        OperationError: There are more than ``most`` parts, or they are nested too deeply.
+    """
+    weight, pending = 1, [(value, 0)]
+    while pending:
+        part, depth = pending.pop()
+        is_text, is_list = isinstance(part, str), isinstance(part, Mapping | list | tuple)
+        weight += len(part) // _CHARACTERS_PER_UNIT if is_text else len(part) if is_list else 0
+        if weight > most:
+            raise OperationError(f"makes data of more than {most:,} parts")
+        if is_list:
+            if depth == MAX_DEPTH:
+                raise OperationError(f"makes data of more than {MAX_DEPTH} levels")
+            entries = part.values() if isinstance(part, Mapping) else part
+            pending += ((one, depth + 1) for one in entries)
+    return weight
 
 
 #: A compiled part of an expression.

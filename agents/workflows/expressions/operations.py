@@ -7,33 +7,25 @@ keys. No operation reads an attribute of a Python object.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from agents.workflows.expressions.errors import OperationError, cut
-from agents.workflows.expressions.frame import MAX_INTEGER, Frame
+from agents.workflows.expressions.frame import MAX_DEPTH, MAX_INTEGER, Frame
 
-_MAX_DEPTH: Final = 100  # of nested data that is compared or written as text
 _SHOWN_KEYS: Final = 8
+_KINDS: Final[tuple[tuple[type | tuple[type, ...], str], ...]] = (
+    *((type(None), "null"), (bool, "true or false"), ((int, float), "a number")),
+    *((str, "a text"), ((list, tuple), "a list")),
+)
 #: Types of values whose comparison with any other one is no work.
 _SCALARS: Final = frozenset({int, float, bool, type(None)})
 
 
 def kind_of(value: Any) -> str:
     """Return the kind of a value with its article, for sentences."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true or false"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a text"
-        case list() | tuple():
-            return "a list"
-        case _:
-            return "an object"
+    return next((name for kind, name in _KINDS if isinstance(value, kind)), "an object")
 
 
 def is_number(value: Any) -> bool:
@@ -78,14 +70,18 @@ def read_item(value: Any, index: Any) -> Any:
     """
     if isinstance(index, str):
         return read_key(value, index)
-    if not isinstance(index, int) or isinstance(index, bool):
-        raise OperationError(f"takes {kind_of(index)} as an index")
+    _check_index(index)
     if not isinstance(value, list | tuple | str):
         raise OperationError(f"reads entry {index} of {kind_of(value)}")
     try:
         return value[index]
     except IndexError:
         raise OperationError(f"reads entry {index} of {len(value)}") from None
+
+
+def _check_index(index: Any) -> None:
+    if not isinstance(index, int) or isinstance(index, bool):
+        raise OperationError(f"takes {kind_of(index)} as an index")
 
 
 def read_slice(frame: Frame, value: Any, start: Any, stop: Any) -> Any:
@@ -97,8 +93,7 @@ def read_slice(frame: Frame, value: Any, start: Any, stop: Any) -> Any:
     if not isinstance(value, list | tuple | str):
         raise OperationError(f"takes a part of {kind_of(value)}")
     for bound in (start, stop):
-        if bound is not None and (not isinstance(bound, int) or isinstance(bound, bool)):
-            raise OperationError(f"takes {kind_of(bound)} as an index")
+        _check_index(0 if bound is None else bound)
     part = value[start:stop]
     if isinstance(part, str):
         frame.spend_text(len(part))
@@ -115,43 +110,26 @@ def add(frame: Frame, left: Any, right: Any) -> Any:
     if isinstance(left, list | tuple) and isinstance(right, list | tuple):
         frame.spend_items(len(left) + len(right))
         return [*left, *right]
-    return _calculate("+", left, right, lambda: left + right)
+    return _plus(frame, left, right)
 
 
-def subtract(_: Frame, left: Any, right: Any) -> Any:
-    """Return the difference of two numbers."""
-    return _calculate("-", left, right, lambda: left - right)
+def arithmetic(sign: str, operate: Callable[[Any, Any], Any]) -> Callable[[Frame, Any, Any], Any]:
+    """Return an operation on two numbers; a text or a list is not repeated or formatted."""
+
+    def calculate(_: Frame, left: Any, right: Any) -> Any:
+        if not (is_number(left) and is_number(right)):
+            raise OperationError(f"applies {sign} to {kind_of(left)} and {kind_of(right)}")
+        try:
+            return bounded(operate(left, right))
+        except ZeroDivisionError:
+            raise OperationError("divides by zero") from None
+        except OverflowError:
+            raise OperationError("makes a number that is too large") from None
+
+    return calculate
 
 
-def multiply(_: Frame, left: Any, right: Any) -> Any:
-    """Return the product of two numbers; a text or a list is not repeated."""
-    return _calculate("*", left, right, lambda: left * right)
-
-
-def divide(_: Frame, left: Any, right: Any) -> Any:
-    """Return the quotient of two numbers."""
-    return _calculate("/", left, right, lambda: left / right)
-
-
-def divide_whole(_: Frame, left: Any, right: Any) -> Any:
-    """Return the whole part of the quotient of two numbers, rounded down."""
-    return _calculate("//", left, right, lambda: left // right)
-
-
-def remainder(_: Frame, left: Any, right: Any) -> Any:
-    """Return the remainder of the division of two numbers."""
-    return _calculate("%", left, right, lambda: left % right)
-
-
-def _calculate(sign: str, left: Any, right: Any, result: Callable[[], float]) -> float:
-    if not (is_number(left) and is_number(right)):
-        raise OperationError(f"applies {sign} to {kind_of(left)} and {kind_of(right)}")
-    try:
-        return bounded(result())
-    except ZeroDivisionError:
-        raise OperationError("divides by zero") from None
-    except OverflowError:
-        raise OperationError("makes a number that is too large") from None
+_plus: Final = arithmetic("+", operator.add)
 
 
 def equal(frame: Frame, left: Any, right: Any, depth: int = 0) -> bool:
@@ -162,24 +140,20 @@ def equal(frame: Frame, left: Any, right: Any, depth: int = 0) -> bool:
         frame.spend_text(min(len(left), len(right)))
         return left == right
     if isinstance(left, list | tuple) and isinstance(right, list | tuple):
-        if len(left) != len(right):
-            return False
-        return all(equal(frame, *pair, _deeper(frame, depth)) for pair in zip(left, right))  # noqa: B905
+        return len(left) == len(right) and all(
+            equal(frame, *pair, _deeper(frame, depth)) for pair in zip(left, right, strict=True)
+        )
     if isinstance(left, Mapping) and isinstance(right, Mapping):
-        if len(left) != len(right):
-            return False
-        return all(
+        return len(left) == len(right) and all(
             key in right and equal(frame, left[key], right[key], _deeper(frame, depth))
             for key in left
         )
-    if isinstance(left, Mapping | list | tuple) or isinstance(right, Mapping | list | tuple):
-        return False
-    return bool(left == right)
+    return False  # values of two kinds
 
 
 def _deeper(frame: Frame, depth: int) -> int:
     frame.spend(3)
-    if depth > _MAX_DEPTH:
+    if depth > MAX_DEPTH:
         raise OperationError("compares data that is nested too deeply")
     return depth + 1
 

@@ -10,20 +10,13 @@ the text: texts unchanged, null as nothing, other values as JSON::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from agents.workflows.expressions.errors import (
-    EvaluationError,
-    ExpressionError,
-    OperationError,
-    shown,
-)
+from agents.workflows.expressions.errors import ExpressionError, OperationError, shown
 from agents.workflows.expressions.expression import Expression, compile_expression
 from agents.workflows.expressions.frame import Frame
 from agents.workflows.expressions.functions import to_text
-from agents.workflows.expressions.reference import Reference
 
 MAX_CHARACTERS: Final = 100_000
 MAX_EXPRESSIONS: Final = 200
@@ -33,36 +26,8 @@ _CLOSE: Final = "}}"
 _Render = Callable[[Frame], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
-    """A compiled template.
-
-    Attributes:
-        references: Paths of the data that its expressions read.
-        path: The path, if the template is one expression that is a path.
-    """
-
-    references: frozenset[Reference]
-    path: Reference | None
-    _render: _Render
-
-    def evaluate(self, roots: Mapping[str, Any]) -> Any:
-        """Return the template's value.
-
-        Args:
-            roots: Values by root name.
-
-        Raises:
-            EvaluationError: An expression fails, or the result would be too large.
-        """
-        frame = Frame(roots)
-        value = self._render(frame)
-        if self.path is None:
-            try:
-                frame.check_result(value)
-            except OperationError as error:
-                raise EvaluationError(f"The template {error}.") from None
-        return value
+#: A template is evaluated as an expression is.
+Template = Expression
 
 
 def compile_template(source: Any) -> Template:
@@ -73,9 +38,10 @@ def compile_template(source: Any) -> Template:
     """
     compiler = _TemplateCompiler()
     render = compiler.compile(source, 0)
-    only = compiler.expressions[0] if compiler.is_single else None
-    references = frozenset(path for one in compiler.expressions for path in one.references)
-    return Template(references, only.path if only else None, render)
+    subject = f"The template {shown(source)}" if isinstance(source, str) else "The template"
+    path = compiler.expressions[0].path if compiler.is_single else None
+    references = frozenset().union(*(one.references for one in compiler.expressions))
+    return Template(subject, references, path, render)
 
 
 class _TemplateCompiler:
@@ -99,35 +65,31 @@ class _TemplateCompiler:
     def _text(self, text: str, *, is_whole: bool) -> _Render:
         if _OPEN not in text:
             return lambda frame: text
-        parts: list[str | Expression] = list(_split(text))
-        self.expressions += [part for part in parts if isinstance(part, Expression)]
-        if len(self.expressions) > MAX_EXPRESSIONS:
-            raise ExpressionError(
-                f"The template {shown(text)} has more than {MAX_EXPRESSIONS} expressions."
-            )
+        try:
+            parts: list[str | Expression] = list(_split(text))
+            self.expressions += [part for part in parts if isinstance(part, Expression)]
+            if len(self.expressions) > MAX_EXPRESSIONS:
+                raise OperationError(f"has more than {MAX_EXPRESSIONS} expressions")
+        except OperationError as error:
+            raise ExpressionError(f"The template {shown(text)} {error}.") from None
         if len(parts) == 1 and isinstance(parts[0], Expression):
             self.is_single = is_whole
             return parts[0].evaluate_in
-        return lambda frame: _written(frame, parts, text)
+        return lambda frame: _written(frame, parts)
 
 
-def _written(frame: Frame, parts: list[str | Expression], source: str) -> str:
+def _written(frame: Frame, parts: list[str | Expression]) -> str:
     values = [part if isinstance(part, str) else part.evaluate_in(frame) for part in parts]
-    try:
-        texts = [to_text(frame, value) for value in values]
-        frame.spend_text(sum(map(len, texts)))
-    except OperationError as error:
-        raise EvaluationError(f"The template {shown(source)} {error}.") from None
+    texts = [to_text(frame, value) for value in values]
+    frame.spend_text(sum(map(len, texts)))
     return "".join(texts)
 
 
 def _split(text: str) -> Iterator[str | Expression]:
     """Yield the texts and the expressions of a template, in order."""
     if len(text) > MAX_CHARACTERS:
-        raise ExpressionError(
-            f"The template {shown(text)} has {len(text)} characters: at most {MAX_CHARACTERS} are "
-            "accepted."
-        )
+        most = f"at most {MAX_CHARACTERS} are accepted"
+        raise OperationError(f"has {len(text)} characters: {most}")
     position = 0
     while (start := text.find(_OPEN, position)) >= 0:
         if start > position:
@@ -156,4 +118,4 @@ def _end_of(text: str, start: int) -> int:
         elif text.startswith(_CLOSE, position):
             return position
         position += 1
-    raise ExpressionError(f"The template {shown(text)} opens {{{{ and never closes it with }}}}.")
+    raise OperationError("opens {{ and never closes it with }}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
@@ -51,7 +51,7 @@ def programs(checks: Sequence[CheckSpec]) -> dict[str, str]:
     return {one.name: one.program or str(one.command) for one in checks}
 
 
-def state_keys(initial: Mapping[str, Any], *, merged: str) -> dict[str, Any]:
+def state_keys(*, merged: str, **initial: Any) -> dict[str, Any]:
     """Return keys of the state, one of which is merged, so that a round writes only its changes."""
     return {
         key: {"merge": "merge" if key == merged else "set", "initial": value}
@@ -80,9 +80,8 @@ def check_edges(
     for what, known in (("checks", names), ("stages", list(stages))):
         if twice := next((one for one in known if known.count(one) > 1), None):
             raise ValueError(f'{what} has "{twice}" twice; use each name once')
-    for one in checks:
-        if one.stage is not None and one.stage not in stages:
-            raise ValueError(f'checks names the stage "{one.stage}", which is not one of stages')
+    for stage in (one.stage for one in checks if one.stage not in (None, *stages)):
+        raise ValueError(f'checks names the stage "{stage}", which is not one of stages')
     lists = [[one.name for one in checks if one.stage in (None, stage)] for stage in stages]
     if not all(lists):
         raise ValueError(f'checks has none of the stage "{stages[lists.index([])]}"; add one')
@@ -90,7 +89,7 @@ def check_edges(
     if mode == "fail_fast":
         return _chain(names, lists, source, judge, refused)
     side_by_side = [
-        {"from": source, "to": found, "when": f"message.ok and {_is_stage(index)}"}
+        {"from": source, "to": found, "when": f"message.ok and state.stage == {index}"}
         for index, found in enumerate(lists)
     ]
     return [{"from": source, **refused}, *side_by_side, {"from": names, "to": judge}]
@@ -114,8 +113,4 @@ def _chain(
 
 
 def _case(index: int, target: str) -> dict[str, Any]:
-    return {"when": _is_stage(index), "to": target}
-
-
-def _is_stage(index: int) -> str:
-    return f"state.stage == {index}"
+    return {"when": f"state.stage == {index}", "to": target}

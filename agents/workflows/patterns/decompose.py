@@ -16,6 +16,7 @@ _SOLVE: Final = "solve parts"
 _MERGE: Final = "merge parts"
 _JUDGE: Final = "judge parts"
 _ALL: Final = "all"  # name of the only stage
+_DIVIDE: Final = "{{ input }}\n\nDivide this into parts that can be written side by side."
 _TASK: Final = (
     "The whole task:\n\n{{ input }}\n\nIts parts, each written by itself:\n\n"
     "{{ join([p.name + ': ' + p.task for p in state.parts], '\\n') }}\n\n"
@@ -58,7 +59,7 @@ class DecomposeSpec(PatternSpec):
             {
                 "name": _PLAN,
                 "agent": self.plan,
-                "task": "{{ input }}\n\nDivide this into parts that can be written side by side.",
+                "task": _DIVIDE,
                 "output": parts_schema(),
                 "retry": 1,
             },
@@ -82,14 +83,6 @@ class DecomposeSpec(PatternSpec):
         return {"nodes": nodes, "edges": edges, "start": [_PLAN], "state": self._state()}
 
     def _state(self) -> dict[str, Any]:
-        initial: dict[str, Any] = {
-            "parts": [],
-            "due": [],
-            "results": {},
-            "files": {},
-            "errors": [],
-            "stage": 0,
-            "failures": 0,
-            "programs": programs(self.checks),
-        }
-        return state_keys(initial, merged="results")
+        empty: dict[str, Any] = {"parts": [], "due": [], "results": {}, "files": {}, "errors": []}
+        counts, texts = {"stage": 0, "failures": 0}, programs(self.checks)
+        return state_keys(merged="results", **empty, **counts, programs=texts)

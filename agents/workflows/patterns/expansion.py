@@ -66,12 +66,11 @@ def with_pattern(content: Any) -> Any:
     found = [name for name in PATTERNS if name in content]
     if not found:
         return content
-    others = [*found[1:], *(name for name in _OTHER_FORMS if content.get(name))]
+    pattern, *others = [*found, *filter(content.get, _OTHER_FORMS)]
     if others:
-        raise ValueError(f"has both {found[0]} and {others[0]}; write one form")
-    expanded = expand(found[0], content[found[0]])
-    rest = {name: value for name, value in content.items() if name != found[0]}
-    state = rest.pop("state", {})
+        raise ValueError(f"has both {pattern} and {others[0]}; write one form")
+    rest = {name: value for name, value in content.items() if name != pattern}
+    graph, state = expand(pattern, content[pattern]), rest.get("state", {})
     if isinstance(state, Mapping):
-        state = {**expanded["state"], **state}
-    return {**expanded, **rest, "pattern": found[0], "state": state}
+        state = {**graph["state"], **state}
+    return {**graph, **rest, "pattern": pattern, "state": state}

@@ -18,7 +18,6 @@ from agents.workflows.patterns.settings import Agents, Content, PatternSpec
 from agents.workflows.patterns.terminations import AGREES, Termination, read_termination
 
 _BEGIN: Final = "begin chat"
-_Edges = list[dict[str, Any]]
 
 
 class GroupChatSpec(PatternSpec):
@@ -43,9 +42,7 @@ class GroupChatSpec(PatternSpec):
             *({"name": name, "agent": name, "task": self._task(name)} for name in names),
             {"name": texts.TAKE_DOWN, "set": take_down},
         ]
-        edges: _Edges = texts.take_down(names)
-        edges.append(self._to_next(_BEGIN, ""))
-        edges += self._after_message()
+        edges = [*texts.take_down(names), self._to_next(_BEGIN, ""), *self._after_message()]
         if self.select.moderator:
             nodes.append(self._moderator())
             edges.append(self._to_speaker(self._moderator()["name"], ""))
@@ -63,20 +60,18 @@ class GroupChatSpec(PatternSpec):
                     f'select is smart, which takes "@{other}" for "@{name}"; rename one of them'
                 )
 
-    def _after_message(self) -> _Edges:
+    def _after_message(self) -> list[dict[str, Any]]:
         """Return the edges that end the chat, ask the judge, or continue."""
         end, output = self.end, "{{ state.transcript[-1].text }}"
+        done = {"from": texts.TAKE_DOWN, "when": end.certain, "output": output}
+        is_open = f"not ({end.certain})"
         if not end.judge:
-            return [
-                {"from": texts.TAKE_DOWN, "when": end.certain, "output": output},
-                self._to_next(texts.TAKE_DOWN, f"not ({end.certain})"),
-            ]
+            return [done, self._to_next(texts.TAKE_DOWN, is_open)]
         judge = self._judge()["name"]
-        is_open = f"not ({end.certain}) and ({end.possible})"
         return [
-            {"from": texts.TAKE_DOWN, "when": end.certain, "output": output},
-            {"from": texts.TAKE_DOWN, "when": is_open, "to": judge},
-            self._to_next(texts.TAKE_DOWN, f"not ({end.certain}) and not ({end.possible})"),
+            done,
+            {"from": texts.TAKE_DOWN, "when": f"{is_open} and ({end.possible})", "to": judge},
+            self._to_next(texts.TAKE_DOWN, f"{is_open} and not ({end.possible})"),
             {"from": judge, "when": AGREES, "output": output},
             self._to_next(judge, f"not ({AGREES})"),
         ]

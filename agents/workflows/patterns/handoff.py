@@ -40,9 +40,9 @@ class HandoffSpec(PatternSpec):
     def expand(self) -> Content:
         """Return the agents with their routes (see ``PatternSpec``)."""
         names = list(self.agents)
-        for name in (*self.routes, *(one for targets in self.routes.values() for one in targets)):
-            if name not in self.agents:
-                raise ValueError(f'routes names "{name}", which is not one of the agents')
+        routed = {*self.routes, *(one for targets in self.routes.values() for one in targets)}
+        if unknown := sorted(routed - self.agents.keys()):
+            raise ValueError(f'routes names "{unknown[0]}", which is not one of the agents')
         nodes: list[dict[str, Any]] = [
             {"name": name, "agent": name, "task": self._task(name)} for name in names
         ]

@@ -22,10 +22,10 @@ _AGAIN: Final = (
     "{{ 'This plan has made no progress, so correct it:\\n\\n' + str(state.ledger) + '\\n\\n' "
     "if state.plans else '' }}"
 )
-_FIELDS: Final = (
-    "done: is the task done? progressing: does the team make progress, without repeating itself? "
-    "next: who acts next. instruction: all that this agent has to know and do. answer: if the task "
-    "is done, its result."
+_REPORT: Final = (
+    "{{ state.ledger }}\n\ndone: is the task done? progressing: does the team make progress, "
+    "without repeating itself? next: who acts next. instruction: all that this agent has to know "
+    "and do. answer: if the task is done, its result."
 )
 
 
@@ -64,11 +64,7 @@ class MagenticSpec(PatternSpec):
         nodes: list[dict[str, Any]] = [
             {"name": plans, **manager, "task": self._task(f"{_AGAIN}Write facts and a plan.")},
             {"name": _NOTE_PLAN, "set": {"ledger": ledger, "plans": 1, "stalls": 0}},
-            {
-                "name": reports,
-                **manager,
-                "task": self._task(f"{{{{ state.ledger }}}}\n\n{_FIELDS}"),
-            },
+            {"name": reports, **manager, "task": self._task(_REPORT)},
             {"name": _NOTE_PROGRESS, "set": {"stalls": stalls}},
             *({"name": one, "agent": one, "task": _work(one)} for one in self.agents),
             {"name": texts.TAKE_DOWN, "set": {"transcript": "{{ message }}"}},
@@ -81,8 +77,12 @@ class MagenticSpec(PatternSpec):
             *texts.take_down(self.agents),
             {"from": texts.TAKE_DOWN, "to": reports},
         ]
-        counts = {"stalls": {"merge": "set", "initial": 0}, "plans": {"merge": "add", "initial": 0}}
-        state = {"transcript": texts.TRANSCRIPT, "ledger": {"merge": "set"}, **counts}
+        state = {
+            "transcript": texts.TRANSCRIPT,
+            "ledger": {"merge": "set"},
+            "stalls": {"merge": "set", "initial": 0},
+            "plans": {"merge": "add", "initial": 0},
+        }
         return {"nodes": nodes, "edges": edges, "start": [plans], "state": state}
 
     def _decisions(self, plans: str) -> list[dict[str, Any]]:
@@ -102,5 +102,5 @@ class MagenticSpec(PatternSpec):
 
 
 def _work(name: str) -> str:
-    since = f"Your last answer, if any, and what others answered since:\n\n{texts.said_since(name)}"
-    return f"{{{{ message }}}}\n\n{since}"
+    since = "Your last answer, if any, and what others answered since:"
+    return f"{{{{ message }}}}\n\n{since}\n\n{texts.said_since(name)}"

@@ -32,6 +32,7 @@ _FORM: Final = (
     'Answer with {"files": [{"path": "...", "text": "..."}]}: whole texts, of new and changed '
     "files alone."
 )
+_REPORT: Final = f"These checks failed:\n\n{{{{ message.report }}}}\n\nRepair the files. {_FORM}"
 
 
 def files_schema() -> dict[str, Any]:
@@ -86,22 +87,21 @@ class RepairLoopSpec(PatternSpec):
 
     def expand(self) -> Content:
         """Return the graph of the loop (see ``PatternSpec``)."""
-        repair = self.repair or self.generate
+        writers = [(_GENERATE, self.generate, _FORM)]
+        writers.append((_REPAIR, self.repair or self.generate, _REPORT))
+        strong = [(_STRONG, self.strong, _REPORT)] if self.strong else []
         nodes: list[dict[str, Any]] = [
-            {"name": _GENERATE, "agent": self.generate, "task": _task(_FORM)},
-            {"name": _REPAIR, "agent": repair, "task": _task(_report())},
+            *map(_agent, writers),
             {"name": _TAKE, "function": "repair_loop.take"},
             *(one.node() for one in self.checks),
             {"name": _JUDGE, "function": "repair_loop.judge"},
+            *map(_agent, strong),
         ]
-        if self.strong:
-            nodes.append({"name": _STRONG, "agent": self.strong, "task": _task(_report())})
-        if len(self.stages) > 1:
+        if self.stages[1:]:
             nodes.append({"name": _LOCK, "function": "repair_loop.lock"})
-        writers = [_GENERATE, _REPAIR, *[_STRONG] * bool(self.strong)]
         stages = [one.name for one in self.stages]
         edges: list[dict[str, Any]] = [
-            *({"from": name, "to": _TAKE} for name in writers),
+            *({"from": name, "to": _TAKE} for name, *_ in writers + strong),
             *check_edges(self.checks, stages, source=_TAKE, judge=_JUDGE, mode=self.mode),
             *self._decisions(),
         ]
@@ -111,12 +111,9 @@ class RepairLoopSpec(PatternSpec):
         """Return the edges after the judge: to the end, the next stage, or a repair."""
         last = len(self.stages) - 1
         ends = f"message.failures > {self.rounds} or message.unchanged > {_MAX_UNCHANGED}"
-        output = {
-            "ok": "{{ message.ok }}",
-            "stage": "{{ state.stages[state.stage].name }}",
-            "files": "{{ state.files }}",
-            "errors": "{{ state.errors }}",
-        }
+        texts = {"ok": "message.ok", "stage": "state.stages[state.stage].name"}
+        texts |= {"files": "state.files", "errors": "state.errors"}
+        output = {name: f"{{{{ {path} }}}}" for name, path in texts.items()}
         is_over = f"state.stage == {last} if message.ok else ({ends})"
         edges: list[dict[str, Any]] = [{"from": _JUDGE, "when": is_over, "output": output}]
         if last:
@@ -124,45 +121,33 @@ class RepairLoopSpec(PatternSpec):
                 {"from": _JUDGE, "to": _LOCK, "when": f"message.ok and state.stage < {last}"},
                 {"from": _LOCK, "to": _GENERATE},
             ]
-        return [*edges, *_repairs(ends, strong=self.strong is not None)]
+        is_open = f"not message.ok and not ({ends})"
+        if self.strong:
+            hard = f"{is_open} and message.is_hard"
+            edges.append({"from": _JUDGE, "to": _STRONG, "when": hard})
+            is_open += " and not message.is_hard"
+        return [*edges, {"from": _JUDGE, "to": _REPAIR, "when": is_open}]
 
     def _state(self) -> dict[str, Any]:
-        hashes = {
-            path: hashlib.sha256(one.encode()).hexdigest() for path, one in self.files.items()
-        }
-        initial = {
-            "files": self.files,
-            "locked": hashes,
-            "stage": 0,
-            "failures": 0,
-            "seen": [],
-            "unchanged": 0,
-            "errors": [],
-            "stages": [one.model_dump(mode="json") for one in self.stages],
-            "programs": programs(self.checks),
-        }
-        return state_keys(initial, merged="files")
+        files = self.files.items()
+        empty = {"stage": 0, "failures": 0, "seen": [], "unchanged": 0, "errors": []}
+        return state_keys(
+            merged="files",
+            files=self.files,
+            locked={path: hashlib.sha256(one.encode()).hexdigest() for path, one in files},
+            stages=[one.model_dump(mode="json") for one in self.stages],
+            programs=programs(self.checks),
+            **empty,
+        )
 
 
-def _repairs(ends: str, *, strong: bool) -> list[dict[str, Any]]:
-    is_open = f"not message.ok and not ({ends})"
-    if not strong:
-        return [{"from": _JUDGE, "to": _REPAIR, "when": is_open}]
-    return [
-        {"from": _JUDGE, "to": _STRONG, "when": f"{is_open} and message.is_hard"},
-        {"from": _JUDGE, "to": _REPAIR, "when": f"{is_open} and not message.is_hard"},
-    ]
-
-
-def _task(request: str) -> str:
-    """Return the prompt of an agent: the input, the stage, the files, and a request."""
-    return (
+def _agent(given: tuple[str, str, str]) -> dict[str, Any]:
+    """Return the node of an agent, which is sent the input, the stage, the files, and a request."""
+    name, agent, request = given
+    task = (
         "{{ input }}\n\n{{ state.stages[state.stage].task }}\n\nThe files:\n\n"
         "{{ join(['--- ' + p + '\\n' + state.files[p] for p in keys(state.files)], '\\n\\n') "
         "or '(none)' }}\n\nThese are locked; leave them as they are: "
         f"{{{{ join(keys(state.locked), ', ') or '(none)' }}}}\n\n{request}"
     )
-
-
-def _report() -> str:
-    return f"These checks failed:\n\n{{{{ message.report }}}}\n\nRepair the files. {_FORM}"
+    return {"name": name, "agent": agent, "task": task}

@@ -5,13 +5,13 @@ The state's key ``queue`` has all names, the one that has been silent for the lo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 #: Expression of a list of the last speaker's name; empty at the beginning.
 LAST: Final = "[m.speaker for m in state.transcript[-1:]]"
 _LAST_TEXT: Final = "lower(join([m.text for m in state.transcript[-1:]]) or str(input))"
+_QUESTION: Final = "Who speaks next?"
 _FORMS: Final = (
     'write "round_robin", "smart", { by_model = "AGENT" }, { no_repeat = SELECTOR } or '
     '{ expression = "..." }'
@@ -33,7 +33,7 @@ class Selector:
 
     candidates: str
     moderator: str = ""
-    question: str = "Who speaks next?"
+    question: str = _QUESTION
     may_repeat: bool = True
     hint: str = ""
 
@@ -65,24 +65,19 @@ def read_selector(given: Any) -> Selector:
             return ROUND_ROBIN
         case "smart":
             return SMART
-        case {"no_repeat": inner} if len(given) == 1:
+        case {"no_repeat": inner, **rest} if not rest:
             found = read_selector(inner)
             others = f"[n for n in ({found.candidates}) if n not in {LAST}]"
             return replace(found, candidates=others, may_repeat=False)
-        case {"expression": str(expression)} if len(given) == 1:
+        case {"expression": str(expression), **rest} if not rest:
             return Selector(f"[{expression}]")
-        case {"by_model": str(agent)}:
-            return _by_model(agent, given)
+        case {"by_model": str(agent), **rest}:
+            question, unknown = rest.pop("question", _QUESTION), rest.pop("unknown", "skip")
+            if rest or not isinstance(question, str) or unknown not in ("skip", "fail"):
+                raise ValueError(
+                    "is no selector by a model; besides by_model it may have question, and "
+                    'unknown = "skip" or "fail"'
+                )
+            named = _NAMED if unknown == "fail" else f"{_NAMED} + state.queue"
+            return Selector(named, agent, question)
     raise ValueError(f"is no selector; {_FORMS}")
-
-
-def _by_model(agent: str, given: Mapping[str, Any]) -> Selector:
-    question, unknown = given.get("question", "Who speaks next?"), given.get("unknown", "skip")
-    is_known = given.keys() <= {"by_model", "question", "unknown"}
-    if not is_known or not isinstance(question, str) or unknown not in ("skip", "fail"):
-        raise ValueError(
-            "is no selector by a model; besides by_model it may have question, and "
-            'unknown = "skip" or "fail"'
-        )
-    named = _NAMED if unknown == "fail" else f"{_NAMED} + state.queue"
-    return Selector(named, agent, question)

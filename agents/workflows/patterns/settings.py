@@ -20,13 +20,11 @@ def _with_roles(given: object) -> object:
     """Return agents by name, each with its role, for a list of names."""
     if not isinstance(given, list):
         return given
-    names = [name for name in given if isinstance(name, str)]
-    if len(names) < len(given):
+    if not all(isinstance(name, str) for name in given):
         raise ValueError("must be a list of names of agents, or a table of their roles by name")
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    if twice := next((name for name in given if given.count(name) > 1), None):
         raise ValueError(f'has "{twice}" twice; name each agent once')
-    return dict.fromkeys(names, "")
+    return dict.fromkeys(given, "")
 
 
 #: Agents or workflows by name, each with its role for prompts; a list of names has no roles.

@@ -6,7 +6,6 @@ The conditions read ``message`` (``speaker``, ``turn``, ``text``), ``state.trans
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -46,35 +45,28 @@ def read_termination(given: Any) -> Termination:
         ValueError: The settings are not those of a termination, or there are two judges; the error
             is the end of a sentence.
     """
-    if isinstance(given, Termination):
-        return given
-    if not isinstance(given, Mapping):
-        raise ValueError(f"is no termination; {_FORMS}")
     match given:
-        case {"any_of": [_, *_] as parts} if len(given) == 1:
+        case Termination():
+            return given
+        case {"any_of": [_, *_] as parts, **rest} if not rest:
             return _joined(parts, " or ")
-        case {"all_of": [_, *_] as parts} if len(given) == 1:
+        case {"all_of": [_, *_] as parts, **rest} if not rest:
             return _joined(parts, " and ")
-        case {"by_model": str(agent)} if given.keys() <= {"by_model", "question"}:
-            return Termination("False", "True", agent, str(given.get("question", _QUESTION)))
-    condition = _condition(given)
+        case {"by_model": str(agent), **rest} if rest.keys() <= {"question"}:
+            return Termination("False", "True", agent, str(rest.get("question", _QUESTION)))
+        case {"max_messages": int(most), **rest} if not rest:
+            condition = f"{TURNS} >= {_count('max_messages', most)}"
+        case {"max_rounds": int(most), **rest} if not rest:
+            condition = f"{TURNS} >= {_count('max_rounds', most)} * len(state.queue)"
+        case {"keyword": str(word), **rest} if word and not rest:
+            condition = f"{literal(word)} in message.text"
+        case {"keyword": str(word), "by": str(name), **rest} if word and not rest:
+            condition = f"{literal(word)} in message.text and message.speaker == {literal(name)}"
+        case {"when": str(condition), **rest} if condition and not rest:
+            pass
+        case _:
+            raise ValueError(f"is no termination; {_FORMS}")
     return Termination(condition, condition)
-
-
-def _condition(given: Mapping[str, Any]) -> str:
-    """Return the condition of a termination that asks no judge."""
-    match given:
-        case {"max_messages": int(most)} if len(given) == 1:
-            return f"{TURNS} >= {_count('max_messages', most)}"
-        case {"max_rounds": int(most)} if len(given) == 1:
-            return f"{TURNS} >= {_count('max_rounds', most)} * len(state.queue)"
-        case {"keyword": str(word)} if len(given) == 1 and word:
-            return f"{literal(word)} in message.text"
-        case {"keyword": str(word), "by": str(name)} if len(given) == 2 and word:
-            return f"{literal(word)} in message.text and message.speaker == {literal(name)}"
-        case {"when": str(condition)} if len(given) == 1 and condition:
-            return condition
-    raise ValueError(f"is no termination; {_FORMS}")
 
 
 def _count(name: str, given: int) -> int:
@@ -85,12 +77,9 @@ def _count(name: str, given: int) -> int:
 
 def _joined(parts: list[Any], word: str) -> Termination:
     found = [read_termination(part) for part in parts]
-    judges = [one for one in found if one.judge]
+    judges = [(one.judge, one.question) for one in found if one.judge]
     if len(judges) > 1:
-        raise ValueError(
-            f"asks two models, {judges[0].judge} and {judges[1].judge}; keep one of them"
-        )
-    judge, question = (judges[0].judge, judges[0].question) if judges else ("", "")
+        raise ValueError(f"asks two models, {judges[0][0]} and {judges[1][0]}; keep one of them")
     certain = word.join(f"({one.certain})" for one in found)
     possible = word.join(f"({one.possible})" for one in found)
-    return Termination(certain, possible, judge, question)
+    return Termination(certain, possible, *next(iter(judges), ("", "")))

@@ -64,38 +64,33 @@ def _written(check: str, stdout: str, files: Collection[str]) -> Iterator[Findin
     listed = content.get("errors") if isinstance(content, dict) else None
     for one in listed if isinstance(listed, list) else []:
         if isinstance(one, dict):
-            line = one.get("line")
-            frame = _frame(
-                str(one.get("file", "")), line if isinstance(line, int) else 0, "", files
-            )
+            line, file = one.get("line"), str(one.get("file", ""))
+            frame = _frame(file, line if isinstance(line, int) else 0, "", files)
             kind, message = (str(one.get(name, ""))[:MAX_MESSAGE] for name in ("class", "message"))
             yield Finding(check, kind or "CheckFailed", message, tuple(filter(None, [frame])))
 
 
 def _raised(check: str, lines: list[str], files: Collection[str]) -> Iterator[Finding]:
     """Yield the errors of tracebacks: Python's frames come before the error, and Node's after."""
+    raised: list[tuple[re.Match[str], list[SourceFrame | None], list[SourceFrame | None]]] = []
     before: list[SourceFrame | None] = []
-    for index, line in enumerate(lines):
-        if match := _PYTHON_FRAME.match(line):
-            before.append(_frame(match[1], int(match[2]), match[3] or "", files))
-        elif match := _SOURCE_LINE.match(line):
-            before = [_frame(match[1], int(match[2]), "", files)]
-        elif match := _RAISED.match(line):
-            after = list(_stack(lines, index + 1, files))
-            if before or after:
-                frames = tuple(one for one in [*after, *reversed(before)] if one is not None)
-                yield Finding(check, match[1], (match[2] or "")[:MAX_MESSAGE], frames)
-            before = []
-
-
-def _stack(lines: list[str], start: int, files: Collection[str]) -> Iterator[SourceFrame | None]:
-    for line in lines[start:]:
-        match = _STACK_FRAME.match(line)
-        if match is None:
-            if line.startswith("    at "):
-                continue
-            return
-        yield _frame(match[2], int(match[3]), match[1] or "", files)
+    after: list[SourceFrame | None] = []
+    for line in lines:
+        if match := _STACK_FRAME.match(line):
+            after.append(_frame(match[2], int(match[3]), match[1] or "", files))
+        elif not line.startswith("    at "):
+            after = []
+            if match := _PYTHON_FRAME.match(line):
+                before.append(_frame(match[1], int(match[2]), match[3] or "", files))
+            elif match := _SOURCE_LINE.match(line):
+                before = [_frame(match[1], int(match[2]), "", files)]
+            elif match := _RAISED.match(line):
+                raised.append((match, after, before))
+                before = []
+    for match, later, earlier in raised:
+        if later or earlier:
+            frames = tuple(filter(None, [*later, *reversed(earlier)]))
+            yield Finding(check, match[1], (match[2] or "")[:MAX_MESSAGE], frames)
 
 
 def _compiled(check: str, lines: list[str], files: Collection[str]) -> Iterator[Finding]:

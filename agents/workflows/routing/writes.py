@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from agents.workflows.graph import Graph
-from agents.workflows.merges import MergeError, StateValues
 from agents.workflows.records import Write
 from agents.workflows.routing.outcome import RoutingError
 from agents.workflows.state import GraphState, Visit
+from agents.workflows.state_values import MergeError, StateValues
 
 
 def initial_writes(graph: Graph) -> list[Write]:

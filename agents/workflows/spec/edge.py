@@ -3,25 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter, model_validator
 
 from agents.workflows.spec.values import Condition, NodeName, PlainSpec, Template
 
 #: Kinds of edges.
 EdgeKind = Literal["direct", "switch", "fan_out", "fan_in", "end"]
 MAX_ENDS: Final = 1_000
-Names = Annotated[list[NodeName], Field(min_length=1, max_length=MAX_ENDS)]
+_NAME: Final[TypeAdapter[str]] = TypeAdapter(NodeName)
+_NAMES: Final[TypeAdapter[list[str]]] = TypeAdapter(
+    Annotated[list[NodeName], Field(min_length=1, max_length=MAX_ENDS)]
+)
 #: Sign between the ends of an edge in sentences and drawings.
 ARROW: Final = " → "
 _SHOWN_NAMES: Final = 10
+#: Settings that only some kinds of edges have.
+_BELONGS: Final = {
+    "default": (("switch",), "a switch"),
+    "select": (("fan_out",), "a fan-out"),
+    "wait": (("fan_in",), "a fan-in"),
+    "when": (("direct", "fan_out", "fan_in", "end"), "an edge without cases"),
+}
 
 
 def listed(names: Sequence[str], separator: str = ", ") -> str:
     """Return names as a sentence lists them: the first ones, and the number of the others."""
     more = len(names) - _SHOWN_NAMES
     return separator.join(names[:_SHOWN_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _ends(given: object) -> str | list[str]:
+    """Accept a name or a list of names; a fault is that of the form that was written."""
+    is_list = isinstance(given, list)
+    return _NAMES.validate_python(given) if is_list else _NAME.validate_python(given)
+
+
+def _wait(given: object) -> object:
+    is_number = isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= MAX_ENDS
+    if not is_number and given not in ("all", "any"):
+        raise ValueError(f"must be all, any or a number from 1 to {MAX_ENDS:,}")
+    return given
+
+
+Ends = Annotated[
+    str | list[str], PlainValidator(_ends, json_schema_input_type=NodeName | list[NodeName])
+]
 
 
 class CaseSpec(PlainSpec):
@@ -39,8 +67,8 @@ class EdgeSpec(PlainSpec):
     with cases is a switch, and one with an output ends the run.
     """
 
-    from_: NodeName | Names = Field(alias="from")
-    to: NodeName | Names | None = None
+    from_: Ends = Field(alias="from")
+    to: Ends | None = None
     when: Condition = Field("", description="Condition without which the edge is not taken.")
     message: Template = Field(None, description="Message instead of the source's output.")
     cases: list[CaseSpec] = Field([], max_length=MAX_ENDS)
@@ -48,7 +76,7 @@ class EdgeSpec(PlainSpec):
     select: Condition = Field(
         "", description="Targets of a fan-out: a list of names or of positions, from 0."
     )
-    wait: Literal["all", "any"] | Annotated[int, Field(ge=1, le=MAX_ENDS)] = Field(
+    wait: Annotated[Literal["all", "any"] | int, BeforeValidator(_wait)] = Field(
         "all", description="Sources for which a fan-in waits: all, any, or their number."
     )
     output: Template = Field(None, description="Output of the run, which this edge ends.")
@@ -67,17 +95,15 @@ class EdgeSpec(PlainSpec):
     @property
     def sources(self) -> tuple[str, ...]:
         """Nodes at which the edge begins."""
-        return tuple(self.from_) if isinstance(self.from_, list) else (self.from_,)
+        return _listed(self.from_)
 
     @property
     def targets(self) -> tuple[str, ...]:
         """Nodes at which the edge may end."""
         if self.cases:
-            found = [case.to for case in self.cases] + [self.default] * bool(self.default)
-            return tuple(dict.fromkeys(name for name in found if name))
-        if self.to is None:
-            return ()
-        return tuple(self.to) if isinstance(self.to, list) else (self.to,)
+            names = dict.fromkeys([*(case.to for case in self.cases), self.default or ""])
+            return tuple(filter(None, names))
+        return _listed(self.to)
 
     @property
     def text(self) -> str:
@@ -86,28 +112,20 @@ class EdgeSpec(PlainSpec):
 
     @model_validator(mode="after")
     def _is_of_one_kind(self) -> Self:
-        problem = self._problem()
-        if problem:
+        if problem := self._problem():
             raise ValueError(f"is the edge {self.text}, which {problem}")
         return self
 
     def _problem(self) -> str:
-        ways = [self.to is not None, bool(self.cases), self.output is not None]
-        if sum(ways) != 1:
+        if [self.to is not None, bool(self.cases), self.output is not None].count(True) != 1:
             return "needs one of to, cases and output"
         if isinstance(self.from_, list) and not isinstance(self.to, str):
             return "begins at several nodes, and so needs one node as its to"
-        return self._misplaced()
-
-    def _misplaced(self) -> str:
-        kind = self.kind
-        allowed: dict[str, tuple[Any, str]] = {
-            "default": (kind == "switch", "a switch"),
-            "select": (kind == "fan_out", "a fan-out"),
-            "wait": (kind == "fan_in", "a fan-in"),
-            "when": (kind != "switch", "an edge without cases"),
-        }
-        for name, (is_allowed, where) in allowed.items():
-            if not is_allowed and getattr(self, name) != self.default_of(name):
+        for name, (kinds, where) in _BELONGS.items():
+            if self.kind not in kinds and getattr(self, name) != self.default_of(name):
                 return f"has {name}; that belongs to {where}"
         return ""
+
+
+def _listed(names: str | list[str] | None) -> tuple[str, ...]:
+    return tuple(names) if isinstance(names, list) else (names,) if names else ()

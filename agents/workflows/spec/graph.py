@@ -110,10 +110,6 @@ class GraphSettings(Spec):
 class GraphSpec(PlainSpec, GraphSettings):
     """A graph: everything of a workflow that its versions pin."""
 
-    def node(self, name: str) -> NodeSpec | None:
-        """Return the node of a name; None: there is none."""
-        return next((node for node in self.nodes if node.name == name), None)
-
 
 def read_graph(content: Any) -> GraphSpec:
     """Return the graph in a version's snapshot; other parts of the snapshot are left out.

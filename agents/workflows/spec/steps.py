@@ -1,13 +1,15 @@
-"""Steps: a workflow whose nodes name those that they need, as nodes and edges."""
+"""Steps: a workflow whose nodes name those that they need, as nodes and edges, and back. Pure."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, Final
 
 from agents.workflows.patterns.expansion import with_pattern
 
 STEPS: Final = "steps"
+_GRAPH: Final = ("nodes", "edges", "start")
 
 
 def with_graph(content: Any) -> Any:
@@ -29,23 +31,22 @@ def with_graph(content: Any) -> Any:
     content = with_pattern(content)
     if not isinstance(content, Mapping) or STEPS not in content:
         return content
-    for name in ("nodes", "edges", "start"):
-        if content.get(name):
-            raise ValueError(f"has both steps and {name}; write one form")
+    if other := next(filter(content.get, _GRAPH), None):
+        raise ValueError(f"has both steps and {other}; write one form")
     steps = content[STEPS]
     if not isinstance(steps, Mapping) or not all(isinstance(one, dict) for one in steps.values()):
         raise ValueError("has steps that are no table of tables; write [workflows.steps.NAME]")
     needs = {name: _needs(name, step) for name, step in steps.items()}
     handlers = {str(step.get("on_error")) for step in steps.values()}
-    rest = {name: value for name, value in content.items() if name != STEPS}
     return {
         "order": "ready",
-        **rest,
-        "nodes": [
-            {"name": name, **{key: value for key, value in step.items() if key != "needs"}}
-            for name, step in steps.items()
+        **_without(STEPS, content),
+        "nodes": [{"name": name, **_without("needs", step)} for name, step in steps.items()],
+        "edges": [
+            {"from": sources if sources[1:] else sources[0], "to": name}
+            for name, sources in needs.items()
+            if sources
         ],
-        "edges": [_edge(name, sources) for name, sources in needs.items() if sources],
         "start": [name for name, sources in needs.items() if not sources and name not in handlers],
     }
 
@@ -58,5 +59,29 @@ def _needs(name: str, step: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(needs))
 
 
-def _edge(name: str, sources: list[str]) -> dict[str, Any]:
-    return {"from": sources[0] if len(sources) == 1 else sources, "to": name}
+def _without(left_out: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in table.items() if name != left_out}
+
+
+def find_steps(content: Mapping[str, Any]) -> dict[str, dict[str, Any]] | None:
+    """Return the steps that are exactly this graph, by name; None: steps cannot express it.
+
+    Cycles, switches, fan-outs, edges with conditions, and edges in another order cannot be
+    expressed. Equality is that of the JSON of ``nodes``, ``edges`` and ``start``, so a version
+    that is made from the steps has the same hash.
+
+    Args:
+        content: Settings of a workflow as its row stores them.
+    """
+    needs: dict[str, list[str]] = defaultdict(list)
+    for edge in content.get("edges", ()):
+        sources, target = edge["from"], edge.get("to")
+        if not isinstance(target, str):
+            return None
+        needs[target] += [sources] if isinstance(sources, str) else sources
+    steps = {}
+    for node in content.get("nodes", ()):
+        needed = needs.get(node["name"])
+        steps[node["name"]] = _without("name", node) | ({"needs": needed} if needed else {})
+    again = with_graph({STEPS: steps})
+    return steps if all(again[key] == content.get(key, []) for key in _GRAPH) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from typing import Annotated, Any, Final
 
 from pydantic import (
@@ -37,12 +38,11 @@ class PlainSpec(Spec):
     @model_serializer(mode="wrap")
     def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         written = handler(self)
-        kept = {}
-        for name, field in type(self).model_fields.items():
-            if getattr(self, name) != self.default_of(name):
-                value = written[name] if name in written else written[str(field.alias)]
-                kept[field.alias or name] = value
-        return kept
+        return {
+            field.alias or name: written[name if name in written else str(field.alias)]
+            for name, field in type(self).model_fields.items()
+            if getattr(self, name) != self.default_of(name)
+        }
 
     def plain(self) -> dict[str, Any]:
         """Return the part as JSON values."""
@@ -71,24 +71,22 @@ def _node_name(name: str) -> str:
 
 def _condition(text: str) -> str:
     if text:
-        try:
-            compile_expression(text)
-        except ExpressionError as error:
-            raise ValueError(f"cannot be used: {_end(error)}") from None
+        _usable(compile_expression, text)
     return text.strip()
 
 
 def _template(source: Any) -> Any:
-    try:
-        compile_template(source)
-    except ExpressionError as error:
-        raise ValueError(f"cannot be used: {_end(error)}") from None
+    _usable(compile_template, source)
     return source
 
 
-def _end(error: ExpressionError) -> str:
-    sentence = str(error)
-    return sentence[:1].lower() + sentence[1:].rstrip(".")
+def _usable(compile_source: Callable[[Any], object], source: Any) -> None:
+    try:
+        compile_source(source)
+    except ExpressionError as error:
+        sentence = str(error)
+        end = sentence[:1].lower() + sentence[1:].rstrip(".")
+        raise ValueError(f"cannot be used: {end}") from None
 
 
 def seconds(duration: object) -> object:

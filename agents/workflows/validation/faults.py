@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import islice
@@ -14,6 +14,8 @@ from tools.texts.near_names import closest
 
 #: Place of a fault in the graph's settings, such as ``("nodes", 2, "when")``.
 Place = tuple[str | int, ...]
+#: Adds a fault of a subject: the end of a sentence, and the place within that of the subject.
+AddFault = Callable[..., None]
 MAX_SHOWN: Final = 20
 MAX_FAULTS: Final = 100
 #: Faults that suggest a name: to compare names takes long.
@@ -69,16 +71,10 @@ class Installation:
 
     def names_of(self, work: str) -> AbstractSet[str] | None:
         """Return the names for a kind of work; None: any name."""
-        match work:
-            case "function" | "validator":
-                return None if self.functions is None else self.functions.keys()
-            case "agent":
-                return self.agents
-            case "workflow":
-                return self.workflows
-            case "tool":
-                return self.tools
-        return None
+        if work in ("function", "validator"):
+            return None if self.functions is None else self.functions.keys()
+        names = {"agent": self.agents, "workflow": self.workflows, "tool": self.tools}
+        return names.get(work)
 
 
 class TooManyFaultsError(Exception):
@@ -111,6 +107,10 @@ class FaultList:
             self._found[GraphFault((), more)] = None
             raise TooManyFaultsError
         self._found[fault] = None
+
+    def about(self, subject: str, *place: str | int) -> AddFault:
+        """Return a function that adds faults of one subject: ends of sentences, and settings."""
+        return lambda end, *setting: self.add((*place, *setting), f"{subject} {end}")
 
     def hint(self, name: str, names: Collection[str]) -> str:
         """Return the end of a sentence about an unknown name; the first ones suggest known names.

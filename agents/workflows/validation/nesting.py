@@ -33,17 +33,11 @@ def check_nesting(
     below = {other: set(names) for other, names in others.items()} | {name: workflows_of(graph)}
     cycle = find_cycle({name: below[name], **below})
     if cycle and name in cycle:
-        faults.add(
-            ("nodes",),
-            f"The workflows {listed(cycle, ARROW)} run each other without an end: remove one of "
-            "these nodes.",
-        )
+        add = faults.about(f"The workflows {listed(cycle, ARROW)}", "nodes")
+        add("run each other without an end: remove one of these nodes.")
     elif not cycle and (levels := _levels(name, below)) > MAX_LEVELS:
-        faults.add(
-            ("nodes",),
-            f"The workflow is nested {levels} levels deep, and {MAX_LEVELS} are accepted: move "
-            "nodes of inner workflows into outer ones.",
-        )
+        add = faults.about(f"The workflow is nested {levels} levels deep,", "nodes")
+        add(f"and {MAX_LEVELS} are accepted: move nodes of inner workflows into outer ones.")
 
 
 def _levels(name: str, below: Mapping[str, set[str]]) -> int:

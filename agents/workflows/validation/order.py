@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from operator import and_
 
-from agents.workflows.expressions.reference import Reference
-from agents.workflows.graph import any_of, bits_of, find_ancestors, handler_of
+from agents.workflows.graph import any_of, bits_of, find_ancestors, handler_of, next_nodes
 from agents.workflows.spec.edge import ARROW, EdgeSpec, listed
 from agents.workflows.spec.graph import GraphSpec
 from agents.workflows.validation.faults import FaultList
-from agents.workflows.validation.paths import find_cycle, next_nodes
+from agents.workflows.validation.paths import find_cycle
 from agents.workflows.validation.references import Use
 
 _REMEDY = 'change that, or write order = "barrier".'
@@ -23,8 +22,7 @@ def check_order(graph: GraphSpec, uses: Iterable[Use], faults: FaultList) -> Non
     if graph.order != "ready":
         return
     after = next_nodes(graph)
-    cycle = find_cycle(after)
-    if cycle:
+    if cycle := find_cycle(after):
         faults.add(
             ("order",),
             f'The nodes {listed(cycle, ARROW)} wait for each other, and order = "ready" needs a '
@@ -33,11 +31,9 @@ def check_order(graph: GraphSpec, uses: Iterable[Use], faults: FaultList) -> Non
     _check_groups(graph, faults)
     for index, edge in enumerate(graph.edges):
         if edge.wait != "all":
-            faults.add(
-                ("edges", index, "wait"),
-                f'The edge {edge.text} does not wait for all its sources, and with order = "ready" '
-                f"the quickest would decide: {_REMEDY}",
-            )
+            add = faults.about(f"The edge {edge.text}", "edges", index, "wait")
+            end = 'does not wait for all its sources, and with order = "ready" the quickest would'
+            add(f"{end} decide: {_REMEDY}")
     writers = _check_keys(graph, faults)
     _check_reads(uses, after, writers, faults)
 
@@ -54,13 +50,10 @@ def _check_groups(graph: GraphSpec, faults: FaultList) -> None:
         if (handler := handler_of(node)) is not None:
             groups[handler].append(f'the errors of "{node.name}"')
     for index, node in enumerate(graph.nodes):
-        ways = groups[node.name]
-        if len(ways) > 1:
-            faults.add(
-                ("nodes", index),
-                f'The node "{node.name}" is sent messages by {_listed(ways)}, and order = "ready" '
-                f"needs one of them, such as a fan-in: {_REMEDY}",
-            )
+        if len(ways := groups[node.name]) > 1:
+            add = faults.about(f'The node "{node.name}" is sent messages by', "nodes", index)
+            end = f'and order = "ready" needs one of them, such as a fan-in: {_REMEDY}'
+            add(f"{_listed(ways)}, {end}")
 
 
 def _listed(ways: Sequence[str | EdgeSpec]) -> str:
@@ -71,18 +64,15 @@ def _listed(ways: Sequence[str | EdgeSpec]) -> str:
 
 def _check_keys(graph: GraphSpec, faults: FaultList) -> dict[str, str]:
     """Add faults of keys that several nodes write, and return the writer of each other key."""
-    writers = defaultdict(list)
+    writers: dict[str, list[str]] = defaultdict(list)
     for node in graph.nodes:
         for key in node.set or {}:
             writers[key].append(node.name)
     for key, names in writers.items():
         if len(names) > 1:
+            add = faults.about("The nodes", "state", key)
             named = listed([f'"{name}"' for name in names], " and ")
-            faults.add(
-                ("state", key),
-                f'The nodes {named} write the key "{key}", and order = "ready" allows one writer: '
-                f"{_REMEDY}",
-            )
+            add(f'{named} write the key "{key}", and order = "ready" allows one writer: {_REMEDY}')
     return {key: names[0] for key, names in writers.items() if len(names) == 1}
 
 
@@ -98,19 +88,14 @@ def _check_reads(
         own = 0 if use.is_edge else any_of(bits[node] for node in use.nodes)
         earlier = reduce(and_, (ancestors[node] for node in use.nodes), -1) & ~own
         for path in sorted(use.references, key=str):
-            name = _read_node(path, writers)
+            match path:
+                case ("steps", str(name), *_):
+                    pass
+                case ("state", str(key), *_):
+                    name = writers.get(key, "")
+                case _:
+                    name = ""
             if name in bits and not earlier & bits[name]:  # an unknown node is another fault
-                faults.add(
-                    use.place,
-                    f'{use.subject} reads what the node "{name}" produces, which may not have '
-                    f'ended then with order = "ready": let it need that node, or {_REMEDY}',
-                )
-
-
-def _read_node(path: Reference, writers: Mapping[str, str]) -> str:
-    match path:
-        case ("steps", str(name), *_):
-            return name
-        case ("state", str(key), *_):
-            return writers.get(key, "")
-    return ""
+                end = f'reads what the node "{name}" produces, which may not have ended then with'
+                remedy = f'order = "ready": let it need that node, or {_REMEDY}'
+                faults.add(use.place, f"{use.subject} {end} {remedy}")

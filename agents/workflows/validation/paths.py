@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
 from agents.workflows.graph import (
     bits_of,
     find_ancestors,
-    handler_of,
+    find_ends,
     has_own_paths,
+    next_nodes,
     reversed_of,
 )
 from agents.workflows.spec.edge import listed
@@ -23,43 +25,15 @@ MAX_PAIRS: Final = 50_000
 MAX_STEPS: Final = 1_000_000
 
 
-def next_nodes(graph: GraphSpec, *, with_errors: bool = True) -> dict[str, set[str]]:
-    """Return the nodes that each node may send messages to.
-
-    Args:
-        graph: The graph.
-        with_errors: True if the nodes that handle errors count, too.
-    """
-    after: dict[str, set[str]] = {node.name: set() for node in graph.nodes}
-    for edge in graph.edges:
-        targets = edge.targets
-        for source in edge.sources:
-            after.setdefault(source, set()).update(targets)
-        for target in targets:
-            after.setdefault(target, set())
-    if with_errors:
-        for node in graph.nodes:
-            if (handler := handler_of(node)) is not None:
-                after[node.name].add(handler)
-                after.setdefault(handler, set())
-    return after
-
-
 def check_size(graph: GraphSpec, faults: FaultList) -> None:
     """Add a fault of a graph whose paths are too many to be followed."""
     pairs = sum(len(edge.sources) * max(1, len(edge.targets)) for edge in graph.edges)
+    add = faults.about(f"The graph connects {pairs:,} pairs of nodes, and", "edges")
     if pairs > MAX_PAIRS:
-        faults.add(
-            ("edges",),
-            f"The graph connects {pairs:,} pairs of nodes, and {MAX_PAIRS:,} are accepted: "
-            f"{_SPLIT}",
-        )
+        add(f"{MAX_PAIRS:,} are accepted: {_SPLIT}")
     elif pairs * (fan_ins := _with_own_paths(graph)) > MAX_STEPS:
-        faults.add(
-            ("edges",),
-            f"The graph connects {pairs:,} pairs of nodes, and {fan_ins:,} of its fan-ins lie on "
-            f"cycles or do not wait for all sources: {_SPLIT}",
-        )
+        of_fan_ins = "of its fan-ins lie on cycles or do not wait for all sources"
+        add(f"{fan_ins:,} {of_fan_ins}: {_SPLIT}")
 
 
 def _with_own_paths(graph: GraphSpec) -> int:
@@ -75,25 +49,16 @@ def check_paths(graph: GraphSpec, faults: FaultList) -> None:
     reached = reachable(graph.start, next_nodes(graph))
     for index, node in enumerate(graph.nodes):
         if graph.start and node.name not in reached:
-            faults.add(
-                ("nodes", index),
-                f'No path leads from the start to the node "{node.name}": add an edge to it, or '
-                "remove it.",
-            )
+            add = faults.about("No path leads from the start to the node", "nodes", index)
+            add(f'"{node.name}": add an edge to it, or remove it.')
     after = next_nodes(graph, with_errors=False)
-    leaving = {source for edge in graph.edges for source in edge.sources}
-    ends = {source for edge in graph.edges if edge.kind == "end" for source in edge.sources}
-    ends |= after.keys() - leaving
-    leads_out = reachable(ends, reversed_of(after))
+    leads_out = reachable(find_ends(graph), reversed_of(after))
     stuck = [node.name for node in graph.nodes if node.name not in leads_out]
     if stuck:
         place = next(index for index, node in enumerate(graph.nodes) if node.name == stuck[0])
         named = listed([f'"{name}"' for name in stuck])
-        faults.add(
-            ("nodes", place),
-            f"No path leads from {named} to an end: add an edge with an output, or to a node "
-            "without edges of its own.",
-        )
+        remedy = "add an edge with an output, or to a node without edges of its own."
+        faults.add(("nodes", place), f"No path leads from {named} to an end: {remedy}")
 
 
 def reachable(start: Iterable[str], after: Mapping[str, Iterable[str]]) -> set[str]:
@@ -115,20 +80,13 @@ def reachable(start: Iterable[str], after: Mapping[str, Iterable[str]]) -> set[s
 
 def find_cycle(after: Mapping[str, Iterable[str]]) -> list[str]:
     """Return the nodes of a cycle, the first one again at its end; empty: there is none."""
-    finished: set[str] = set()
-    for start in after:
-        path: dict[str, None] = {}
-        pending = [(start, False)]
-        while pending:
-            name, is_left = pending.pop()
-            if is_left:
-                del path[name]
-                finished.add(name)
-            elif name in path:
-                names = list(path)
-                return [*names[names.index(name) :], name]
-            elif name not in finished:
-                path[name] = None
-                pending.append((name, True))
-                pending += [(target, False) for target in sorted(after.get(name, ()))]
+    sorter = TopologicalSorter[str]()
+    for name, following in after.items():
+        sorter.add(name)
+        for target in sorted(following):
+            sorter.add(target, name)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        return list(error.args[1])
     return []

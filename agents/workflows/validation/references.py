@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from agents.workflows.expressions.expression import compile_expression
 from agents.workflows.expressions.reference import Reference
 from agents.workflows.expressions.templates import compile_template
 from agents.workflows.graph import TEMPLATES
+from agents.workflows.records import STEP_KEYS
 from agents.workflows.spec.graph import GraphSpec
 from agents.workflows.spec.node import NodeSpec
 from agents.workflows.validation.faults import FaultList, Place
-
-STEP_KEYS: Final = ("output", "error", "errors", "visits")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,46 +40,35 @@ class Use:
 def uses_of(graph: GraphSpec) -> Iterator[Use]:
     """Yield the expressions and templates of a graph."""
     for index, node in enumerate(graph.nodes):
-        yield from _uses_of_node(index, node)
+        for name in ("when", "each", *TEMPLATES):
+            is_template, value = name in TEMPLATES, getattr(node, name)
+            yield Use(
+                ("nodes", index, name),
+                f'The node "{node.name}" ({name})',
+                (node.name,),
+                _references([], [value]) if is_template else _references([value], []),
+                has_item=is_template and bool(node.each),
+            )
     for index, edge in enumerate(graph.edges):
-        sources = edge.sources
-        found = _expression(edge.when) | _expression(edge.select)
-        found |= _template(edge.message) | _template(edge.output)
-        for case in edge.cases:
-            found |= _expression(case.when) | _template(case.message)
         yield Use(
             ("edges", index),
             f"The edge {edge.text}",
-            sources,
-            frozenset(found),
+            edge.sources,
+            _references(
+                [edge.when, edge.select, *(case.when for case in edge.cases)],
+                [edge.message, edge.output, *(case.message for case in edge.cases)],
+            ),
             is_edge=True,
-            output_of=sources[0] if edge.kind != "fan_in" else "",
+            output_of=edge.sources[0] if edge.kind != "fan_in" else "",
         )
-    yield Use(("output",), "The output of the workflow", (), frozenset(_template(graph.output)))
+    yield Use(("output",), "The output of the workflow", (), _references([], [graph.output]))
 
 
-def _uses_of_node(index: int, node: NodeSpec) -> Iterator[Use]:
-    here, subject = ("nodes", index), f'The node "{node.name}"'
-    for name in ("when", "each"):
-        found = _expression(getattr(node, name))
-        yield Use((*here, name), f"{subject} ({name})", (node.name,), frozenset(found))
-    for name in TEMPLATES:
-        found = _template(getattr(node, name))
-        yield Use(
-            (*here, name),
-            f"{subject} ({name})",
-            (node.name,),
-            frozenset(found),
-            has_item=bool(node.each),
-        )
-
-
-def _expression(text: str) -> set[Reference]:
-    return set(compile_expression(text).references) if text else set()
-
-
-def _template(source: Any) -> set[Reference]:
-    return set() if source is None else set(compile_template(source).references)
+def _references(expressions: Iterable[str], templates: Iterable[Any]) -> frozenset[Reference]:
+    """Return the paths that expressions and templates read; those that are not there read none."""
+    found = [compile_expression(text).references for text in expressions if text]
+    found += [compile_template(source).references for source in templates if source is not None]
+    return frozenset().union(*found)
 
 
 def check_references(graph: GraphSpec, uses: Iterable[Use], faults: FaultList) -> None:
@@ -88,8 +76,7 @@ def check_references(graph: GraphSpec, uses: Iterable[Use], faults: FaultList) -
     nodes = {node.name: node for node in graph.nodes}
     for use in uses:
         for path in sorted(use.references, key=str):
-            problem = _problem(graph, nodes, use, path, faults)
-            if problem:
+            if problem := _problem(graph, nodes, use, path, faults):
                 faults.add(use.place, f"{use.subject} reads {problem}")
 
 
@@ -112,8 +99,7 @@ def _problem(
             return _missing(graph.input, keys, "the input", faults)
         case ("steps", str(name), "output", *keys) if not nodes[name].each:
             return _missing(nodes[name].output, keys, f'the output of "{name}"', faults)
-        case ("message", *keys) if use.output_of in nodes and not nodes[use.output_of].each:
-            name = use.output_of
+        case ("message", *keys) if (name := use.output_of) in nodes and not nodes[name].each:
             return _missing(nodes[name].output, keys, f'the output of "{name}"', faults)
     return ""
 
@@ -125,8 +111,7 @@ def _missing(
     if schema is None or not keys or not isinstance(keys[0], str):
         return ""
     properties = schema.get("properties")
-    if schema.get("additionalProperties") is not False or not isinstance(properties, dict):
-        return ""
-    if keys[0] in properties or "patternProperties" in schema:
+    is_closed = schema.get("additionalProperties") is False and "patternProperties" not in schema
+    if not is_closed or not isinstance(properties, dict) or keys[0] in properties:
         return ""
     return f'"{keys[0]}", which {name} does not have{faults.hint(keys[0], properties)}'

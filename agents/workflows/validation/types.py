@@ -7,19 +7,18 @@ not have. Everything else is checked when a message is delivered.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from agents.workflows.expressions.errors import cut
 from agents.workflows.spec.edge import EdgeSpec
 from agents.workflows.spec.graph import GraphSpec
 from agents.workflows.spec.node import NodeSpec
-from agents.workflows.validation.faults import FaultList, Installation
+from agents.workflows.validation.faults import FaultList, Installation, KnownFunction
 from heartbit_site.base.schema_references import referenced
 
 _ANY: Final = frozenset({"null", "boolean", "number", "string", "array", "object"})
-_MAX_DEPTH: Final = 3
+_MAX_HOPS: Final = 3
 _MAX_PARTS: Final = 200
 #: Parts of schemas that are compared in a graph; the rest is checked when it is delivered.
 _MAX_WORK: Final = 200_000
@@ -41,10 +40,8 @@ def check_types(graph: GraphSpec, installation: Installation, faults: FaultList)
         for source, target in _plain_ends(edge):
             problem = schemas.misfit(outputs.get(source), inputs.get(target))
             if problem:
-                faults.add(
-                    ("edges", index),
-                    f"The edge {edge.text} carries what its target does not accept: {problem}",
-                )
+                end = f"carries what its target does not accept: {problem}"
+                faults.add(("edges", index), f"The edge {edge.text} {end}")
 
 
 def _plain_ends(edge: EdgeSpec) -> Iterator[tuple[str, str]]:
@@ -58,26 +55,26 @@ def _plain_ends(edge: EdgeSpec) -> Iterator[tuple[str, str]]:
             yield source, target
 
 
-def _function(node: NodeSpec, installation: Installation) -> Any:
-    name = node.executor
-    return (installation.functions or {}).get(name) if name else None
+def _function(node: NodeSpec, installation: Installation) -> KnownFunction:
+    return (installation.functions or {}).get(node.executor or "", KnownFunction())
 
 
 def _output_of(node: NodeSpec, installation: Installation) -> Schema | None:
-    function = _function(node, installation)
-    schema = node.output or node.form or (function.output if function else None)
     if node.on_error == "continue":
         return None  # null, after an error
+    schema = node.output or node.form or _function(node, installation).output
     return {"type": "array"} if node.each else schema
 
 
 def _input_of(node: NodeSpec, installation: Installation) -> Schema | None:
-    function = _function(node, installation)
-    return node.input or (None if node.each or function is None else function.input)
+    return node.input or (None if node.each else _function(node, installation).input)
 
 
 class SchemaComparison:
-    """Comparison of the schemas of a graph; a part that is no schema fits everything."""
+    """Comparison of the schemas of a graph; a part that is no schema fits everything.
+
+    Of properties only the types are compared, and alternatives within alternatives are left out.
+    """
 
     def __init__(self) -> None:
         self._left = _MAX_WORK
@@ -86,64 +83,60 @@ class SchemaComparison:
         """Return the reason why no value of one schema fits another; empty: some value may fit."""
         if output is None or accepted is None:
             return ""
-        return self._misfit(output, accepted, (output, accepted), "the message", 0)
-
-    def _misfit(
-        self, output: Any, accepted: Any, roots: tuple[Schema, Schema], name: str, depth: int
-    ) -> str:
-        given, wanted = self._types(output, roots[0], depth), self._types(accepted, roots[1], depth)
-        if not given & wanted:
-            return f"{name} is {_listed(given)}, not {_listed(wanted)}."
-        if given != {"object"} or depth > _MAX_DEPTH:
-            return ""
-        output, accepted = self._resolved(output, roots[0]), self._resolved(accepted, roots[1])
-        properties = _table(output, "properties")
-        for key in self._first(_list(accepted, "required")):
-            if isinstance(key, str) and key not in properties and _is_closed(output):
-                return f'{name} has no "{cut(key)}", which is required.'
-        certain = {key for key in self._first(_list(output, "required")) if isinstance(key, str)}
-        wanted_properties = _table(accepted, "properties")
-        for key in self._first(wanted_properties):
-            if key in properties and key in certain:
-                pair = (properties[key], wanted_properties[key])
-                problem = self._misfit(*pair, roots, f'"{cut(key)}"', depth + 1)
+        problem, given = self._disjoint(output, output, accepted, accepted, "the message")
+        if problem or given != {"object"}:
+            return problem
+        inner, wanted = _resolved(output, output), _resolved(accepted, accepted)
+        properties, wanted_properties = _table(inner, "properties"), _table(wanted, "properties")
+        for key in self._first(_list(wanted, "required")):
+            if isinstance(key, str) and key not in properties and _is_closed(inner):
+                return f'the message has no "{cut(key)}", which is required.'
+        for key in self._first(_list(inner, "required")):
+            if isinstance(key, str) and key in properties and key in wanted_properties:
+                pair = (properties[key], output, wanted_properties[key], accepted)
+                problem, _ = self._disjoint(*pair, f'"{cut(key)}"')
                 if problem:
                     return problem
         return ""
 
-    def _types(self, schema: Any, root: Schema, depth: int) -> frozenset[str]:
+    def _disjoint(
+        self, output: Any, root: Schema, accepted: Any, accepted_root: Schema, name: str
+    ) -> tuple[str, frozenset[str]]:
+        """Return the problem of two schemas without a common type, and the types of the first."""
+        given, wanted = self._types(output, root), self._types(accepted, accepted_root)
+        problem = "" if given & wanted else f"{name} is {_listed(given)}, not {_listed(wanted)}."
+        return problem, given
+
+    def _types(self, schema: Any, root: Schema, *, is_inner: bool = False) -> frozenset[str]:
         """Return the types of JSON that a schema may accept; whole numbers are numbers."""
-        schema = self._resolved(schema, root)
-        if depth > _MAX_DEPTH or self._left < 0 or not isinstance(schema, Mapping):
-            return _ANY
+        schema = _resolved(schema, root)
         alternatives = _list(schema, "anyOf") or _list(schema, "oneOf")
-        declared = schema.get("type")
-        names = declared if isinstance(declared, list) else [declared]
-        if max(len(alternatives), len(names)) > _MAX_PARTS:
-            return _ANY
         if alternatives:
-            found = [self._types(one, root, depth + 1) for one in self._first(alternatives)]
+            if is_inner or len(alternatives) > _MAX_PARTS:
+                return _ANY
+            found = [self._types(one, root, is_inner=True) for one in self._first(alternatives)]
             return frozenset().union(*found)
+        names = _list(schema, "type") or [schema.get("type") if isinstance(schema, Mapping) else 0]
         known = {name for name in self._first(names) if isinstance(name, str)}
         return _ANY & {"number" if name == "integer" else name for name in known} or _ANY
 
-    def _resolved(self, schema: Any, root: Schema) -> Any:
-        """Return the schema behind references within the document; True: any value."""
-        for _ in range(_MAX_DEPTH):
-            if not isinstance(schema, Mapping) or "$ref" not in schema:
-                return schema
-            reference = schema["$ref"]
-            if not isinstance(reference, str) or not _LOCAL.fullmatch(reference):
-                return True
-            self._left -= reference.count("/")
-            schema = referenced(reference, root)
-        return True
-
-    def _first(self, parts: Collection[Any]) -> list[Any]:
+    def _first(self, parts: Sequence[Any]) -> Sequence[Any]:
         """Return the first parts, and take them from the work that is left."""
-        found = list(islice(parts, _MAX_PARTS))
+        found = parts[:_MAX_PARTS] if self._left > 0 else []
         self._left -= 1 + len(found)
         return found
+
+
+def _resolved(schema: Any, root: Schema) -> Any:
+    """Return the schema behind references within the document; True: any value."""
+    for _ in range(_MAX_HOPS):
+        reference = schema.get("$ref") if isinstance(schema, Mapping) else None
+        if reference is None:
+            return schema
+        if not isinstance(reference, str) or not _LOCAL.fullmatch(reference):
+            break
+        schema = referenced(reference, root)
+    return True
 
 
 def _table(schema: Any, keyword: str) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agents.reads.views import WorkflowFiguresOut
-from agents.workflows.drawing.draw import draw
+from agents.workflows.drawing.layout import draw
 from agents.workflows.drawing.mermaid import to_mermaid
 from agents.workflows.drawing.svg import to_svg
 from agents.workflows.spec.graph import read_graph

@@ -44,15 +44,15 @@ class StateValues:
         self.sizes[key] = size
 
     def _grown(self, write: Write, current: Any) -> Any:
-        if write.merge == "append":
-            entries = _list(write, current)
-            entries = entries if write.key in self._own else [*entries]
-            entries.append(write.value)
-            return entries
-        pairs = _object(write, current or {})
-        pairs = pairs if write.key in self._own else {**pairs}
-        pairs.update(_object(write, write.value))
-        return pairs
+        grown: Any = [] if write.merge == "append" else {}
+        if current is not None:
+            grown = _checked(write, current, type(grown))
+            grown = grown if write.key in self._own else grown.copy()
+        if isinstance(grown, list):
+            grown.append(write.value)
+        else:
+            grown.update(_checked(write, write.value, dict))
+        return grown
 
 
 def size_of(value: Any) -> int:
@@ -61,41 +61,23 @@ def size_of(value: Any) -> int:
 
 
 def _replaced(write: Write, current: Any) -> Any:
-    value = write.value
     if write.merge == "set":
-        return value
-    number = _number(write, value)
+        return write.value
+    number = _checked(write, write.value, (int, float))
     if current is None:
         return number
-    before = _number(write, current)
-    match write.merge:
-        case "add":
-            return before + number
-        case "min":
-            return min(before, number)
-    return max(before, number)
+    before = _checked(write, current, (int, float))
+    if write.merge == "add":
+        return before + number
+    return min(before, number) if write.merge == "min" else max(before, number)
 
 
-def _number(write: Write, value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise MergeError(_sentence(write, value, "a number"))
-    return value
-
-
-def _object(write: Write, value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise MergeError(_sentence(write, value, "an object"))
-    return value
-
-
-def _list(write: Write, current: Any) -> list[Any]:
-    if current is not None and not isinstance(current, list):
-        raise MergeError(_sentence(write, current, "a list"))
-    return current or []
-
-
-def _sentence(write: Write, value: Any, wanted: str) -> str:
-    return (
+def _checked(write: Write, value: Any, accepted: Any) -> Any:
+    """Return a value of the accepted types, which true and false never are."""
+    if isinstance(value, accepted) and not isinstance(value, bool):
+        return value
+    wanted = {list: "a list", dict: "an object"}.get(accepted, "a number")
+    raise MergeError(
         f'The state\'s key "{write.key}" is merged by {write.merge}, and {value!r:.60} is not '
         f"{wanted}: write {wanted}, or declare another merge."
     )

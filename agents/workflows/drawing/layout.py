@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from agents.workflows.drawing.drawing import Drawing, DrawnNode
 from agents.workflows.drawing.layers import Layers, layers_of
 from agents.workflows.drawing.letters import width_of
 from agents.workflows.drawing.levels import levels_of
 from agents.workflows.drawing.outline import END, JOIN, START, Item, Outline, outline_of
+from agents.workflows.drawing.positions import Drawing, DrawnNode
 from agents.workflows.drawing.routes import Grid, label_of, routed
 from agents.workflows.graph import Graph
 from agents.workflows.spec.graph import GraphSpec
@@ -65,12 +65,11 @@ def _columns(
     outline: Outline, layers: Layers, sizes: Sequence[tuple[float, float]]
 ) -> list[tuple[float, float]]:
     """Return the left and the right of each layer; labels widen the gap after a layer."""
-    rank = {vertex: index for index, row in enumerate(layers.rows) for vertex in row}
     gaps = [float(GAP)] * len(layers.rows)
     for index, chain in layers.chains.items():
         label, wide = label_of(outline.links[index])
         if label:
-            at = rank[chain[0]]
+            at = layers.ranks[chain[0]]
             gaps[at] = max(gaps[at], round(wide) + BESIDE_LABEL)
     found, left = [], float(SIDE)
     for row, gap in zip(layers.rows, gaps, strict=True):
@@ -86,7 +85,7 @@ def _nodes(
     """Place the items: the start at the right of its layer, others at the left; nodes fill it."""
     found = []
     for vertex, (item, (width, height)) in enumerate(zip(outline.items, sizes, strict=True)):
-        left, right = grid.columns[grid.rank[vertex]]
+        left, right = grid.columns[grid.layers.ranks[vertex]]
         wide = right - left if item.name else width
         x = right - wide if item.kind == START else left
         found.append(DrawnNode(item, x, round(grid.levels[vertex] - height / 2, 1), wide, height))
