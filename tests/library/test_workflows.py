@@ -10,7 +10,7 @@ from agents.models import Run
 from agents.workflows.builder.workflow import Workflow
 from agents.workflows.executors.executor import executor
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.library import Model
+from heartbit_site.library import LanguageModel
 
 if TYPE_CHECKING:
     from heartbit_site.library import Heartbit
@@ -98,7 +98,9 @@ def test_two_workflows_share_an_agent_and_get_an_orchestrator(heartbit: Heartbit
 
 
 def test_a_model_is_an_agent_and_keeps_its_model_in_a_team(heartbit: Heartbit) -> None:
-    poet = Model("openai:poet").as_agent("poet", "You rhyme.", description="Rhymes.", max_turns=3)
+    poet = LanguageModel("openai:poet").as_agent(
+        "poet", "You rhyme.", description="Rhymes.", max_turns=3
+    )
     agent = heartbit.members(poet)
     alone = agent.run("[[text: Owls howl.]]")
     assert (alone.text, alone.error) == ("Owls howl.", "")
@@ -124,7 +126,7 @@ def test_what_cannot_be_a_member_is_refused(heartbit: Heartbit) -> None:
     with pytest.raises(ConfigurationError, match="Name the model of the provider 'openai:'"):
         heartbit.provider("openai").agent("a", "A.").as_agent()
     with pytest.raises(ConfigurationError, match="Agent 'a': model"):
-        Model("gpt").as_agent("a", "A.")
+        LanguageModel("gpt").as_agent("a", "A.")
     shared = heartbit.agent("scribe", "You write.").workflow(says(), leads=True)
     with pytest.raises(ConfigurationError, match="'scribe' already exists"):
         heartbit.agent("scribe", "You draw.").members(shared)

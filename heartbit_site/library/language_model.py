@@ -11,7 +11,7 @@ from heartbit_site.library.tool_sources import ResolvedTool, Tool
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class LanguageModel:
     """A language model.
 
     Attributes:
