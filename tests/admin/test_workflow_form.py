@@ -285,6 +285,9 @@ def test_a_question_has_the_answer_and_the_group_of_its_row(
     row = Workflow.objects.get(workspace=workspace, name="digest")
     [node] = row.definition["nodes"]
     assert (node["form"], node["group"], node["timeout"]) == ({"type": "boolean"}, "senders", 5400)
+    changed = sent(browser.get(page_of(row))) | {"steps-0-does": "set", "steps-0-text": ""}
+    draw = browser.post(f"{DRAW}?workflow={row.pk}", changed | {"steps-0-more": ""}).json()
+    assert not draw["rows"], "what a row hides is not a fault"
     group.delete()  # as it may be later: the workflow stays editable
     before = stored(row)
     page = browser.get(page_of(row))
