@@ -1,4 +1,4 @@
-"""What the pages of agents and of workflows share: saving a definition, and starting a run."""
+"""Shared parts of the pages of agents and of workflows: save a definition, and start a run."""
 
 from __future__ import annotations
 

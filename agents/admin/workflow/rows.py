@@ -192,7 +192,7 @@ class StepForm(PlacedForm):
 
     @property
     def is_detailed(self) -> bool:
-        """True if a setting that the page folds away is set, or faulty."""
+        """True if a setting in the folded part of the row is set, or faulty."""
         folded = ("when", "each", "timeout", "more", "on_error")
         is_set = any(self[name].value() for name in folded[:-1])
         return is_set or any(name in self.errors for name in folded)
@@ -249,8 +249,7 @@ def _position(form: PlacedForm) -> int:
 
 
 def _rows(form: type[PlacedForm]) -> Any:
-    limits = {"max_num": MAX_ROWS, "absolute_max": MAX_ROWS}
-    return forms.formset_factory(form, formset=Rows, extra=1, **limits)
+    return forms.formset_factory(form, Rows, extra=1, max_num=MAX_ROWS, absolute_max=MAX_ROWS)
 
 
 StepRows, AgentRows = _rows(StepForm), _rows(AgentRowForm)

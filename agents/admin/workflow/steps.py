@@ -136,5 +136,5 @@ def _text(work: str, step: Step) -> str:
     if work == "pause":
         return _duration(value)
     if work == "set" or (work == "tool" and value is not None):
-        return pretty_json(value) if value else ""
+        return pretty_json(value) if value or work == "tool" else ""  # no arguments, or {}
     return write_data(value)
