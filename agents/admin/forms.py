@@ -204,7 +204,10 @@ class StartRunForm(DialogForm):
     """Task of a new run, and its options."""
 
     task = forms.CharField(
-        widget=text_widget(rows=5, placeholder="What should the agent do?"),
+        widget=text_widget(
+            rows=5,
+            placeholder="What should the agent do? A workflow takes its input, as text or JSON.",
+        ),
         error_messages={"required": "Say what the agent should do."},
     )
     model = forms.CharField(
