@@ -344,5 +344,6 @@ def test_a_module_is_searched_for_executors_and_workflows() -> None:
     assert discover([grade, one, one, "text"], registry) == [one]
     assert list(registry) == ["grade", "publish", "improve"]
     broken = Workflow("broken").start(grade).edge(grade, grade)
+    [found] = discover([broken], registry)
     with pytest.raises(ConfigurationError, match="The workflow 'broken' cannot be used"):
-        discover([broken], registry)
+        found.check()
