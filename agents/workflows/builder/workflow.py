@@ -191,14 +191,8 @@ class Workflow:
         """Settings of the workflow.
 
         Raises:
-            ConfigurationError: A setting is invalid, or a node is named and never defined.
+            ConfigurationError: A setting is invalid, or a node has no work.
         """
-        for name, settings in self._nodes.items():
-            if not settings:
-                raise ConfigurationError(
-                    f"The node {name!r} of the workflow {self.name!r} is named and never defined: "
-                    f"define it, such as with .agent({name!r})."
-                )
         content = {
             **self._settings,
             "name": self.name,
