@@ -171,12 +171,7 @@ class Workflow:
         return self._connect(names, to=self.name_of(target), wait=wait, when=when, message=message)
 
     def for_each(
-        self,
-        source: NodeLike,
-        entries: str,
-        target: NodeLike,
-        *,
-        max_parallel: int | None = None,
+        self, source: NodeLike, entries: str, target: NodeLike, *, max_parallel: int | None = None
     ) -> Self:
         """Connect two nodes; the target handles the entries of a list one by one."""
         limit = {} if max_parallel is None else {"max_parallel": max_parallel}
