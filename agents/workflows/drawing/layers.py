@@ -100,7 +100,7 @@ def _order(
     for sweep in range(-1, SWEEPS):
         near = after if sweep % 2 else before
         for row in reversed(rows) if sweep % 2 else rows:
-            if sweep >= 0:  # stable, so that equal ones keep their order
+            if sweep >= 0:  # the first pass only numbers; sorting is stable
                 row.sort(key=lambda one: mean(position, near[one], position[one]))
             for index, vertex in enumerate(row):
                 position[vertex] = (index + 0.5) / len(row)
