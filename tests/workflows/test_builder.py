@@ -268,7 +268,7 @@ REFUSED = [
     ),
     (
         lambda: Workflow("w").start("editor").spec,
-        "The node 'editor' of the workflow 'w' is named and never defined",
+        'nodes[0] is the node "editor", which needs one kind of work, not none',
     ),
     (
         lambda: Workflow("w").agent("a", task="x").agent("a", task="y"),
