@@ -173,8 +173,10 @@ def test_a_function_that_ends_its_worker_is_quarantined_and_its_neighbour_ends(
         bad = Run.objects.get(pk=start_run(workspace, "x", agent="bad"))
         wait_until(lambda: not is_alive(first))
     hold.unlink()
-    with Worker(queues=queue, environment=ENVIRONMENT) as second:
-        wait_until(lambda: is_over(bad) and is_over(good), seconds=180)
-        assert is_alive(second)
+    with Worker(queues=queue, environment=ENVIRONMENT) as second:  # it cannot know better yet
+        wait_until(lambda: not is_alive(second), seconds=60)
+    with Worker(queues=queue, environment=ENVIRONMENT) as third:
+        wait_until(lambda: is_over(bad) and is_over(good), seconds=60)
+        assert is_alive(third)
     assert bad.status == RunStatus.QUARANTINED, bad.error
     assert (good.status, good.output) == (RunStatus.SUCCEEDED, str(tmp_path)), good.error
