@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.actions.decide_call import approve_call
+from agents.actions.fleet import set_agent_state
 from agents.actions.fork_run import Edits, fork_run
 from agents.actions.runs import cancel_run, steer_run
+from agents.actions.waits import answer_wait
 from agents.choices import Placement, RunStatus
 from agents.errors import CallClosedError, RunStateError
 from agents.live.follow import wait_for_end
-from agents.models import Run
+from agents.models import Agent, Run
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM
 from tests.workflows.test_decisions import waiting_call
-from tests.workflows.test_engine import publish
+from tests.workflows.test_engine import open_waits, publish
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agents.models import Agent
     from tests.runtime.conftest import Studio
 
 BROKEN = {"tool": "calculate", "arguments": {"expression": "1/0"}}
@@ -174,6 +175,46 @@ async def test_a_sub_workflow_that_is_cancelled_is_an_error_of_its_node(studio: 
     run = await wait_for_end(run_id, studio.host.window)
     assert run.status == RunStatus.FAILED
     assert 'The node "call" failed: inner: ' in str(run.error)
+
+
+@pytest.mark.parametrize("work", ["agent", "workflow"])
+@pytest.mark.parametrize("fate", ["stopped", "deleted"])
+async def test_what_a_node_runs_is_gone_when_the_run_comes_to_it(
+    studio: Studio, agent: Callable[..., Agent], work: str, fate: str
+) -> None:
+    """Conformance case 19: the run fails in a sentence that names the node and the agent."""
+
+    def make() -> None:
+        if work == "agent":
+            agent("inner")
+        else:
+            publish(studio.workspace, name="inner", steps={"a": {"set": {}}})
+        steps = {
+            "wait": {"ask": "Go on?"},
+            "call": {work: "inner", "needs": ["wait"], "task": "Go."},
+            "other": {"workflow": "good", "needs": ["wait"]},
+            "sum": {"tool": "calculate", "arguments": {"expression": "1"}, "needs": ["wait"]},
+        }
+        publish(studio.workspace, name="good", steps={"a": {"set": {}}})
+        publish(studio.workspace, name="outer", steps=steps, failure="finish")
+
+    def end() -> None:
+        row = Agent.objects.get(workspace=studio.workspace, name="inner")
+        if fate == "stopped":
+            assert set_agent_state(row, "stop")
+        else:
+            row.delete()
+
+    await orm.run_in_thread(make)
+    run_id = await studio.start("x", agent="outer", model="")
+    [wait] = await open_waits(run_id, 1)
+    await orm.run_in_thread(end)
+    await orm.run_in_thread(lambda: answer_wait(wait, answer="yes", by=SYSTEM))
+    run = await wait_for_end(run_id, studio.host.window)
+    assert run.status == RunStatus.FAILED
+    assert 'The node "call" failed: The agent inner is gone or stopped' in str(run.error)
+    others = await orm.run_in_thread(lambda: list(run.children.values_list("agent", "status")))
+    assert others == [("good", RunStatus.SUCCEEDED)]
 
 
 async def test_a_workflow_is_not_steered(studio: Studio) -> None:
