@@ -42,7 +42,7 @@ def read_inbox(run: Run, *, limit: int) -> Read:
     """
     unread = InboxEntry.objects.filter(agent=run.version.agent_id, read_at__isnull=True)
     entries = unread.select_for_update(of=("self",)).select_related("message").order_by("pk")
-    room = int(run.version.snapshot["limits"]["max_tool_output_bytes"]) - _FRAME_BYTES
+    room = run.version.max_tool_output_bytes - _FRAME_BYTES
     taken: list[InboxEntry] = []
     messages: list[dict[str, Any]] = []
     for entry in entries[:limit]:
