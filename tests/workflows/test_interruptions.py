@@ -11,12 +11,14 @@ import pytest
 from agents.actions.decide_call import approve_call
 from agents.actions.fleet import set_agent_state
 from agents.actions.fork_run import Edits, fork_run
+from agents.actions.inbox import reply_to_message
 from agents.actions.runs import cancel_run, steer_run
 from agents.actions.waits import answer_wait
 from agents.choices import Placement, RunStatus
 from agents.errors import CallClosedError, RunStateError
 from agents.live.follow import wait_for_end
-from agents.models import Agent, Run
+from agents.messaging.addresses import sender_of_person
+from agents.models import Agent, Message, Run
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM
 from tests.workflows.test_decisions import waiting_call
@@ -230,3 +232,32 @@ async def test_a_workflow_is_not_steered(studio: Studio) -> None:
         await orm.run_in_thread(lambda: steer_run(run, "Hurry."))
     await orm.run_in_thread(lambda: cancel_run(studio.workspace, run_id, reason="done"))
     assert (await wait_for_end(run_id, studio.host.window)).status == RunStatus.CANCELLED
+
+
+async def test_a_reply_waits_in_the_inbox_until_a_node_reads_it(
+    studio: Studio, agent: Callable[..., Agent]
+) -> None:
+    """Conformance case 23: a workflow's run is not told, since no model would read it."""
+
+    def make() -> None:
+        agent("scribe")
+        steps = {
+            "tell": {"tool": "send_message", "arguments": {"to": "scribe", "text": "Done?"}},
+            "wait": {"ask": "Go on?", "needs": ["tell"]},
+            "read": {"tool": "read_messages", "arguments": {}, "needs": ["wait"]},
+        }
+        tools = [{"name": "send_message"}, {"name": "read_messages"}]
+        publish(studio.workspace, name="asks", steps=steps, tools=tools)
+
+    def reply() -> None:
+        person = sender_of_person(studio.workspace, SYSTEM)
+        reply_to_message(person, str(Message.objects.get(source_run_id=run_id).pk), "Yes, done.")
+
+    await orm.run_in_thread(make)
+    run_id = await studio.start("x", agent="asks", model="")
+    [wait] = await open_waits(run_id, 1)
+    await orm.run_in_thread(reply)
+    await orm.run_in_thread(lambda: answer_wait(wait, answer="yes", by=SYSTEM))
+    run = await wait_for_end(run_id, studio.host.window)
+    assert "Yes, done." in str(run.output), run.error
+    assert "run.steered" not in [event.type for event in await studio.events(run)]
