@@ -64,8 +64,8 @@ def reply_to_message(
 ) -> Message:
     """Put a reply into the inbox of the message's author.
 
-    If the message was written by an agent's run that has not ended, that run is steered with the reply after
-    the commit. A reply to a person is addressed to them and read through the API.
+    If the message was written by an agent's run that has not ended, that run is steered with the
+    reply after the commit. A reply to a person is addressed to them and read through the API.
 
     Args:
         sender: The author of the reply. An agent can answer the messages written to it, a person

@@ -108,6 +108,7 @@ async def test_nodes_read_messages_and_artifacts(studio: Studio) -> None:
     await orm.run_in_thread(make)
     run = await studio.run("x", agent="reads", model="")
     assert run.status == RunStatus.SUCCEEDED, run.error
+    assert isinstance(run.structured, list)
     inbox, refused = run.structured
     assert inbox["messages"][0]["text"] == "Begin."
     assert "This run has stored no artifact 'none'" in refused

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,6 +24,7 @@ from tests.workflows.test_fleet import is_over, publish_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from uuid import UUID
 
     from heartbit_site.base.models import Workspace
 
@@ -75,6 +75,11 @@ def alone(deed: Callable[[], Any]) -> Any:
         connection.close()
 
 
+def expired() -> list[UUID]:
+    """Expire waits as a sweeper does; return the runs to wake."""
+    return expire_waits(SWEPT)
+
+
 def is_due(wait: Wait) -> bool:
     return Wait.objects.filter(pk=wait.pk, expires_at__lt=clock()).exists()
 
@@ -93,8 +98,8 @@ def test_an_answer_before_the_expiry_is_the_outcome(wait: Wait) -> None:
             wait_until(lambda: is_due(wait))
             # Others see a question that is due and has no answer.
             assert pool.submit(alone, lambda: is_due(wait)).result(PATIENCE)
-            assert wait.run_id not in pool.submit(alone, partial(expire_waits, SWEPT)).result(PATIENCE)
-        assert wait.run_id not in pool.submit(alone, partial(expire_waits, SWEPT)).result()
+            assert wait.run_id not in pool.submit(alone, expired).result(PATIENCE)
+        assert wait.run_id not in expired()
     with pytest.raises(CallClosedError, match=REFUSED):
         answer(wait)
     assert outcome(wait.run) == (RunStatus.SUCCEEDED, "yes", "answered")
@@ -110,11 +115,11 @@ def test_an_answer_after_the_expiry_is_refused(wait: Wait) -> None:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             Wait.objects.filter(pk=wait.pk).update(expires_at=clock())
-            assert wait.run_id in expire_waits(SWEPT)
+            assert wait.run_id in expired()
             answered = pool.submit(alone, late)
             wait_until(lambda: pids and is_blocked(pids[0]))
         with pytest.raises(CallClosedError, match=REFUSED):
-            answered.result()
+            answered.result(PATIENCE)
     wake_messages.wake_run(wait.run_id, queue=QUEUE)
     assert outcome(wait.run) == (RunStatus.SUCCEEDED, "too late", "expired")
 

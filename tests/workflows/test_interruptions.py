@@ -12,21 +12,25 @@ from agents.actions.decide_call import approve_call
 from agents.actions.fleet import set_agent_state
 from agents.actions.fork_run import Edits, fork_run
 from agents.actions.inbox import reply_to_message
+from agents.actions.run_request import start_conversation
 from agents.actions.runs import cancel_run, steer_run
 from agents.actions.waits import answer_wait
-from agents.choices import Placement, RunStatus
+from agents.choices import BusyPolicy, Placement, RunStatus
 from agents.errors import CallClosedError, RunStateError
 from agents.live.follow import wait_for_end
 from agents.messaging.addresses import sender_of_person
 from agents.models import Agent, Message, Run
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM
+from tests.starts import post_message
 from tests.workflows.test_decisions import waiting_call
 from tests.workflows.test_engine import open_waits, publish
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agents.actions.admit import Admitted
+    from agents.models import Conversation
     from tests.runtime.conftest import Studio
 
 BROKEN = {"tool": "calculate", "arguments": {"expression": "1/0"}}
@@ -232,6 +236,31 @@ async def test_a_workflow_is_not_steered(studio: Studio) -> None:
         await orm.run_in_thread(lambda: steer_run(run, "Hurry."))
     await orm.run_in_thread(lambda: cancel_run(studio.workspace, run_id, reason="done"))
     assert (await wait_for_end(run_id, studio.host.window)).status == RunStatus.CANCELLED
+
+
+async def test_a_message_that_would_steer_waits_for_the_end_of_a_workflow(studio: Studio) -> None:
+    """Conformance case 23."""
+
+    def make() -> Conversation:
+        publish(studio.workspace, name="asks", steps={"a": {"ask": "Go on with {{ input }}?"}})
+        return start_conversation(studio.workspace, agent="asks")
+
+    def say(text: str) -> Admitted:
+        policy = BusyPolicy.STEER
+        return post_message(thread, text, by=SYSTEM, home=Placement.LOCAL, busy_policy=policy)
+
+    thread = await orm.run_in_thread(make)
+    first = await orm.run_in_thread(lambda: say("one"))
+    studio.host.execute(first.run_id)
+    [wait] = await open_waits(first.run_id, 1)
+    second = await orm.run_in_thread(lambda: say("two"))
+    assert (first.outcome, second.outcome) == ("started", "queued")
+    assert second.run_id != first.run_id
+    await orm.run_in_thread(lambda: answer_wait(wait, answer="yes", by=SYSTEM))
+    run = await wait_for_end(first.run_id, studio.host.window)
+    assert (run.status, run.output) == (RunStatus.SUCCEEDED, "yes"), run.error
+    assert "run.steered" not in [event.type for event in await studio.events(run)]
+    await orm.run_in_thread(lambda: cancel_run(studio.workspace, second.run_id, reason="done"))
 
 
 async def test_a_reply_waits_in_the_inbox_until_a_node_reads_it(
