@@ -7,8 +7,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agents.actions.decide_call import answer_call, deny_call, edit_call
+from agents.actions.send_message import send_message
 from agents.choices import RunStatus
 from agents.live.follow import wait_for_end
+from agents.messaging.addresses import sender_of_person
 from agents.querysets import calls_waiting
 from agents.reads.agents import definition_of
 from heartbit_site.base import orm
@@ -89,3 +91,24 @@ async def test_a_version_of_a_workflow_defines_its_tools(studio: Studio) -> None
     found = await orm.run_in_thread(lambda: definition_of(run.version))
     assert [(tool.name, tool.approval) for tool in found.tools] == [("calculate", "always")]
     assert found.mixed_data == "ask"
+
+
+async def test_nodes_read_messages_and_artifacts(studio: Studio) -> None:
+    def make() -> None:
+        missing = {"tool": "read_artifact", "arguments": {"artifact": "none"}}
+        steps = {
+            "messages": {"tool": "read_messages", "arguments": {}},
+            "artifact": missing | {"on_error": "continue"},
+        }
+        tools = [{"name": "read_messages"}, {"name": "read_artifact"}]
+        output = "{{ [steps.messages.output, steps.artifact.error.message] }}"
+        publish(studio.workspace, name="reads", steps=steps, tools=tools, output=output)
+        send_message(sender_of_person(studio.workspace, SYSTEM), "reads", "Begin.")
+
+    await orm.run_in_thread(make)
+    run = await studio.run("x", agent="reads", model="")
+    assert run.status == RunStatus.SUCCEEDED, run.error
+    assert isinstance(run.structured, list)
+    inbox, refused = run.structured
+    assert inbox["messages"][0]["text"] == "Begin."
+    assert "This run has stored no artifact 'none'" in refused

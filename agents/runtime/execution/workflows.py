@@ -15,6 +15,7 @@ from agents.loop.workflow.engine import WorkflowEngine
 from agents.loop.workflow.node_tool import LONGEST_SECONDS
 from agents.loop.workflow.nodes import node_tools
 from agents.loop.workflow.toolbox import NodeToolbox
+from agents.models.version import MOST_RESULT_BYTES
 from agents.runs.pool import Pool, call
 from agents.runtime.execution.active_run import ActiveRun
 from agents.runtime.execution.engines import EngineDependencies
@@ -29,8 +30,6 @@ from agents.workflows.spec.graph import read_graph
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 
-#: A node's result is routed, so it is never cut.
-MOST_RESULT_BYTES = 100_000_000
 MOST_INPUT_BYTES = 10_000_000
 MAX_DEPTH = 8
 _DEPTH = """

@@ -102,6 +102,18 @@ _COUNTER: Final = {
     ],
 }
 
+#: A text of a megabyte, appended to the state twelve times.
+_LARGE: Final = {
+    "nodes": {"up": {"set": {"n": 1, "list": "{{ input.text }}"}}},
+    "start": "up",
+    "state": COUNTED | {"list": {"merge": "append", "initial": []}},
+    "edges": [
+        edge("up", "up", when="state.n < 12", message="again"),
+        {"from": "up", "when": "state.n >= 12", "output": "{{ [len(state.list), state.n] }}"},
+    ],
+}
+_MEGABYTE: Final = {"text": "x" * 1_000_000}
+
 CASES: Final = {
     "4: all sources": Case(_DIAMOND, "bc", {"b": "bc", "c": "bc"}),
     "4: a skipped branch": Case(_DIAMOND, "c", {"b": None, "c": "c"}),
@@ -183,8 +195,17 @@ CASES: Final = {
             ],
             "output": "{{ [len(state.big), steps.end.output] }}",
         },
-        {"text": "x" * 1_000_000},
+        _MEGABYTE,
         [1_000_000, 50],
+    ),
+    "9: twelve megabytes of state": Case(
+        _LARGE | {"limits": {"state_bytes": 20_000_000}}, _MEGABYTE, [12, 12]
+    ),
+    "9: its limit is named": Case(
+        _LARGE,
+        _MEGABYTE,
+        "The state has more than 10,000,000 bytes: write less, or raise limits.state_bytes.",
+        is_failure=True,
     ),
     "15: names with any characters": Case(
         {
