@@ -96,6 +96,8 @@ class RunRequest:
         by: The run's owner.
         files: Files of the run's folder, by path.
         deliveries: Targets of the result.
+        thread: Earlier messages that the client sends along, each {task, output, steers}.
+        response_schema: Response schema in place of the agent's own; None: the agent's own.
         versions: Current versions of all agents of ``origin``, in the order of the agents' ids, as
             the caller knows them; None: any.
     """
@@ -119,6 +121,8 @@ class RunRequest:
     by: Actor = NOBODY
     files: Mapping[str, bytes] = field(default_factory=dict)
     deliveries: Sequence[Target] = ()
+    thread: Sequence[Mapping[str, Any]] = ()
+    response_schema: Mapping[str, Any] | None = None
     versions: Sequence[int] | None = None
 
     @property

@@ -16,7 +16,7 @@ _SUBMIT = """
     SELECT run_id, queue, is_new, 'new' FROM heartbit_submit(
         %(id)s, %(workspace)s, %(agent)s, %(task)s, %(home)s, %(priority)s, %(model)s, %(key)s,
         %(origin)s, %(approve)s, %(payload)s, p_by => %(by)s, p_user => %(user)s,
-        p_hops => %(hops)s, p_call => %(call)s)
+        p_hops => %(hops)s, p_call => %(call)s, p_more => %(more)s)
 """
 # PostgreSQL asks a condition that names no row before it calls the function.
 _IF_UNCHANGED = """
@@ -99,6 +99,10 @@ def write_run(request: RunRequest, key: str | None) -> Row | None:
 def _submit(request: RunRequest, values: dict[str, Any]) -> Any:
     call = request.call
     values["call"] = None if call is None else json.dumps(asdict(call), ensure_ascii=False)
+    more: dict[str, Any] = {"thread": list(request.thread)} if request.thread else {}
+    if request.response_schema is not None:
+        more["response_schema"] = request.response_schema
+    values["more"] = json.dumps(more, ensure_ascii=False)
     if request.versions is None:
         return fetch_one(_SUBMIT, values, prepare=True)
     known = {"slug": request.workspace.slug, "versions": list(request.versions)}

@@ -23,6 +23,7 @@ from agents.journal.events import (
 from agents.journal.folding import folds
 from agents.llm.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from agents.loop.call_state import CallingState, CallState
+from agents.loop.past_runs import to_messages
 from agents.output import respond
 
 POOR_ANSWERS = 2  # in a row, then the stronger model takes over
@@ -74,6 +75,7 @@ class AgentState(CallingState):
     def _open_conversation(self, created: RunCreated) -> None:
         self.response_schema = created.response_schema
         self.may_delegate = created.may_delegate
+        self.conversation += to_messages(created.thread)
         self._task_index = len(self.conversation)
         self.conversation.append(UserMessage(created.task))
 

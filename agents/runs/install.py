@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "2ccd3c52f43c1527e82e10f0d489d3c8139a538c3b998fe6ffe7f47c87f28d4b"
+FINGERPRINT = "1a11fddf44f138c8af4564f466d68975d2433d62921548e57e4da00f2f8947a8"
 
 
 def statements() -> str:

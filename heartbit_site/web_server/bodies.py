@@ -33,6 +33,7 @@ OTHER_BYTES: Final = 65_536
 LIMITS: Final = (
     *LARGER_BODIES,
     ("/api/", MAX_BODY_BYTES),
+    ("/v1/", MAX_BODY_BYTES),
     ("/admin/memory/document/", UPLOAD_BYTES),
     ("/admin/", FORM_BYTES),
 )

@@ -20,6 +20,8 @@ class RunCreated(Event):
             ``0.0``.
         response_schema: Response schema in place of the agent's own; None: the agent's own.
         may_delegate: True for a child that delegates to its team: only a workflow's.
+        thread: Earlier messages that a client has sent along, each {task, output, steers} as those
+            of a conversation's runs.
     """
 
     type: ClassVar[str] = "run.created"
@@ -29,6 +31,7 @@ class RunCreated(Event):
     call: ToolCall | None = None
     response_schema: dict[str, Any] | None = None
     may_delegate: bool = False
+    thread: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
