@@ -98,6 +98,7 @@ class RunRequest:
         deliveries: Targets of the result.
         thread: Earlier messages that the client sends along, each {task, output, steers}.
         response_schema: Response schema in place of the agent's own; None: the agent's own.
+        client: Data that the client's protocol returns with the run.
         versions: Current versions of all agents of ``origin``, in the order of the agents' ids, as
             the caller knows them; None: any.
     """
@@ -123,6 +124,7 @@ class RunRequest:
     deliveries: Sequence[Target] = ()
     thread: Sequence[Mapping[str, Any]] = ()
     response_schema: Mapping[str, Any] | None = None
+    client: Mapping[str, Any] = field(default_factory=dict)
     versions: Sequence[int] | None = None
 
     @property

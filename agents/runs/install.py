@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "1a11fddf44f138c8af4564f466d68975d2433d62921548e57e4da00f2f8947a8"
+FINGERPRINT = "99c08cd3d818556e84e646aff91b91517982d259b5c5f73de27a17211e4ede5c"
 
 
 def statements() -> str:

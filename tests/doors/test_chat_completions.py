@@ -47,7 +47,7 @@ def test_the_agent_reads_what_was_said_before(client: OpenAI, caller: Caller) ->
             {"role": "user", "content": "What is my name?"},
         ],
     )
-    turn = caller.http.get(f"/runs/{found.id.removeprefix('chatcmpl-')}/turns/1").json()
+    turn = caller.http.get(f"/runs/{found.id.removeprefix('chatcmpl-')}/turns/1").json()["request"]
     assert [(one["role"], one["text"]) for one in turn["messages"]] == [
         ("user", "Be brief.\n\nMy name is Ann."),
         ("assistant", "Hello Ann."),
@@ -79,7 +79,7 @@ def test_a_run_that_fails_is_an_error_that_is_not_tried_again(client: OpenAI) ->
         client.with_options(max_retries=2).chat.completions.create(
             model="writer", messages=[{"role": "user", "content": "[[error: 400]]"}]
         )
-    assert Run.objects.filter(agent="writer").count() == 1
+    assert Run.objects.filter(task="[[error: 400]]").count() == 1
     assert refused.value.code == "run_failed"
 
 

@@ -22,6 +22,7 @@ class RunCreated(Event):
         may_delegate: True for a child that delegates to its team: only a workflow's.
         thread: Earlier messages that a client has sent along, each {task, output, steers} as those
             of a conversation's runs.
+        client: Data that the client's protocol returns with the run.
     """
 
     type: ClassVar[str] = "run.created"
@@ -32,6 +33,7 @@ class RunCreated(Event):
     response_schema: dict[str, Any] | None = None
     may_delegate: bool = False
     thread: tuple[dict[str, Any], ...] = ()
+    client: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,20 +9,26 @@ from heartbit_site.doors.openai.errors import RequestError
 from heartbit_site.doors.openai.requests import ChatMessage
 
 
-def task_of(messages: Sequence[ChatMessage]) -> tuple[str, list[dict[str, Any]]]:
+def task_of(
+    messages: Sequence[ChatMessage], *, place: str = "messages"
+) -> tuple[str, list[dict[str, Any]]]:
     """Return the task, and the earlier messages as runs of a thread, each {task, output, steers}.
 
     Instructions (of the roles system and developer) begin what the agent is told; its own prompt
     stays its definition's. Messages of one role in a row are one.
 
+    Args:
+        messages: The messages, oldest first.
+        place: The part of the request that has them.
+
     Raises:
         RequestError: The last message is not the user's, or a part of one is no text.
     """
-    texts = [(one.role, one.text(f"messages.{n}")) for n, one in enumerate(messages)]
+    texts = [(one.role, one.text(f"{place}.{n}")) for n, one in enumerate(messages)]
     if texts[-1][0] != "user":
         raise RequestError(
             "The last message must be the user's: the agent answers it.",
-            f"messages.{len(texts) - 1}.role",
+            f"{place}.{len(texts) - 1}.role",
         )
     thread: list[dict[str, Any]] = []
     pending: list[str] = []

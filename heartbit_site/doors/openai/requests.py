@@ -17,18 +17,20 @@ from heartbit_site.doors.openai.errors import RequestError
 RequestT = TypeVar("RequestT", bound=BaseModel)
 
 
-class _Part(BaseModel):
+class Part(BaseModel):
+    """Part of a request; fields without a use here are left out."""
+
     model_config = ConfigDict(extra="ignore")
 
 
-class ContentPart(_Part):
+class ContentPart(Part):
     """Part of a message's content."""
 
     type: str
     text: str = ""
 
 
-class ChatMessage(_Part):
+class ChatMessage(Part):
     """Message of a chat; other fields of its role are left out."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
@@ -50,26 +52,26 @@ class ChatMessage(_Part):
         return clean_text("\n".join(part.text for part in self.content))
 
 
-class JsonSchema(_Part):
+class JsonSchema(Part):
     """JSON Schema of an answer."""
 
     schema_: dict[str, Any] = Field(alias="schema", default_factory=dict)
 
 
-class ResponseFormat(_Part):
+class ResponseFormat(Part):
     """Form of the answer."""
 
     type: Literal["text", "json_object", "json_schema"]
     json_schema: JsonSchema | None = None
 
 
-class StreamOptions(_Part):
+class StreamOptions(Part):
     """Options of a stream."""
 
     include_usage: bool = False
 
 
-class ChatRequest(_Part):
+class ChatRequest(Part):
     """Body of ``POST /v1/chat/completions``."""
 
     model: Annotated[str, Field(min_length=1, max_length=200)]
@@ -97,3 +99,15 @@ def read_request(kind: type[RequestT], body: bytes) -> RequestT:
         place = ".".join(map(str, found[0]["loc"])) or None
         placed = [{**one, "loc": ("body", "request", *one["loc"])} for one in found]
         raise RequestError(fault(placed), place) from None
+
+
+def refuse_tools(tools: list[Any] | None) -> None:
+    """Reject tools that a client offers to run itself.
+
+    Raises:
+        RequestError: There are some.
+    """
+    if tools:
+        raise RequestError(
+            "Tools of a client are not taken: the agent calls those of its definition.", "tools"
+        )

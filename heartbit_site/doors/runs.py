@@ -1,0 +1,105 @@
+"""Runs of doors: started with what a client sends, and what becomes of them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+from uuid import UUID
+
+from django.http import StreamingHttpResponse
+
+from agents.actions.admit import admit
+from agents.actions.run_request import RunRequest
+from agents.live import valkey_ends
+from agents.live.updates import Update
+from agents.live.watchers import watch
+from agents.models import Conversation, RunEvent
+from agents.reads.hidden_memories import texts_hidden_from
+from agents.reads.outcome import Outcome, read_outcome
+from heartbit_site.api.routes.events import BEAT_SECONDS, with_silences
+from heartbit_site.base import orm
+from heartbit_site.base.access import Access
+from heartbit_site.base.audit import starter_of
+
+#: Time after which a request that waits for people gives up; its run does not.
+LONGEST_SECONDS: Final = 3_600
+
+
+def start(
+    access: Access,
+    agent: str,
+    task: str,
+    *,
+    thread: Sequence[Mapping[str, Any]] = (),
+    conversation: Conversation | None = None,
+    schema: Mapping[str, Any] | None = None,
+    client: Mapping[str, Any] | None = None,
+    key: str | None = None,
+) -> UUID:
+    """Start a run, and return its id.
+
+    Args:
+        access: The caller.
+        agent: Name of an agent or a workflow.
+        task: The task.
+        thread: Messages before it, as runs of a thread, each {task, output, steers}.
+        conversation: Conversation that it continues.
+        schema: JSON Schema of the answer; None: the agent's own.
+        client: Data that the protocol returns with the run (``kept_with``).
+        key: Idempotency key; None: a request that is sent again starts another run.
+
+    Raises:
+        HeartbitError: As ``admit``.
+    """
+    request = RunRequest(
+        access.workspace,
+        task,
+        agent=agent,
+        thread=thread,
+        conversation=conversation,
+        response_schema=schema,
+        client=client or {},
+        idempotency_key=key,
+        by=starter_of(access),
+    )
+    return admit(request).run_id
+
+
+def created_at(run_id: UUID) -> int:
+    """Return the time of a run's creation, with which its id begins (RFC 9562), in seconds."""
+    return (run_id.int >> 80) // 1_000
+
+
+def kept_with(run_id: UUID) -> dict[str, Any]:
+    """Return the data of the client's protocol that a run was started with."""
+    payload = RunEvent.objects.values_list("payload", flat=True).get(run=run_id, seq=1)
+    found: dict[str, Any] = payload.get("client") or {}
+    return found
+
+
+async def ended(run_id: UUID) -> Outcome:
+    """Return the outcome of a run at its end, or as it is after a long time."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LONGEST_SECONDS):
+            await valkey_ends.shared().result(run_id)
+    return await orm.read_in_thread(partial(read_outcome, run_id))
+
+
+async def updates_of(access: Access, run_id: UUID) -> AsyncGenerator[Sequence[Update], None]:
+    """Yield the updates of a run in batches until its end; none after each time of silence."""
+    hidden = partial(texts_hidden_from, access, run_id)
+    news = with_silences(watch(run_id, hidden=hidden), BEAT_SECONDS)
+    async with contextlib.aclosing(news):
+        async for batch in news:
+            yield () if batch is None else batch.updates
+
+
+def streamed(events: AsyncIterator[bytes]) -> StreamingHttpResponse:
+    """Return a response of server-sent events."""
+    response = StreamingHttpResponse(events, content_type="text/event-stream; charset=utf-8")
+    response["Cache-Control"] = "no-store"
+    response["X-Accel-Buffering"] = "no"  # nginx would hold it back
+    return response
