@@ -19,6 +19,7 @@ from agents.live.watchers import watch
 from agents.models import Conversation, RunEvent
 from agents.reads.hidden_memories import texts_hidden_from
 from agents.reads.outcome import Outcome, read_outcome
+from agents.runs.idempotency_keys import InternalKey
 from heartbit_site.api.routes.events import BEAT_SECONDS, with_silences
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
@@ -37,7 +38,7 @@ def start(
     conversation: Conversation | None = None,
     schema: Mapping[str, Any] | None = None,
     client: Mapping[str, Any] | None = None,
-    key: str | None = None,
+    key: str | InternalKey | None = None,
 ) -> UUID:
     """Start a run, and return its id.
 

@@ -80,6 +80,16 @@ def test_a_response_in_the_background_is_cancelled(client: OpenAI, workspace: Wo
     assert client.responses.retrieve(found.id).status == "cancelled"
 
 
+def test_another_try_gets_the_response_of_the_first(client: OpenAI) -> None:
+    def ask(**headers: str) -> str:
+        text = "[[text: Once.]]"
+        return client.responses.create(model="writer", input=text, extra_headers=headers).id
+
+    first, keyed = ask(), ask(**{"Idempotency-Key": "one"})
+    assert ask(**{"x-stainless-retry-count": "1"}) == first != keyed
+    assert ask(**{"Idempotency-Key": "one"}) == keyed
+
+
 def test_a_response_of_another_workspace_is_not_found(client: OpenAI) -> None:
     for name in ("resp_0", "x", "resp_" + "0" * 32):
         with pytest.raises(openai.NotFoundError, match="There is no response"):

@@ -14,6 +14,7 @@ from django.http.response import HttpResponseBase
 
 from agents.output.results import ResultOut
 from agents.reads.outcome import Outcome, read_outcome
+from agents.runs.idempotency_keys import InternalKey
 from heartbit_site.api.routes.events import BEAT
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
@@ -21,6 +22,7 @@ from heartbit_site.doors.openai.chat_messages import task_of
 from heartbit_site.doors.openai.completions import chunk, completion, finish_reason, usage_of
 from heartbit_site.doors.openai.door import door
 from heartbit_site.doors.openai.errors import error_body
+from heartbit_site.doors.openai.repeats import key_of
 from heartbit_site.doors.openai.requests import ChatRequest, read_request, refuse_tools
 from heartbit_site.doors.runs import created_at, ended, start, streamed, updates_of
 from heartbit_site.doors.spoken import SpokenText
@@ -30,8 +32,7 @@ from heartbit_site.doors.spoken import SpokenText
 async def chat_completions(request: HttpRequest, access: Access) -> HttpResponseBase:
     """Run an agent, and return what it says at the end, or while it says it."""
     body = read_request(ChatRequest, request.body)
-    key = request.headers.get("Idempotency-Key") or None
-    run_id = await orm.run_in_thread(partial(_start, access, body, key))
+    run_id = await orm.run_in_thread(lambda: _start(access, body, key_of(request, access)))
     if body.stream:
         with_usage = body.stream_options is not None and body.stream_options.include_usage
         return streamed(_chunks(access, run_id, body.model, with_usage=with_usage))
@@ -42,7 +43,7 @@ async def chat_completions(request: HttpRequest, access: Access) -> HttpResponse
     return JsonResponse(completion(run_id, body.model, created_at(run_id), outcome.result))
 
 
-def _start(access: Access, body: ChatRequest, key: str | None) -> UUID:
+def _start(access: Access, body: ChatRequest, key: str | InternalKey) -> UUID:
     refuse_tools(body.tools)
     task, thread = task_of(body.messages)
     form = body.response_format

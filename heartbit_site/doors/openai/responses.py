@@ -12,12 +12,14 @@ from django.http.response import HttpResponseBase
 from agents.actions.run_request import start_conversation
 from agents.actions.runs import cancel_run
 from agents.models import Conversation, Run, RunEvent
+from agents.runs.idempotency_keys import InternalKey, stored_key
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, starter_of
 from heartbit_site.doors.openai.chat_messages import task_of
 from heartbit_site.doors.openai.door import door
 from heartbit_site.doors.openai.errors import RequestError
+from heartbit_site.doors.openai.repeats import key_of
 from heartbit_site.doors.openai.requests import read_request, refuse_tools
 from heartbit_site.doors.openai.response_events import events_of
 from heartbit_site.doors.openai.response_objects import (
@@ -33,8 +35,7 @@ from heartbit_site.doors.runs import ended, kept_with, start, streamed
 async def create_response(request: HttpRequest, access: Access) -> HttpResponseBase:
     """Run an agent; return the response at its end, at once, or as events."""
     body = read_request(ResponseRequest, request.body)
-    key = request.headers.get("Idempotency-Key") or None
-    run_id, kept = await orm.run_in_thread(partial(_start, access, body, key))
+    run_id, kept = await orm.run_in_thread(lambda: _start(access, body, key_of(request, access)))
     if body.stream:
         return streamed(events_of(access, run_id, body.model, kept))
     if not body.background:
@@ -74,7 +75,9 @@ def _found(access: Access, name: str) -> tuple[Run, dict[str, Any]]:
     return run, kept_with(run.pk)
 
 
-def _start(access: Access, body: ResponseRequest, key: str | None) -> tuple[UUID, dict[str, Any]]:
+def _start(
+    access: Access, body: ResponseRequest, key: str | InternalKey
+) -> tuple[UUID, dict[str, Any]]:
     refuse_tools(body.tools)
     task, thread = task_of(body.messages(), place="input")
     before, conversation = None, None
@@ -84,7 +87,9 @@ def _start(access: Access, body: ResponseRequest, key: str | None) -> tuple[UUID
         if conversation is None or thread:
             thread, conversation = [*_thread_of(before), *thread], None
     elif body.store and not thread:
-        conversation = start_conversation(access.workspace, agent=body.model, by=starter_of(access))
+        conversation = _begun(access, stored_key(key)) or start_conversation(
+            access.workspace, agent=body.model, by=starter_of(access)
+        )
     form = body.text.format if body.text is not None else None
     kept: dict[str, Any] = {
         "background": body.background,
@@ -104,6 +109,13 @@ def _start(access: Access, body: ResponseRequest, key: str | None) -> tuple[UUID
         key=key,
     )
     return run_id, kept
+
+
+def _begun(access: Access, key: str | None) -> Conversation | None:
+    """Return the conversation that an earlier try of the request has begun."""
+    runs = Run.objects.filter(workspace=access.workspace, idempotency_key=key)
+    found = runs.select_related("conversation").first()
+    return None if found is None else found.conversation
 
 
 def _continued(before: Run) -> Conversation | None:
