@@ -86,8 +86,10 @@ def _input_parameters(workflow: TeamWorkflow) -> tuple[dict[str, Any], str]:
     if schema is not None and schema.get("type") == "object":
         return {"properties": {}, **schema}, ""
     name = "task" if schema is None else "input"
-    own = dict(schema or {"type": "string", "minLength": 1})
-    definitions = {key: own.pop(key) for key in ("$defs", "definitions") if key in own}
+    own = {"type": "string", "minLength": 1} if schema is None else dict(schema)
+    definitions: dict[str, Any] = {
+        key: own.pop(key) for key in ("$defs", "definitions") if key in own
+    }
     properties = {"properties": {name: own}, "required": [name], "additionalProperties": False}
     return {"type": "object", **properties, **definitions}, name
 

@@ -93,7 +93,7 @@ def test_each_occurrence_runs_the_workflow_with_the_input_as_data(
         run = Run.objects.filter(version__agent=digest).latest("created_at")
         assert json.loads(run.task) == TOPIC
         with Worker(queues=digest.queue):
-            wait_until(lambda pk=run.pk: Run.objects.get(pk=pk).finished_at)
+            wait_until(Run.objects.filter(pk=run.pk, finished_at__isnull=False).exists)
         run.refresh_from_db()
         assert (run.status, run.output) == (RunStatus.SUCCEEDED, TOPIC["topic"]), run.error
     assert Run.objects.filter(version__agent=digest).count() == 2

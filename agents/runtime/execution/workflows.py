@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from agents.definitions import snapshot
-from agents.definitions.definition import AgentDefinition, BoundTool
+from agents.definitions.definition import AgentDefinition
 from agents.definitions.kinds import KINDS
 from agents.errors import ProgramToolsError
 from agents.loop.workflow.engine import WorkflowEngine
@@ -67,16 +67,11 @@ def read(
     """
     snapshot.check_format(version_id, name, content, KINDS["workflow"])
     graph = compile_graph(read_graph(content))
-    bound = tuple(
-        BoundTool.model_construct(name=tool["name"], pinned=tool["hash"], **snapshot.grant_of(tool))
-        for tool in content["tools"]
-    )
-    tools = AgentDefinition.model_construct(
-        version_id=version_id,
-        agent_id=agent_id,
-        name=name,
-        system_prompt="",
-        tools=bound,
+    tools = snapshot.read_tools(
+        version_id,
+        agent_id,
+        name,
+        content,
         max_tool_output_bytes=MOST_RESULT_BYTES,
         max_parallel=graph.spec.limits.activations,
         tool_timeout_seconds=int(LONGEST_SECONDS),

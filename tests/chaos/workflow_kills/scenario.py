@@ -54,7 +54,7 @@ class Size:
 
 SIZES = {
     "small": Size(8, 8, every=1.0, kills=2, forks=2, supersteps=3),
-    "full": Size(140, 24, every=2.0, kills=1_000, forks=20, supersteps=200),
+    "full": Size(140, 24, every=2.0, kills=60, forks=20, supersteps=200),
 }
 
 
