@@ -13,8 +13,10 @@ from django.http import StreamingHttpResponse
 
 from agents.actions.admit import admit
 from agents.actions.run_request import RunRequest
+from agents.journal.events import CallWaiting
+from agents.journal.waits import EXTERNAL
 from agents.live import valkey_ends
-from agents.live.updates import Update
+from agents.live.updates import EventUpdate, Update
 from agents.live.watchers import watch
 from agents.models import Conversation, RunEvent
 from agents.reads.hidden_memories import texts_hidden_from
@@ -24,6 +26,7 @@ from heartbit_site.api.routes.events import BEAT_SECONDS, with_silences
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import starter_of
+from heartbit_site.doors.spoken import SpokenText
 
 #: Time after which a request that waits for people gives up; its run does not.
 LONGEST_SECONDS: Final = 3_600
@@ -38,6 +41,7 @@ def start(
     conversation: Conversation | None = None,
     schema: Mapping[str, Any] | None = None,
     client: Mapping[str, Any] | None = None,
+    client_tools: Sequence[Mapping[str, Any]] = (),
     key: str | InternalKey | None = None,
 ) -> UUID:
     """Start a run, and return its id.
@@ -50,6 +54,7 @@ def start(
         conversation: Conversation that it continues.
         schema: JSON Schema of the answer; None: the agent's own.
         client: Data that the protocol returns with the run (``kept_with``).
+        client_tools: Tools that the client runs itself, each {name, description, parameters}.
         key: Idempotency key; None: a request that is sent again starts another run.
 
     Raises:
@@ -63,6 +68,7 @@ def start(
         conversation=conversation,
         response_schema=schema,
         client=client or {},
+        client_tools=client_tools,
         idempotency_key=key,
         by=starter_of(access),
     )
@@ -89,13 +95,34 @@ async def ended(run_id: UUID) -> Outcome:
     return await orm.read_in_thread(partial(read_outcome, run_id))
 
 
-async def updates_of(access: Access, run_id: UUID) -> AsyncGenerator[Sequence[Update], None]:
-    """Yield the updates of a run in batches until its end; none after each time of silence."""
+async def texts_of(access: Access, run_id: UUID, *, after: int = 0) -> AsyncGenerator[str, None]:
+    """Yield what a run says until it ends, or waits for its client; nothing after a silence.
+
+    Args:
+        access: The reader.
+        run_id: The run.
+        after: Sequence number of the last event that the client has heard.
+    """
     hidden = partial(texts_hidden_from, access, run_id)
+    said = SpokenText(run_id, after=after)
     news = with_silences(watch(run_id, hidden=hidden), BEAT_SECONDS)
     async with contextlib.aclosing(news):
         async for batch in news:
-            yield () if batch is None else batch.updates
+            updates = () if batch is None else batch.updates
+            text = "".join(map(said.take, updates))
+            if text or batch is None:
+                yield text
+            if any(_waits_for_client(one, run_id, after) for one in updates):
+                return
+
+
+def _waits_for_client(update: Update, run_id: UUID, after: int) -> bool:
+    """Return True if an update says that the run waits for its client."""
+    if not isinstance(update, EventUpdate) or update.run_id != run_id:
+        return False
+    recorded, event = update.recorded, update.recorded.event
+    waits = isinstance(event, CallWaiting) and event.kind == EXTERNAL.name
+    return waits and recorded.seq > after
 
 
 def streamed(events: AsyncIterator[bytes]) -> StreamingHttpResponse:

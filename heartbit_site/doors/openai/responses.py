@@ -9,6 +9,7 @@ from uuid import UUID
 from django.http import HttpRequest, JsonResponse
 from django.http.response import HttpResponseBase
 
+from agents.actions.client_calls import return_results
 from agents.actions.run_request import start_conversation
 from agents.actions.runs import cancel_run
 from agents.models import Conversation, Run, RunEvent
@@ -17,10 +18,11 @@ from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, starter_of
 from heartbit_site.doors.openai.chat_messages import task_of
+from heartbit_site.doors.openai.client_tools import check_names, returned
 from heartbit_site.doors.openai.door import door
 from heartbit_site.doors.openai.errors import RequestError
 from heartbit_site.doors.openai.repeats import key_of
-from heartbit_site.doors.openai.requests import read_request, refuse_tools
+from heartbit_site.doors.openai.requests import read_request
 from heartbit_site.doors.openai.response_events import events_of
 from heartbit_site.doors.openai.response_objects import (
     find_response,
@@ -28,17 +30,20 @@ from heartbit_site.doors.openai.response_objects import (
     response_id,
 )
 from heartbit_site.doors.openai.response_requests import ResponseRequest
-from heartbit_site.doors.runs import ended, kept_with, start, streamed
+from heartbit_site.doors.runs import ended, kept_with, start, streamed, texts_of
 
 
 @door("POST", "runs:write", "runs:read")
 async def create_response(request: HttpRequest, access: Access) -> HttpResponseBase:
     """Run an agent; return the response at its end, at once, or as events."""
     body = read_request(ResponseRequest, request.body)
-    run_id, kept = await orm.run_in_thread(lambda: _start(access, body, key_of(request, access)))
+    run_id, kept, heard = await orm.run_in_thread(lambda: _begin(request, access, body))
     if body.stream:
-        return streamed(events_of(access, run_id, body.model, kept))
-    if not body.background:
+        return streamed(events_of(access, run_id, body.model, kept, heard=heard))
+    if not body.background and (body.tools or heard):
+        async for _ in texts_of(access, run_id, after=heard):
+            pass  # until it ends, or waits for its client
+    elif not body.background:
         await ended(run_id)
     return JsonResponse(await orm.read_in_thread(partial(read_response, run_id, body.model, kept)))
 
@@ -75,10 +80,26 @@ def _found(access: Access, name: str) -> tuple[Run, dict[str, Any]]:
     return run, kept_with(run.pk)
 
 
+def _begin(
+    request: HttpRequest, access: Access, body: ResponseRequest
+) -> tuple[UUID, dict[str, Any], int]:
+    """Start a run, or continue the one whose calls the client has made.
+
+    Returns:
+        The run, what its request has said, and the sequence number of its last event before.
+    """
+    if results := body.results:
+        run, found = returned(access, results)
+        return_results(run, found, by=starter_of(access))
+        return run.pk, kept_with(run.pk), run.last_seq
+    tools = body.tools or []
+    check_names(access, body.model, tools)
+    return *_start(access, body, key_of(request, access)), 0
+
+
 def _start(
     access: Access, body: ResponseRequest, key: str | InternalKey
 ) -> tuple[UUID, dict[str, Any]]:
-    refuse_tools(body.tools)
     task, thread = task_of(body.messages(), place="input")
     before, conversation = None, None
     if body.previous_response_id is not None:
@@ -106,6 +127,7 @@ def _start(
         conversation=conversation,
         schema=None if form is None else form.schema_,
         client=kept,
+        client_tools=[tool.table() for tool in body.tools or ()],
         key=key,
     )
     return run_id, kept
