@@ -25,7 +25,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import starter_of
 from heartbit_site.doors.openai.chat_messages import task_of
-from heartbit_site.doors.openai.chat_requests import ChatRequest
+from heartbit_site.doors.openai.chat_requests import CompletionRequest
 from heartbit_site.doors.openai.client_tools import ClientCall, calls_of, check_names, returned
 from heartbit_site.doors.openai.completions import (
     chunk,
@@ -68,7 +68,7 @@ class _Chat:
 @door("POST", "runs:write", "runs:read")
 async def chat_completions(request: HttpRequest, access: Access) -> HttpResponseBase:
     """Run an agent, and return what it says at the end, or while it says it."""
-    body = read_request(ChatRequest, request.body)
+    body = read_request(CompletionRequest, request.body)
     chat = await orm.run_in_thread(lambda: _begin(request, access, body))
     if body.stream:
         with_usage = body.stream_options is not None and body.stream_options.include_usage
@@ -87,7 +87,7 @@ async def chat_completions(request: HttpRequest, access: Access) -> HttpResponse
     return JsonResponse(completion(chat.run_id, body.model, made, outcome.result, calls, text))
 
 
-def _begin(request: HttpRequest, access: Access, body: ChatRequest) -> _Chat:
+def _begin(request: HttpRequest, access: Access, body: CompletionRequest) -> _Chat:
     """Start a run, or continue the one whose calls the client has made."""
     results, tools = body.results, body.client_tools
     if results:

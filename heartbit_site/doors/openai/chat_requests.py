@@ -7,36 +7,36 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from heartbit_site.doors.openai.client_tools import ClientTool
-from heartbit_site.doors.openai.requests import ChatMessage, Part
+from heartbit_site.doors.openai.requests import ChatMessage, RequestPart
 
 
-class JsonSchema(Part):
+class JsonSchema(RequestPart):
     """JSON Schema of an answer."""
 
     schema_: dict[str, Any] = Field(alias="schema", default_factory=dict)
 
 
-class ResponseFormat(Part):
+class ResponseFormat(RequestPart):
     """Form of the answer."""
 
     type: Literal["text", "json_object", "json_schema"]
     json_schema: JsonSchema | None = None
 
 
-class StreamOptions(Part):
+class StreamOptions(RequestPart):
     """Options of a stream."""
 
     include_usage: bool = False
 
 
-class ChatTool(Part):
+class ChatTool(RequestPart):
     """Tool of a chat; there are functions alone."""
 
     type: Literal["function"] = "function"
     function: ClientTool
 
 
-class ChatRequest(Part):
+class CompletionRequest(RequestPart):
     """Body of ``POST /v1/chat/completions``."""
 
     model: Annotated[str, Field(min_length=1, max_length=200)]

@@ -16,12 +16,12 @@ from agents.models import Run, ToolCall
 from agents.reads.agents import find_agent
 from heartbit_site.base.access import Access
 from heartbit_site.doors.openai.errors import RequestError
-from heartbit_site.doors.openai.requests import Part
+from heartbit_site.doors.openai.requests import RequestPart
 
 _ID: Final = re.compile(r"call_([0-9a-f]{32})_([0-9]{1,6})_([0-9]{1,6})")
 
 
-class ClientTool(Part):
+class ClientTool(RequestPart):
     """A function of the client."""
 
     name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]

@@ -17,20 +17,20 @@ from heartbit_site.doors.openai.errors import RequestError
 RequestT = TypeVar("RequestT", bound=BaseModel)
 
 
-class Part(BaseModel):
-    """Part of a request; fields without a use here are left out."""
+class RequestPart(BaseModel):
+    """RequestPart of a request; fields without a use here are left out."""
 
     model_config = ConfigDict(extra="ignore")
 
 
-class ContentPart(Part):
-    """Part of a message's content."""
+class ContentPart(RequestPart):
+    """RequestPart of a message's content."""
 
     type: str
     text: str = ""
 
 
-class ChatMessage(Part):
+class ChatMessage(RequestPart):
     """Message of a chat; other fields of its role are left out."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from heartbit_site.doors.openai.client_tools import ClientTool
 from heartbit_site.doors.openai.errors import RequestError
-from heartbit_site.doors.openai.requests import ChatMessage, ContentPart, Part
+from heartbit_site.doors.openai.requests import ChatMessage, ContentPart, RequestPart
 
 #: Types of items that are no messages.
 _CALLS: Final = ("function_call", "function_call_output", "reasoning")
@@ -23,14 +23,14 @@ class InputItem(ChatMessage):
     output: str | list[ContentPart] = ""
 
 
-class TextFormat(Part):
+class TextFormat(RequestPart):
     """Form of the answer."""
 
     type: Literal["text", "json_object", "json_schema"] = "text"
     schema_: dict[str, Any] | None = Field(alias="schema", default=None)
 
 
-class TextSettings(Part):
+class TextSettings(RequestPart):
     """Settings of the answer's text."""
 
     format: TextFormat = Field(default_factory=TextFormat)
@@ -42,7 +42,7 @@ class ResponseTool(ClientTool):
     type: Literal["function"] = "function"
 
 
-class ResponseRequest(Part):
+class ResponseRequest(RequestPart):
     """Body of ``POST /v1/responses``."""
 
     model: Annotated[str, Field(min_length=1, max_length=200)]
