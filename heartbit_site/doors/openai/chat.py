@@ -34,7 +34,7 @@ from heartbit_site.doors.openai.completions import (
     tool_calls,
     usage_of,
 )
-from heartbit_site.doors.openai.door import door
+from heartbit_site.doors.openai.door import Opened, door
 from heartbit_site.doors.openai.errors import error_body
 from heartbit_site.doors.openai.repeats import key_of
 from heartbit_site.doors.openai.requests import read_request
@@ -66,20 +66,19 @@ class _Chat:
 
 
 @door("POST", "runs:write", "runs:read")
-async def chat_completions(request: HttpRequest, access: Access) -> HttpResponseBase:
+async def chat_completions(request: HttpRequest, opened: Opened) -> HttpResponseBase:
     """Run an agent, and return what it says at the end, or while it says it."""
-    body = read_request(CompletionRequest, request.body)
-    chat = await orm.run_in_thread(lambda: _begin(request, access, body))
+    body, chat = await orm.run_in_thread(lambda: _begin(request, opened()))
     if body.stream:
         with_usage = body.stream_options is not None and body.stream_options.include_usage
         return streamed(_chunks(chat, with_usage=with_usage))
-    text = ""
+    text, calls = "", list[ClientCall]()
     if chat.has_tools:
-        async for piece in texts_of(access, chat.run_id, after=chat.after):
+        async for piece in texts_of(chat.access, chat.run_id, after=chat.after):
             text += piece
+        outcome, calls = await chat.end()
     else:
-        await ended(chat.run_id)
-    outcome, calls = await chat.end()
+        outcome = await ended(chat.run_id)
     if not calls and (outcome.result is None or outcome.status != "succeeded"):
         status, content = _failure(chat.run_id, outcome)
         return JsonResponse(content, status=status, headers={"x-should-retry": "false"})
@@ -87,14 +86,16 @@ async def chat_completions(request: HttpRequest, access: Access) -> HttpResponse
     return JsonResponse(completion(chat.run_id, body.model, made, outcome.result, calls, text))
 
 
-def _begin(request: HttpRequest, access: Access, body: CompletionRequest) -> _Chat:
+def _begin(request: HttpRequest, access: Access) -> tuple[CompletionRequest, _Chat]:
     """Start a run, or continue the one whose calls the client has made."""
+    body = read_request(CompletionRequest, request.body)
     results, tools = body.results, body.client_tools
     if results:
         run, found = returned(access, results)
         return_results(run, found, by=starter_of(access))
-        return _Chat(access, run.pk, body.model, run.last_seq, has_tools=True)
-    check_names(access, body.model, tools)
+        return body, _Chat(access, run.pk, body.model, run.last_seq, has_tools=True)
+    if tools:
+        check_names(access, body.model, tools)
     task, thread = task_of(body.messages)
     form = body.response_format
     run_id = start(
@@ -106,7 +107,7 @@ def _begin(request: HttpRequest, access: Access, body: CompletionRequest) -> _Ch
         client_tools=[tool.table() for tool in tools],
         key=key_of(request, access),
     )
-    return _Chat(access, run_id, body.model, 0, has_tools=bool(tools))
+    return body, _Chat(access, run_id, body.model, 0, has_tools=bool(tools))
 
 
 def _failure(run_id: UUID, outcome: Outcome) -> tuple[int, Any]:

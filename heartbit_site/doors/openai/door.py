@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from django.http import HttpRequest, JsonResponse
@@ -11,18 +11,20 @@ from django.http.response import HttpResponseBase
 
 from heartbit_site.api.auth import address_of, key_in, opened_by, refuse_unknown
 from heartbit_site.api.errors import UnauthorizedError
-from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.rights import forbidden
 from heartbit_site.doors.openai.errors import defect, error_body, refusal
 
 Handler = Callable[..., Awaitable[HttpResponseBase]]
+#: Returns the caller's access, or raises the refusal. Blocks, so that a handler opens the door in
+#: the thread in which it reads or writes.
+Opened = Callable[[], Access]
 View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
 
 
 def door(method: str, *scopes: str) -> Callable[[Handler], View]:
-    """Return a decorator for the handler of a path.
+    """Return a decorator for the handler of a path, which is given the request and ``Opened``.
 
     Args:
         method: The method that the path takes.
@@ -36,8 +38,7 @@ def door(method: str, *scopes: str) -> Callable[[Handler], View]:
                 body = error_body(405, "method", f"This path takes {method} alone.")
                 return JsonResponse(body, status=405, headers={"Allow": method})
             try:
-                access = await orm.run_in_thread(lambda: _opened(request, scopes))
-                return await handler(request, access, **given)
+                return await handler(request, partial(_opened, request, scopes), **given)
             except HeartbitError as error:
                 return refusal(error)
             except Exception as error:  # noqa: BLE001  a client gets JSON whatever happens

@@ -37,7 +37,7 @@ def key_of(request: HttpRequest, access: Access) -> str | InternalKey:
     prefix = f"heartbit:openai:{digest}:"
     tries = request.headers.get(TRIES, "0")
     earlier = _earlier(access, prefix) if tries.isdecimal() and int(tries[:4]) else None
-    return InternalKey(earlier or f"{prefix}{new_id()}")
+    return InternalKey(earlier or f"{prefix}{new_id()}", is_fresh=earlier is None)
 
 
 def _earlier(access: Access, prefix: str) -> str | None:

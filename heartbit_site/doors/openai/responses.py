@@ -19,7 +19,7 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, starter_of
 from heartbit_site.doors.openai.chat_messages import task_of
 from heartbit_site.doors.openai.client_tools import check_names, returned
-from heartbit_site.doors.openai.door import door
+from heartbit_site.doors.openai.door import Opened, door
 from heartbit_site.doors.openai.errors import RequestError
 from heartbit_site.doors.openai.repeats import key_of
 from heartbit_site.doors.openai.requests import read_request
@@ -34,10 +34,14 @@ from heartbit_site.doors.runs import ended, kept_with, start, streamed, texts_of
 
 
 @door("POST", "runs:write", "runs:read")
-async def create_response(request: HttpRequest, access: Access) -> HttpResponseBase:
+async def create_response(request: HttpRequest, opened: Opened) -> HttpResponseBase:
     """Run an agent; return the response at its end, at once, or as events."""
-    body = read_request(ResponseRequest, request.body)
-    run_id, kept, heard = await orm.run_in_thread(lambda: _begin(request, access, body))
+
+    def begin() -> tuple[Access, ResponseRequest, tuple[UUID, dict[str, Any], int]]:
+        access, body = opened(), read_request(ResponseRequest, request.body)
+        return access, body, _begin(request, access, body)
+
+    access, body, (run_id, kept, heard) = await orm.run_in_thread(begin)
     if body.stream:
         return streamed(events_of(access, run_id, body.model, kept, heard=heard))
     if not body.background and (body.tools or heard):
@@ -49,9 +53,9 @@ async def create_response(request: HttpRequest, access: Access) -> HttpResponseB
 
 
 @door("GET", "runs:read")
-async def retrieve_response(request: HttpRequest, access: Access, name: str) -> HttpResponseBase:
+async def retrieve_response(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
     """Return a response as it is now, or its events after a number."""
-    run, kept = await orm.run_in_thread(lambda: _found(access, name))
+    access, run, kept = await orm.run_in_thread(lambda: _found(opened(), name))
     if request.GET.get("stream") == "true":
         text = request.GET.get("starting_after") or "-1"
         if not text.lstrip("-").isdecimal() or len(text) > 9:
@@ -61,11 +65,11 @@ async def retrieve_response(request: HttpRequest, access: Access, name: str) -> 
 
 
 @door("POST", "runs:write")
-async def cancel_response(request: HttpRequest, access: Access, name: str) -> HttpResponseBase:
+async def cancel_response(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
     """Cancel a response, whose run ends within a second; an ended one is unchanged."""
 
     def cancel() -> tuple[Run, dict[str, Any]]:
-        run, kept = _found(access, name)
+        access, run, kept = _found(opened(), name)
         by = actor_of(access)
         cancel_run(access.workspace, run.pk, reason=f"cancelled by {by.name}", by=by)
         return run, kept
@@ -75,9 +79,9 @@ async def cancel_response(request: HttpRequest, access: Access, name: str) -> Ht
     return JsonResponse(await orm.read_in_thread(partial(read_response, run.pk, run.agent, kept)))
 
 
-def _found(access: Access, name: str) -> tuple[Run, dict[str, Any]]:
+def _found(access: Access, name: str) -> tuple[Access, Run, dict[str, Any]]:
     run = find_response(access, name)
-    return run, kept_with(run.pk)
+    return access, run, kept_with(run.pk)
 
 
 def _begin(
@@ -93,7 +97,8 @@ def _begin(
         return_results(run, found, by=starter_of(access))
         return run.pk, kept_with(run.pk), run.last_seq
     tools = body.tools or []
-    check_names(access, body.model, tools)
+    if tools:
+        check_names(access, body.model, tools)
     return *_start(access, body, key_of(request, access)), 0
 
 
