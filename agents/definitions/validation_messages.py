@@ -91,13 +91,17 @@ class InvalidSettingError(ConfigurationError):
 
 
 def check(model: type[BaseModel], content: object, path: Path) -> Iterator[Complaint]:
-    """Yield the errors of the table at a path."""
+    """Yield the errors of the table at a path.
+
+    A model with another form says by ``written_at(content, place)`` where the content has a place.
+    """
+    written_at = getattr(model, "written_at", lambda _, place: place)
     try:
         model.model_validate(content)
     except ValidationError as error:
         for details in islice(error.errors(include_url=False), MOST_COMPLAINTS):
             loc, table = _located(model, details["loc"])
-            where = (*path, *loc)
+            where = (*path, *written_at(content, loc))
             if details["type"] == "extra_forbidden":
                 known = [field.alias or name for name, field in table.model_fields.items()]
                 yield where, unknown(loc[-1], known)

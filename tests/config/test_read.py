@@ -320,6 +320,28 @@ def test_given_several_mistakes_then_all_are_told_from_the_top_down() -> None:
     assert places == [(2, 1), (3, 3), (6, 1), (7, 1), (8, 10), (9, 2)]
 
 
+def test_a_mistake_in_a_workflow_is_told_where_it_is_written() -> None:
+    found = problems(
+        """\
+        [[workflows]]
+        name = "digest"
+        [workflows.steps.sum]
+        pause = "1m"
+        [workflows.steps.fact]
+        retry = "x"
+        pause = "1m"
+        [[workflows]]
+        name = "count"
+        nodes.up = { set = {}, retry = { times = 99 } }
+        """
+    )
+    said = "must be a number of retries, or a table with times."
+    assert [line.removeprefix("heartbit.toml:") for line in found] == [
+        f"6:1: workflows.digest.steps.fact.retry {said}",
+        "10:34: workflows.count.nodes.up.retry.times must be at most 20, not 99.",
+    ]
+
+
 def test_the_error_itself_is_one_sentence_that_says_how_many_more_there_are() -> None:
     with pytest.raises(ConfigFileError) as caught:
         parse("a = 1\nb = 2\n")

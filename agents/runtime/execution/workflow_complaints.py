@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from agents.definitions.validation_messages import Complaint, Path
 from agents.output.check import check_response_schema
 from agents.runtime.execution.installed_executors import installed_executors
-from agents.workflows.spec.graph import GraphSpec, read_graph
-from agents.workflows.spec.steps import STEPS, with_graph
+from agents.workflows.spec.graph import read_graph
+from agents.workflows.spec.steps import STEPS, with_graph, written_at
 from agents.workflows.validation.faults import Installation, KnownFunction
 from agents.workflows.validation.validate import find_faults
 from heartbit_site.base.errors import ConfigurationError
@@ -37,7 +37,7 @@ def complaints(
             try:
                 check_response_schema(node.output)
             except ConfigurationError as error:
-                yield (*path, *_place(table, graph, ("nodes", index, "output"))), str(error)
+                yield (*path, *_place(table, ("nodes", index, "output"))), str(error)
     known = frozenset(map(str, names))
     functions = {
         name: KnownFunction(one.input_schema, one.output_schema)
@@ -47,14 +47,10 @@ def complaints(
     name = str(table.get("name", ""))
     for fault in find_faults(graph, name=name, installation=installation):
         sentence = fault.sentence[:1].lower() + fault.sentence[1:].rstrip(".")
-        yield (*path, *_place(table, graph, fault.place)), f"is not valid: {sentence}"
+        yield (*path, *_place(table, fault.place)), f"is not valid: {sentence}"
 
 
-def _place(table: Mapping[str, Any], graph: GraphSpec, place: Path) -> Path:
-    """Return where the table has a place of the graph: a node of the form of steps is a step."""
-    match place:
-        case ("nodes", int(index), *rest) if STEPS in table:
-            return (STEPS, graph.nodes[index].name, *rest)
-        case ("nodes", int(index), *rest) if isinstance(table.get("nodes"), Mapping):
-            return ("nodes", graph.nodes[index].name, *rest)
-    return place if STEPS not in table else (STEPS,)
+def _place(table: Mapping[str, Any], place: Path) -> Path:
+    """Return where the table has a place of the graph; steps have no edges."""
+    found = written_at(table, place)
+    return (STEPS,) if STEPS in table and found[:1] != (STEPS,) else found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -46,6 +47,8 @@ class RetrySpec(PlainSpec):
 
 def _retry(given: object) -> object:
     is_number = isinstance(given, int) and not isinstance(given, bool)
+    if not (is_number or isinstance(given, Mapping | RetrySpec)):
+        raise ValueError("must be a number of retries, or a table with times")
     return {"times": given} if is_number else given
 
 

@@ -12,6 +12,17 @@ STEPS: Final = "steps"
 _GRAPH: Final = ("nodes", "edges", "start")
 
 
+def written_at(content: Any, place: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """Return where a place of the graph is written: a node may be a step, or stand in a table."""
+    match place:
+        case ("nodes", int(index), *rest) if isinstance(content, Mapping):
+            for form in (STEPS, "nodes"):
+                named = content.get(form)
+                if isinstance(named, Mapping) and index < len(named):
+                    return (form, [*named][index], *rest)
+    return place
+
+
 def with_graph(content: Any) -> Any:
     """Return a workflow's settings with ``nodes`` and ``edges`` in the place of another form.
 

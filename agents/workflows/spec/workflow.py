@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from agents.definitions.spec import CODE_TOOL, DefinitionSpec, Description, ToolGrant
 from agents.workflows.spec.graph import MAX_NODES, GraphSettings, GraphSpec
-from agents.workflows.spec.steps import with_graph
+from agents.workflows.spec.steps import with_graph, written_at
 
 
 class WorkflowSpec(DefinitionSpec, GraphSettings):
@@ -18,6 +18,11 @@ class WorkflowSpec(DefinitionSpec, GraphSettings):
     description: Description = Field(
         "", description="Sentence by which an agent chooses the workflow for a task."
     )
+
+    @classmethod
+    def written_at(cls, content: Any, place: tuple[str | int, ...]) -> tuple[str | int, ...]:
+        """Return where the settings have a place (see ``validation_messages.check``)."""
+        return written_at(content, place)
 
     @model_validator(mode="before")
     @classmethod
