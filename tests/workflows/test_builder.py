@@ -268,7 +268,7 @@ REFUSED = [
     ),
     (
         lambda: Workflow("w").start("editor").spec,
-        'nodes[0] is the node "editor", which needs one kind of work, not none',
+        'nodes.editor is the node "editor", which needs one kind of work, not none',
     ),
     (
         lambda: Workflow("w").agent("a", task="x").agent("a", task="y"),
@@ -280,7 +280,7 @@ REFUSED = [
     ),
     (
         lambda: Workflow("w").agent("a", nonsense=1).spec,
-        "The workflow 'w' is invalid: nodes[0].nonsense",
+        "The workflow 'w' is invalid: nodes.a.nonsense",
     ),
 ]
 
