@@ -26,8 +26,9 @@ from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 from django.utils.module_loading import import_string
 
-#: Paths of programs; elsewhere are pages.
-PATHS: Final = ("/api/", "/v1/")
+PATH: Final = "/api/"
+#: Paths of doors, which no page uses.
+DOORS: Final = ("/v1/",)
 #: Those of ``settings.MIDDLEWARE`` that count here, in its order; they neither block nor wait.
 MIDDLEWARE: Final = (
     "django.middleware.security.SecurityMiddleware",
@@ -49,9 +50,9 @@ class ProgramRequests:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request."""
-        by_program = scope["path"].startswith(PATHS) and any(
-            name == b"authorization" for name, _ in scope["headers"]
-        )
+        path = scope["path"]
+        has_key = any(name == b"authorization" for name, _ in scope["headers"])
+        by_program = path.startswith(DOORS) or (path.startswith(PATH) and has_key)
         await (self._programs if by_program else self._pages)(scope, receive, send)
 
 
