@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from heartbit_site.doors.openai.client_tools import ClientTool
-from heartbit_site.doors.openai.requests import ChatMessage, RequestPart
+from heartbit_site.doors.client_tools import ClientTool
+from heartbit_site.doors.requests import ChatMessage, RequestPart
 
 
 class JsonSchema(RequestPart):
