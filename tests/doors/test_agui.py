@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -10,6 +12,7 @@ import pytest
 
 from agents.actions.publish_agent import publish_agent
 from agents.models import Agent, Decision, Run, ToolBinding, ToolCall
+from heartbit_site.base.models import Workspace
 from tests.api.server import WebServer, key_for
 from tests.doors.agui_client import (
     FrontEnd,
@@ -23,7 +26,6 @@ from tests.doors.agui_client import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from heartbit_site.base.models import Workspace
     from tests.api.server import Caller
     from tests.fleet import Worker
 
@@ -172,10 +174,9 @@ class TestApprovals:
         assert said["value"]["interruptId"] == asked["id"]
         assert of_type(events, "TOOL_CALL_RESULT")[0]["content"] == "42"
 
-    def test_answers_that_are_none(self, front_end: Open) -> None:
+    def test_answers_that_are_none(self, front_end: Open, workspace: Workspace) -> None:
         page = front_end("analyst")
-        first = page.say(SUM, "r1")
-        [asked] = interrupts(first)
+        [asked] = interrupts(page.say(SUM, "r1"))
         for given, sentence in (
             (answer(asked, {"approved": "yes"}), "does not fit"),
             (answer(asked, {"approved": True, "editedArgs": {"x": 1}}), "x"),
@@ -185,11 +186,15 @@ class TestApprovals:
             events = page.send("r2", resume=given)
             assert events[-1]["type"] == "RUN_ERROR"
             assert sentence in events[-1]["message"]
+        there = Workspace.objects.create(slug=f"{workspace.slug}-o", name="o")
+        stranger = front_end("analyst", key=key_for(there))
+        events = stranger.send("r2", resume=answer(asked, {"approved": True}))
+        assert "not those to interrupts" in events[-1]["message"]
         other = front_end("analyst", "another thread")
         events = other.send("r2", resume=answer(asked, {"approved": True}))
         assert "in this thread" in events[-1]["message"]
         assert page.say("Hello?", "r3")[-1]["code"] == "conversation_busy"
-        assert not Decision.objects.filter(run=heartbit_run(first)).exists()
+        assert not Decision.objects.filter(run__workspace=workspace).exists()
 
     def test_a_key_without_the_right_decides_nothing(
         self, front_end: Open, workspace: Workspace
@@ -256,7 +261,7 @@ def test_the_blackboard_is_the_state(front_end: Open, workspace: Workspace) -> N
 
 
 def test_failures_and_unknown_agents_are_errors_of_the_protocol(front_end: Open) -> None:
-    assert front_end().say("[[error: 400]]", "r1")[-1]["type"] == "RUN_ERROR"
+    assert front_end().say("Fail. [[error: 400]]", "r1")[-1]["type"] == "RUN_ERROR"
     assert front_end("nobody").say("Hello.", "r1")[-1]["code"] == "agent_not_found"
     assert front_end().send("r2")[-1]["message"] == "There is no message to answer."
 
@@ -297,3 +302,57 @@ class TestRequests:
                         method, f"{server.url}/agui/writer", headers={"Origin": origin}
                     )
                     assert found.headers.get("Access-Control-Allow-Origin") == allowed
+
+
+def test_a_workflow_asks_in_the_middle_of_its_steps(front_end: Open, caller: Caller) -> None:
+    steps = {
+        "steps": {
+            "sum": {"agent": "writer", "task": "[[text: 42]]"},
+            "ask": {
+                "ask": "Publish {{ steps.sum.output }}?",
+                "form": {"type": "boolean"},
+                "needs": "sum",
+            },
+        }
+    }
+    made = caller.post("/workflows", {"name": "publish", **steps})
+    assert made.status_code == 201, made.text
+    page = front_end("publish")
+    first = page.say("Go.", "r1")
+    [asked] = interrupts(first)
+    assert (asked["reason"], asked["message"]) == ("input_required", "Publish 42?")
+    assert asked["responseSchema"] == {"type": "boolean"}
+    last = page.send("r2", resume=answer(asked, payload=True))
+    steps_told = [one["stepName"] for one in of_type([*first, *last], "STEP_STARTED")]
+    assert steps_told == ["superstep 1", "superstep 2"]
+    assert last[-1]["result"] in ({"ask": True}, True, "true"), last[-1]
+
+
+@pytest.mark.usefixtures("asks")
+def test_a_sub_agents_approval_is_an_interrupt_too(front_end: Open) -> None:
+    tasks = json.dumps({"tasks": [{"agent": "analyst", "task": SUM}]})
+    page = front_end("orchestrator")
+    first = page.say(f"[[calls: delegate_task {tasks}]] [[text: All done.]]", "r1")
+    [asked] = interrupts(first)
+    assert (asked["reason"], "toolCallId" in asked) == ("confirmation", False)
+    shown = asked["metadata"]["heartbit"]
+    assert (shown["tool"], shown["arguments"]) == ("calculate", {"expression": "6*7"})
+    events = page.send("r2", resume=answer(asked, {"approved": True}))
+    assert text_of(events) == "All done."
+    assert (
+        of_type(events, "TOOL_CALL_RESULT")[0]["toolCallId"]
+        == of_type(first, "TOOL_CALL_START")[0]["toolCallId"]
+    )
+
+
+@pytest.mark.usefixtures("asks")
+def test_the_answer_reaches_a_run_whose_web_process_has_died(
+    web: WebServer, front_end: Open, workspace: Workspace
+) -> None:
+    with WebServer() as first:
+        page = FrontEnd(first, key_for(workspace), "analyst", "t1")
+        [asked] = interrupts(page.say(SUM, "r1"))
+        os.kill(first.pid, signal.SIGKILL)
+    events = front_end("analyst").send("r2", resume=answer(asked, {"approved": True}))
+    assert text_of(events) == "Done."
+    assert ToolCall.objects.filter(run=heartbit_run(events)).count() == 1

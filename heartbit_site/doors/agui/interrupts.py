@@ -130,7 +130,7 @@ def _asked(wait: Wait, call: ToolCall | None) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnsweredRun:
     """A run whose interrupts were answered.
 
     Attributes:
@@ -144,7 +144,7 @@ class Answered:
     refused: dict[str, str]
 
 
-def answer_interrupts(access: Access, entries: Iterable[Resume]) -> Answered:
+def answer_interrupts(access: Access, entries: Iterable[Resume]) -> AnsweredRun:
     """Give a run the answers to its interrupts, all or none; those it has are left out.
 
     Raises:
@@ -174,7 +174,7 @@ def answer_interrupts(access: Access, entries: Iterable[Resume]) -> Answered:
                 _answer(access, wait, match[4], entry)
             except CallClosedError as error:
                 refused[entry.interrupt_id] = str(error)
-    return Answered(run, min(int(match[2]) for _, match in places), refused)
+    return AnsweredRun(run, min(int(match[2]) for _, match in places), refused)
 
 
 def _answer(access: Access, wait: Wait, digest: str, entry: Resume) -> None:

@@ -14,7 +14,7 @@ _SHOWN_ALONE = ("activity", "reasoning")
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class Context(RequestPart):
+class PageContext(RequestPart):
     """Information for the agent, beside the messages."""
 
     description: str = ""
@@ -36,7 +36,7 @@ class AgentInput(RequestPart):
     run_id: Name = Field(alias="runId")
     messages: Annotated[list[ChatMessage], Field(max_length=2_000)]
     tools: Annotated[list[ClientTool], Field(max_length=128)] | None = None
-    context: Annotated[list[Context], Field(max_length=128)] | None = None
+    context: Annotated[list[PageContext], Field(max_length=128)] | None = None
     resume: Annotated[list[Resume], Field(max_length=128)] | None = None
     state: Any = None
 
