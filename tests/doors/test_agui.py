@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import httpx
 import pytest
@@ -355,4 +356,4 @@ def test_the_answer_reaches_a_run_whose_web_process_has_died(
         os.kill(first.pid, signal.SIGKILL)
     events = front_end("analyst").send("r2", resume=answer(asked, {"approved": True}))
     assert text_of(events) == "Done."
-    assert ToolCall.objects.filter(run=heartbit_run(events)).count() == 1
+    assert ToolCall.objects.filter(run=UUID(heartbit_run(events))).count() == 1

@@ -69,7 +69,8 @@ def begin(access: Access, name: str, body: AgentInput) -> Begun:
         refused = answered.refused
     for run in runs:
         if run.agent != name or kept_with(run.pk).get("thread") != body.thread_id:
-            raise RequestError(f"Run {run.pk} does not belong to {name} in this thread.", "threadId")
+            sentence = f"Run {run.pk} does not belong to {name} in this thread."
+            raise RequestError(sentence, "threadId")
     if len({run.pk for run in runs}) > 1:
         raise RequestError("The answers and the results are those of two runs.", "resume")
     return Begun(access, runs[0].pk, min(places), refused)
