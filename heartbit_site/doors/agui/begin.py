@@ -87,7 +87,8 @@ def _start(access: Access, name: str, body: AgentInput) -> UUID:
     if not body.messages:
         raise RequestError("There is no message to answer.", "messages")
     tools = body.tools or []
-    check_names(access, name, tools)
+    if tools:
+        check_names(access, name, tools)
     task, thread = task_of(body.messages)
     conversation = _conversation(access, name, body.thread_id, has_history=bool(thread))
     parts = (str(access.workspace.pk), name, body.thread_id, body.run_id)

@@ -11,10 +11,10 @@ from django.views.decorators.csrf import csrf_exempt
 from heartbit_site.api.errors import answer, defect, heartbit_error
 from heartbit_site.base import orm
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.doors.agui.begin import begin
+from heartbit_site.doors.agui.begin import Begun, begin
 from heartbit_site.doors.agui.requests import AgentInput
 from heartbit_site.doors.agui.stream import events_of, refused
-from heartbit_site.doors.keys import opened
+from heartbit_site.doors.keys import access_by_key
 from heartbit_site.doors.requests import read_request
 from heartbit_site.doors.runs import streamed
 
@@ -41,19 +41,24 @@ async def _run(request: HttpRequest, name: str) -> HttpResponseBase:
         refusal["Allow"] = "POST"
         return refusal
     try:
-        access = await orm.run_in_thread(lambda: opened(request, ("runs:write", "runs:read")))
-        body = read_request(AgentInput, request.body)
+        body, begun = await orm.run_in_thread(lambda: _begun(request, name))
     except HeartbitError as error:
         return heartbit_error(request, error)
     except Exception as error:  # noqa: BLE001  a client gets JSON whatever happens
         return defect(request, error)
-    try:
-        begun = await orm.run_in_thread(lambda: begin(access, name, body))
-    except HeartbitError as error:  # a request of the protocol: an error of the protocol
-        return streamed(refused(body, error))
-    except Exception as error:  # noqa: BLE001
-        return defect(request, error)
+    if isinstance(begun, HeartbitError):  # of a request of the protocol: an error of the protocol
+        return streamed(refused(body, begun))
     return streamed(events_of(body, begun))
+
+
+def _begun(request: HttpRequest, name: str) -> tuple[AgentInput, Begun | HeartbitError]:
+    """Return the request, and the run that answers it, or why none does. Blocks."""
+    access = access_by_key(request, ("runs:write", "runs:read"))
+    body = read_request(AgentInput, request.body)
+    try:
+        return body, begin(access, name, body)
+    except HeartbitError as error:
+        return body, error
 
 
 urlpatterns = [path("agui/<str:name>", run_agent)]
