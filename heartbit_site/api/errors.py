@@ -121,7 +121,7 @@ def install(api: NinjaAPI) -> None:
     api.add_exception_handler(ValidationError, _of_validation)
     api.add_exception_handler(RequestDataTooBig, _of_size)
     api.add_exception_handler(Http404, _of_absence)
-    api.add_exception_handler(Exception, _of_defect)
+    api.add_exception_handler(Exception, defect)
 
 
 def problem(status: int, code: str, detail: str, **more: Any) -> dict[str, Any]:
@@ -216,7 +216,8 @@ def database_problem(error: BaseException) -> HttpResponse | None:
     return response
 
 
-def _of_defect(request: HttpRequest, error: Any) -> HttpResponse:
+def defect(request: HttpRequest, error: Any) -> HttpResponse:
+    """Return the response to an error of the server, which its log describes."""
     away = database_problem(error)
     if away is not None:
         return away

@@ -92,6 +92,13 @@ TRUSTED_ORIGINS: Final = Variable(
     help="other origins whose forms and sockets are accepted, scheme, host and port: "
     "`https://heartbit.example:8443`",
 )
+AGUI_ORIGINS: Final = Variable(
+    "HEARTBIT_AGUI_ORIGINS",
+    _NOTHING,
+    formats.origins,
+    help="origins of pages that may send requests to agents themselves, "
+    "`https://app.example` ([AG-UI](docs/howto/ag-ui.md))",
+)
 TRUSTED_PROXIES: Final = Variable(
     "HEARTBIT_TRUSTED_PROXIES",
     _NOTHING,

@@ -35,6 +35,7 @@ LIMITS: Final = (
     *LARGER_BODIES,
     ("/api/", MAX_BODY_BYTES),
     ("/v1/", MAX_BODY_BYTES),
+    ("/agui/", MAX_BODY_BYTES),
     ("/admin/memory/document/", UPLOAD_BYTES),
     ("/admin/", FORM_BYTES),
 )
@@ -47,8 +48,8 @@ class BodyLimits:
 
     503 applies above ``HELD_BYTES`` in total or a client's share of them; proxies in
     ``HEARTBIT_TRUSTED_PROXIES`` have no share. A declared length is enough to refuse; a body of
-    unknown length is read up to the limit. Below ``/api/`` the answer is problem details, below
-    ``/v1/`` an error of OpenAI's form, elsewhere one line of text.
+    unknown length is read up to the limit. Below ``/api/`` and ``/agui/`` the answer is problem
+    details, below ``/v1/`` an error of OpenAI's form, elsewhere one line of text.
 
     Args:
         application: The ASGI application for accepted requests.
@@ -160,7 +161,7 @@ def _too_large(limit: int) -> errors.TooLargeError:
 
 async def _refuse(scope: Any, send: Send, error: HeartbitError) -> None:
     status = errors.status_of(error)
-    if scope["path"].startswith("/api/"):
+    if scope["path"].startswith(("/api/", "/agui/")):
         kind = errors.PROBLEM
         content = json.dumps(
             errors.problem(status, errors.problem_code(type(error)), str(error))

@@ -24,9 +24,9 @@ from heartbit_site.api.routes.events import BEAT
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import starter_of
-from heartbit_site.doors.openai.chat_messages import task_of
+from heartbit_site.doors.client_tools import ClientCall, calls_of, check_names, returned
+from heartbit_site.doors.messages import task_of
 from heartbit_site.doors.openai.chat_requests import CompletionRequest
-from heartbit_site.doors.openai.client_tools import ClientCall, calls_of, check_names, returned
 from heartbit_site.doors.openai.completions import (
     chunk,
     completion,
@@ -37,7 +37,7 @@ from heartbit_site.doors.openai.completions import (
 from heartbit_site.doors.openai.door import Opened, door
 from heartbit_site.doors.openai.errors import error_body
 from heartbit_site.doors.openai.repeats import key_of
-from heartbit_site.doors.openai.requests import read_request
+from heartbit_site.doors.requests import read_request
 from heartbit_site.doors.runs import created_at, ended, start, streamed, texts_of
 
 

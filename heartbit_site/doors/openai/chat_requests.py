@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from heartbit_site.doors.openai.client_tools import ClientTool
-from heartbit_site.doors.openai.requests import ChatMessage, RequestPart
+from heartbit_site.doors.client_tools import ClientTool
+from heartbit_site.doors.requests import ChatMessage, RequestPart
 
 
 class JsonSchema(RequestPart):
@@ -33,7 +33,7 @@ class ChatTool(RequestPart):
     """Tool of a chat; there are functions alone."""
 
     type: Literal["function"] = "function"
-    function: ClientTool
+    called: ClientTool = Field(alias="function")
 
 
 class CompletionRequest(RequestPart):
@@ -51,7 +51,7 @@ class CompletionRequest(RequestPart):
     @property
     def client_tools(self) -> list[ClientTool]:
         """Functions of the client."""
-        return [tool.function for tool in self.tools or ()]
+        return [tool.called for tool in self.tools or ()]
 
     @property
     def results(self) -> dict[str, str]:

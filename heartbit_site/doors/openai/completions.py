@@ -8,7 +8,7 @@ from uuid import UUID
 
 from agents.output.results import ResultOut
 from agents.output.text import as_text
-from heartbit_site.doors.openai.client_tools import ClientCall
+from heartbit_site.doors.client_tools import ClientCall
 
 
 def completion_id(run_id: UUID) -> str:

@@ -14,23 +14,12 @@ from heartbit_site.api.errors import (
     status_of,
 )
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.doors.requests import RequestError
 
 logger = logging.getLogger("django.request")
 
 #: Types by status; OpenAI's clients choose their exception by the status alone.
 _TYPES: Final = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
-
-
-class RequestError(HeartbitError):
-    """A request that this API does not take.
-
-    Attributes:
-        parameter: The part of the body that is wrong.
-    """
-
-    def __init__(self, message: str, parameter: str | None = None) -> None:
-        super().__init__(message)
-        self.parameter = parameter
 
 
 def error_body(status: int, code: str, message: str, parameter: str | None = None) -> Any:

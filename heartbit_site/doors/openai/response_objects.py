@@ -10,7 +10,7 @@ from agents.output.results import ResultOut
 from agents.reads.outcome import Outcome, read_outcome
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError
-from heartbit_site.doors.openai.client_tools import ClientCall, calls_of
+from heartbit_site.doors.client_tools import ClientCall, calls_of
 from heartbit_site.doors.openai.completions import content_of, usage_of
 from heartbit_site.doors.runs import created_at
 

@@ -6,9 +6,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from heartbit_site.doors.openai.client_tools import ClientTool
-from heartbit_site.doors.openai.errors import RequestError
-from heartbit_site.doors.openai.requests import ChatMessage, ContentPart, RequestPart
+from heartbit_site.doors.client_tools import ClientTool
+from heartbit_site.doors.requests import ChatMessage, ContentPart, RequestError, RequestPart
 
 #: Types of items that are no messages.
 _CALLS: Final = ("function_call", "function_call_output", "reasoning")

@@ -17,12 +17,10 @@ from agents.runs.idempotency_keys import InternalKey, stored_key
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, starter_of
-from heartbit_site.doors.openai.chat_messages import task_of
-from heartbit_site.doors.openai.client_tools import check_names, returned
+from heartbit_site.doors.client_tools import check_names, returned
+from heartbit_site.doors.messages import task_of
 from heartbit_site.doors.openai.door import Opened, door
-from heartbit_site.doors.openai.errors import RequestError
 from heartbit_site.doors.openai.repeats import key_of
-from heartbit_site.doors.openai.requests import read_request
 from heartbit_site.doors.openai.response_events import events_of
 from heartbit_site.doors.openai.response_objects import (
     find_response,
@@ -30,6 +28,7 @@ from heartbit_site.doors.openai.response_objects import (
     response_id,
 )
 from heartbit_site.doors.openai.response_requests import ResponseRequest
+from heartbit_site.doors.requests import RequestError, read_request
 from heartbit_site.doors.runs import ended, kept_with, start, streamed, texts_of
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from heartbit_site.doors.openai.errors import RequestError
-from heartbit_site.doors.openai.requests import ChatMessage
+from heartbit_site.doors.requests import ChatMessage, RequestError
 
 
 def task_of(

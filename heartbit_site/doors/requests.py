@@ -1,30 +1,42 @@
-"""Requests of OpenAI's API, as far as an agent has a use for them.
+"""Requests of clients, as far as an agent has a use for them.
 
 Settings of sampling belong to an agent's definition, and a client's are left out, as other servers
-of this API do. What would change the form of the answer is refused.
+do. What would change the form of the answer is refused.
 """
 
 from __future__ import annotations
 
 from typing import Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
+from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.untrusted import clean_text, parse_untrusted_json
 from heartbit_site.contract.problem import fault
-from heartbit_site.doors.openai.errors import RequestError
 
 RequestT = TypeVar("RequestT", bound=BaseModel)
 
 
+class RequestError(HeartbitError):
+    """A request that a door does not take.
+
+    Attributes:
+        parameter: The part of the body that is wrong.
+    """
+
+    def __init__(self, message: str, parameter: str | None = None) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+
 class RequestPart(BaseModel):
-    """RequestPart of a request; fields without a use here are left out."""
+    """Part of a request; fields without a use here are left out."""
 
     model_config = ConfigDict(extra="ignore")
 
 
 class ContentPart(RequestPart):
-    """RequestPart of a message's content."""
+    """Part of a message's content."""
 
     type: str
     text: str = ""
@@ -34,7 +46,7 @@ class ChatMessage(RequestPart):
     """Message of a chat; other fields of its role are left out."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    tool_call_id: str = ""
+    tool_call_id: str = Field("", validation_alias=AliasChoices("tool_call_id", "toolCallId"))
     content: str | list[ContentPart] | None = None
 
     def text(self, place: str) -> str:

@@ -15,8 +15,7 @@ from agents.definitions.spec import Schema
 from agents.models import Run, ToolCall
 from agents.reads.agents import find_agent
 from heartbit_site.base.access import Access
-from heartbit_site.doors.openai.errors import RequestError
-from heartbit_site.doors.openai.requests import RequestPart
+from heartbit_site.doors.requests import RequestError, RequestPart
 
 _ID: Final = re.compile(r"call_([0-9a-f]{32})_([0-9]{1,6})_([0-9]{1,6})")
 
@@ -73,7 +72,7 @@ def calls_of(run: Run) -> list[ClientCall]:
     rows = ToolCall.objects.filter(run=run, call_id__in=wanted)
     found = {row.call_id: row for row in rows}
     return [
-        ClientCall(_id(run.pk, one), found[one].tool, found[one].arguments)
+        ClientCall(call_id_of(run.pk, one), found[one].tool, found[one].arguments)
         for one in wanted
         if one in found
     ]
@@ -83,7 +82,7 @@ def returned(access: Access, results: Mapping[str, str]) -> tuple[Run, dict[str,
     """Return the run that results belong to, and the results by its own call ids.
 
     Raises:
-        RequestError: An id is none of this API, or they are those of several runs.
+        RequestError: An id is none of Heartbit, or they are those of several runs.
     """
     found: dict[str, str] = {}
     runs: set[UUID] = set()
@@ -100,5 +99,6 @@ def returned(access: Access, results: Mapping[str, str]) -> tuple[Run, dict[str,
     return run, found
 
 
-def _id(run_id: UUID, call_id: str) -> str:
+def call_id_of(run_id: UUID, call_id: str) -> str:
+    """Return the id of a call for clients; it names the run."""
     return f"call_{run_id.hex}_{call_id.replace('.', '_')}"

@@ -1,0 +1,1 @@
+"""AG-UI 1.0: each agent and workflow behind a front end, each run durable."""

@@ -1,0 +1,36 @@
+"""Keys of clients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.http import HttpRequest
+
+from heartbit_site.api.auth import address_of, key_in, opened_by, refuse_unknown
+from heartbit_site.api.errors import UnauthorizedError
+from heartbit_site.base.access import Access
+from heartbit_site.base.rights import forbidden
+
+
+def access_by_key(request: HttpRequest, scopes: Sequence[str]) -> Access:
+    """Return the access of a request's key. Blocks.
+
+    Args:
+        request: The request.
+        scopes: Scopes that the key needs.
+
+    Raises:
+        UnauthorizedError: There is no key, or it is not valid.
+        ForbiddenError: The key lacks a scope.
+        TooManyRequestsError: The caller sends too many requests.
+    """
+    key, address = key_in(request.headers.get("Authorization", "")), address_of(request)
+    if key is None:
+        raise refuse_unknown(
+            address, UnauthorizedError("Send an API key of Heartbit as the API key: hb_...")
+        )
+    access = opened_by(key, address=address)
+    missing = [scope for scope in scopes if not access.allows(scope)]
+    if missing:
+        raise forbidden(access, missing[0])
+    return access
