@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 
 from agents.actions.admit import admit
@@ -16,7 +17,9 @@ from agents.actions.run_request import RunRequest
 from agents.live import valkey_ends
 from agents.live.updates import Update
 from agents.live.watchers import watch
-from agents.models import Conversation, RunEvent
+from agents.models import Agent, Conversation, RunEvent
+from agents.output.results import ResultOut
+from agents.output.text import as_text
 from agents.reads.hidden_memories import texts_hidden_from
 from agents.reads.outcome import Outcome, read_outcome
 from heartbit_site.api.routes.events import BEAT_SECONDS, with_silences
@@ -68,6 +71,14 @@ def start(
     return admit(request).run_id
 
 
+def takers(access: Access) -> QuerySet[Agent]:
+    """Return the agents and workflows that take runs, by name."""
+    rows = Agent.objects.filter(
+        workspace=access.workspace, origin="", enabled=True, current_version__isnull=False
+    )
+    return rows.order_by("name")
+
+
 def created_at(run_id: UUID) -> int:
     """Return the time of a run's creation, with which its id begins (RFC 9562), in seconds."""
     return (run_id.int >> 80) // 1_000
@@ -86,6 +97,11 @@ async def ended(run_id: UUID) -> Outcome:
         async with asyncio.timeout(LONGEST_SECONDS):
             await valkey_ends.shared().result(run_id)
     return await orm.read_in_thread(partial(read_outcome, run_id))
+
+
+def content_of(result: ResultOut) -> str:
+    """Return what the assistant says: data as JSON, else the text."""
+    return as_text(result.data) if result.data is not None else result.text
 
 
 async def updates_of(access: Access, run_id: UUID) -> AsyncGenerator[Sequence[Update], None]:

@@ -18,6 +18,7 @@ from typing import Any, Final
 from heartbit_site.api import errors
 from heartbit_site.api.json_parser import LARGER_BODIES, MAX_BODY_BYTES
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.doors.mcp.http import DOORS, error_body
 from heartbit_site.web_server.clients import CLIENT_SHARE, client_at, is_proxy
 
 Message = MutableMapping[str, Any]
@@ -34,6 +35,7 @@ LIMITS: Final = (
     *LARGER_BODIES,
     ("/api/", MAX_BODY_BYTES),
     ("/v1/", MAX_BODY_BYTES),
+    ("/mcp", MAX_BODY_BYTES),
     ("/admin/memory/document/", UPLOAD_BYTES),
     ("/admin/", FORM_BYTES),
 )
@@ -46,8 +48,8 @@ class BodyLimits:
 
     503 applies above ``HELD_BYTES`` in total or a client's share of them; proxies in
     ``HEARTBIT_TRUSTED_PROXIES`` have no share. A declared length is enough to refuse; a body of
-    unknown length is read up to the limit. Below ``/api/`` the answer is problem details, elsewhere
-    one line of text.
+    unknown length is read up to the limit. Below ``/api/`` the answer is problem details, for MCP
+    an error of JSON-RPC, elsewhere one line of text.
 
     Args:
         application: The ASGI application for accepted requests.
@@ -164,6 +166,8 @@ async def _refuse(scope: Any, send: Send, error: HeartbitError) -> None:
         content = json.dumps(
             errors.problem(status, errors.problem_code(type(error)), str(error))
         ).encode()
+    elif scope["path"] in DOORS:
+        kind, content = "application/json", error_body(str(error))
     else:
         kind, content = "text/plain; charset=utf-8", f"{error}\n".encode()
     headers = [

@@ -12,15 +12,13 @@ from agents.reads.agents import find_agent
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.doors.openai.door import door
+from heartbit_site.doors.runs import takers
 
 
 @door("GET", "agents:read")
 async def list_models(request: HttpRequest, access: Access) -> HttpResponseBase:
     """Return the models of the caller's workspace."""
-    rows = Agent.objects.filter(
-        workspace=access.workspace, origin="", enabled=True, current_version__isnull=False
-    ).order_by("name")
-    found = await orm.run_in_thread(lambda: [_model(row) for row in rows])
+    found = await orm.run_in_thread(lambda: [_model(row) for row in takers(access)])
     return JsonResponse({"object": "list", "data": found})
 
 

@@ -1,0 +1,55 @@
+"""Answers of MCP servers: each request by itself, and every error one sentence."""
+
+from __future__ import annotations
+
+import logging
+from importlib import metadata
+from typing import Any, Final
+
+from mcp.server import Server
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
+from pydantic import ValidationError
+
+from heartbit_site.api.errors import database_problem
+from heartbit_site.api.json_parser import MAX_BODY_BYTES
+from heartbit_site.base.errors import ForbiddenError, HeartbitError
+from heartbit_site.doors.mcp.http import CALLER, UNAVAILABLE, Caller
+
+logger = logging.getLogger("django.request")
+
+Context = ServerRequestContext[Any, Any]
+VERSION: Final = metadata.version("heartbit")
+
+
+def caller_of(ctx: Context) -> Caller:
+    """Return the caller of a request: the key's over HTTP, else that of the process."""
+    found: Caller = ctx.lifespan_context if ctx.request is None else ctx.request.scope[CALLER]
+    return found
+
+
+async def answer_with(server: Server[Any], scope: Any, receive: Any, send: Any) -> None:
+    """Answer one request over HTTP."""
+    manager = StreamableHTTPSessionManager(
+        server, stateless=True, max_request_body_size=MAX_BODY_BYTES
+    )
+    async with manager.run():  # of this request alone: it keeps nothing
+        await manager.handle_request(scope, receive, send)
+
+
+async def in_sentences(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Answer a request; every error of ours is one sentence (``Server.middleware``)."""
+    try:
+        return await call_next(ctx)
+    except (MCPError, ValidationError):
+        raise
+    except HeartbitError as error:
+        code = INVALID_REQUEST if isinstance(error, ForbiddenError) else INVALID_PARAMS
+        raise MCPError(code, str(error)) from error
+    except Exception as error:
+        if database_problem(error) is not None:
+            raise MCPError(INTERNAL_ERROR, UNAVAILABLE) from error
+        logger.exception("%s failed", ctx.method)
+        raise MCPError(INTERNAL_ERROR, "The server failed; its log says where.") from error

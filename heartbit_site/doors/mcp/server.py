@@ -1,0 +1,52 @@
+"""The server at ``/mcp``, and of ``heartbit mcp serve``."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from mcp.server import Server
+from mcp_types import CallToolRequestParams, ListToolsResult, PaginatedRequestParams
+
+from heartbit_site.base import orm
+from heartbit_site.doors.mcp.answering import (
+    VERSION,
+    Context,
+    answer_with,
+    caller_of,
+    in_sentences,
+)
+from heartbit_site.doors.mcp.calls import call_tool
+from heartbit_site.doors.mcp.tasks import offer_tasks
+from heartbit_site.doors.mcp.tools import tools_of
+
+INSTRUCTIONS = (
+    "Each tool is an agent or a workflow: a call starts a durable run, which may take long and may "
+    "ask a person before it acts."
+)
+
+
+@cache
+def make_server() -> Server[Any]:
+    """Return the process's server."""
+    server: Server[Any] = Server(
+        "heartbit",
+        version=VERSION,
+        title="Heartbit",
+        instructions=INSTRUCTIONS,
+        on_list_tools=_list_tools,
+    )
+    server.add_request_handler("tools/call", CallToolRequestParams, call_tool)
+    server.middleware.append(in_sentences)
+    offer_tasks(server)
+    return server
+
+
+async def answer(scope: Any, receive: Any, send: Any) -> None:
+    """Answer one request over HTTP."""
+    await answer_with(make_server(), scope, receive, send)
+
+
+async def _list_tools(ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+    access = caller_of(ctx).access
+    return ListToolsResult(tools=await orm.run_in_thread(lambda: tools_of(access)))
