@@ -30,6 +30,7 @@ NEW = common.argument("NAME", "Name that its tools' names begin with, such as gi
 NAME = common.argument("NAME", "The server's name, or its number.")
 TOOL = common.option("--tool TOOL", "Accept only this tool's change; may be repeated.", [])
 YES = common.flag("--yes -y", "Accept without asking.")
+OPERATOR = common.flag("--operator", "Serve Heartbit's operations instead.")
 POLL_SECONDS: Final = 0.5
 
 
@@ -131,7 +132,7 @@ def remove(name: str = NAME, *, yes: bool = common.YES) -> int:
 
 
 @app.command(cls=RemoteCommand)
-def serve() -> int:
+def serve(*, operator: bool = OPERATOR) -> int:
     """Serve the agents and workflows to the MCP client that starts this command.
 
     It speaks MCP on standard input and output; workers execute the runs.
@@ -146,11 +147,15 @@ def serve() -> int:
     from heartbit_site.base.log_output import log_to_stderr
     from heartbit_site.cli.backend.local import LocalBackend
     from heartbit_site.cli.installation.startup import kept
-    from heartbit_site.doors.mcp.server import serve_stdio
+    from heartbit_site.doors.mcp.answering import answer_stdio
+    from heartbit_site.doors.mcp.http import Caller
+    from heartbit_site.doors.mcp.operator import make_server as make_operator_server
+    from heartbit_site.doors.mcp.server import make_server
 
     log_to_stderr(logging.WARNING, force=True)  # standard output is the client's
     with kept(settings.ENVIRONMENT):
-        asyncio.run(serve_stdio(LocalBackend().access))
+        make = make_operator_server if operator else make_server
+        asyncio.run(answer_stdio(make(Caller(LocalBackend().access))))
     return OK
 
 

@@ -30,12 +30,13 @@ CALLER: Final = "heartbit.caller"
 #: 25 MB: a process without MCP clients does not pay for it.
 DOORS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "/mcp": ("heartbit_site.doors.mcp.server", ("runs:read", "runs:write")),
+    "/mcp/operator": ("heartbit_site.doors.mcp.operator", ()),
 }
 INVALID_REQUEST: Final = -32600  # of JSON-RPC
 UNAVAILABLE: Final = "The database is unavailable: try again in a moment."
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Caller:
     """The caller of a request.
 
