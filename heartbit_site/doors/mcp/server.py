@@ -12,6 +12,7 @@ from heartbit_site.base import orm
 from heartbit_site.doors.mcp.answering import Context, answer_with, caller_of, new_server
 from heartbit_site.doors.mcp.calls import call_tool
 from heartbit_site.doors.mcp.http import Caller
+from heartbit_site.doors.mcp.resources import list_resources, list_templates, read_resource
 from heartbit_site.doors.mcp.tasks import offer_tasks
 from heartbit_site.doors.mcp.tools import tools_of
 
@@ -30,6 +31,9 @@ def make_server(caller: Caller | None = None) -> Server[Any]:
         title="Heartbit",
         instructions=INSTRUCTIONS,
         on_list_tools=_list_tools,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
     )
     server.add_request_handler("tools/call", CallToolRequestParams, call_tool)
     offer_tasks(server)

@@ -175,11 +175,12 @@ def test_tasks_of_others_and_none_are_not_found(asking: Mcp) -> None:
 
     async def use(client: Client) -> None:
         for name in (task["taskId"], task["taskId"][:18], "x", "0" * 32):
-            for method, more in (
+            requests: tuple[tuple[str, dict[str, Any]], ...] = (
                 ("tasks/get", {}),
                 ("tasks/cancel", {}),
                 ("tasks/update", {"inputResponses": {}}),
-            ):
+            )
+            for method, more in requests:
                 with pytest.raises(MCPError, match="There is no task") as refused:
                     await ask(client, method, name, **more)
                 assert refused.value.code == -32602
