@@ -98,7 +98,9 @@ def input_parameters(schema: Mapping[str, Any] | None) -> tuple[dict[str, Any], 
         return {"properties": {}, **schema}, ""
     name = "task" if schema is None else "input"
     own = dict(schema or {"type": "string", "minLength": 1})
-    definitions = {key: own.pop(key) for key in ("$defs", "definitions") if key in own}
+    definitions: dict[str, Any] = {
+        key: own.pop(key) for key in ("$defs", "definitions") if key in own
+    }
     properties = {"properties": {name: own}, "required": [name], "additionalProperties": False}
     return {"type": "object", **properties, **definitions}, name
 

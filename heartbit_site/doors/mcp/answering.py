@@ -22,6 +22,7 @@ from heartbit_site.base.errors import ForbiddenError, HeartbitError
 from heartbit_site.doors.mcp.http import CALLER, UNAVAILABLE, Caller
 
 logger = logging.getLogger("django.request")
+logging.getLogger("mcp").setLevel(logging.WARNING)  # it tells two things of each request
 
 Context = ServerRequestContext[Any, Any]
 VERSION: Final = metadata.version("heartbit")

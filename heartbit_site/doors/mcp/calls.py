@@ -27,7 +27,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.doors.mcp.answering import Context, caller_of
-from heartbit_site.doors.mcp.questions import DECIDE, Question, answer_questions, open_questions
+from heartbit_site.doors.mcp.questions import DECIDE, OpenQuestion, answer_questions, open_questions
 from heartbit_site.doors.mcp.results import cancel, refused, result_of
 from heartbit_site.doors.mcp.tasks import created, find_run_of, takes_tasks
 from heartbit_site.doors.mcp.tools import task_of
@@ -45,7 +45,7 @@ async def call_tool(
 
     A client that knows tasks gets one at once. One that shows forms is asked what the run asks,
     and calls again with the answers and the run's id, its ``requestState``. Others wait until
-    somebody has answered elsewhere.
+    a person has answered elsewhere.
     """
     access = caller_of(ctx).access
     try:
@@ -106,7 +106,7 @@ def _shows_forms(ctx: Context, access: Access) -> bool:
     return knows and _is_modern(ctx) and access.allows(DECIDE)
 
 
-async def _follow(ctx: Context, access: Access, run_id: UUID) -> dict[str, Question]:
+async def _follow(ctx: Context, access: Access, run_id: UUID) -> dict[str, OpenQuestion]:
     """Wait for a run's end, and report its progress to a client that asks for it.
 
     Returns:

@@ -26,7 +26,7 @@ _KEYWORDS: Final = {
 _FORMATS: Final = ("email", "uri", "date", "date-time")
 
 
-class AnswerError(HeartbitError):
+class FormError(HeartbitError):
     """The answer in a form cannot be read."""
 
 
@@ -46,19 +46,19 @@ def value_in(schema: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
     """Return the answer in a form that ``flat_form`` made of a schema.
 
     Raises:
-        AnswerError: It is missing, or not JSON.
+        FormError: It is missing, or not JSON.
     """
     if _is_flat(schema):
         return dict(given)
     value = given.get(FIELD)
     if value is None:
-        raise AnswerError(f"The form has no field {FIELD}: send it.")
+        raise FormError(f"The form has no field {FIELD}: send it.")
     if _field(schema) or not isinstance(value, str):
         return value
     try:
         return parse_untrusted_json(value, max_bytes=_MOST_BYTES)
     except UntrustedJSONError as error:
-        raise AnswerError(f"The field {FIELD} must be JSON: {error}") from None
+        raise FormError(f"The field {FIELD} must be JSON: {error}") from None
 
 
 def _is_flat(schema: Mapping[str, Any]) -> bool:

@@ -32,6 +32,7 @@ DOORS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "/mcp": ("heartbit_site.doors.mcp.server", ("runs:read", "runs:write")),
     "/mcp/operator": ("heartbit_site.doors.mcp.operator", ()),
 }
+_ANSWERS: Final = ("application/json", "text/event-stream")
 INVALID_REQUEST: Final = -32600  # of JSON-RPC
 UNAVAILABLE: Final = "The database is unavailable: try again in a moment."
 
@@ -106,6 +107,10 @@ async def _opened(scope: Any, scopes: tuple[str, ...]) -> Access:
         raise _RefusalError(503, UNAVAILABLE, **{"Retry-After": "2"}) from error
     if request.method != "POST":
         raise _RefusalError(405, "This path takes POST alone.", Allow="POST")
+    if not (request.headers.get("Accept") and all(map(request.accepts, _ANSWERS))):
+        raise _RefusalError(406, f"Send the header Accept: {', '.join(_ANSWERS)}.")
+    if request.content_type != "application/json":
+        raise _RefusalError(415, "Send JSON, with the header Content-Type: application/json.")
     return access
 
 

@@ -21,7 +21,7 @@ from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.rights import forbidden
 from heartbit_site.contract.approvals import ApprovalOut, DecisionIn, OutcomeIn, UncertainCallOut
 from heartbit_site.contract.waits import AnswerIn, WaitOut
-from heartbit_site.doors.mcp.forms import AnswerError, flat_form, value_in
+from heartbit_site.doors.mcp.forms import FormError, flat_form, value_in
 from heartbit_site.operations import approvals, waits
 
 DECIDE: Final = "approvals:decide"
@@ -50,7 +50,7 @@ Answer = Callable[[Access, Literal["accept", "decline"], Mapping[str, Any]], obj
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OpenQuestion:
     """An open question.
 
     Attributes:
@@ -70,7 +70,7 @@ class Question:
         )
 
 
-def open_questions(access: Access, run_id: UUID) -> dict[str, Question]:
+def open_questions(access: Access, run_id: UUID) -> dict[str, OpenQuestion]:
     """Return the questions of a run and its sub-agents that wait for an answer, by their keys."""
     waiting = waits_for_people(access.workspace).filter(Q(run=run_id) | Q(run__root=run_id))
     if not waiting.exists():
@@ -103,11 +103,11 @@ def answer_questions(access: Access, run_id: UUID, answers: Mapping[str, ElicitR
         content = given.content or {}
         problems = validate(found[key].form, content) if given.action == "accept" else []
         if problems:
-            raise AnswerError(f"The answer does not fit: {'; '.join(problems)}.")
+            raise FormError(f"The answer does not fit: {'; '.join(problems)}.")
         found[key].answer(access, given.action, content)
 
 
-def _approval(call: ApprovalOut) -> Question:
+def _approval(call: ApprovalOut) -> OpenQuestion:
     place, form = (call.run_id, call.call_id), call.answer_schema
 
     def answer(access: Access, action: str, given: Mapping[str, Any]) -> None:
@@ -120,24 +120,24 @@ def _approval(call: ApprovalOut) -> Question:
         approvals.decide(access, *place, body)
 
     if form is not None:
-        return Question(str(call.arguments.get("question", "")), flat_form(form), answer)
+        return OpenQuestion(str(call.arguments.get("question", "")), flat_form(form), answer)
     text = f"{call.agent} asks to call {call.tool} with {as_text(call.arguments)}"
-    return Question(f"{text}\n\n{call.reason}".strip(), _DECISION, answer)
+    return OpenQuestion(f"{text}\n\n{call.reason}".strip(), _DECISION, answer)
 
 
-def _doubt(call: UncertainCallOut) -> Question:
+def _doubt(call: UncertainCallOut) -> OpenQuestion:
     def answer(access: Access, action: str, given: Mapping[str, Any]) -> None:
         said = {"outcome": "skip"} if action == "decline" else dict(given)
         approvals.resolve_call(access, call.run_id, call.call_id, OutcomeIn.model_validate(said))
 
     text = f"It is unknown whether {call.tool} of {call.agent} took effect, which was called with "
-    return Question(f"{text}{as_text(call.arguments)}", _OUTCOME, answer)
+    return OpenQuestion(f"{text}{as_text(call.arguments)}", _OUTCOME, answer)
 
 
-def _wait(wait: WaitOut) -> Question:
+def _wait(wait: WaitOut) -> OpenQuestion:
     def answer(access: Access, action: str, given: Mapping[str, Any]) -> None:
         value = None if action == "decline" else value_in(wait.answer_schema, given)
         waits.answer_wait(access, wait.run_id, wait.key, AnswerIn(answer=value))
 
     text = wait.question or f"{wait.agent} waits for {wait.waits_for}."
-    return Question(text, flat_form(wait.answer_schema), answer)
+    return OpenQuestion(text, flat_form(wait.answer_schema), answer)

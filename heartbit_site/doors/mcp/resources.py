@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
 from mcp_types import (
@@ -122,10 +122,9 @@ def _read(access: Access, uri: str) -> str | bytes:
 
 
 def _contents(uri: str, content: str | bytes) -> TextResourceContents | BlobResourceContents:
-    if isinstance(content, bytes):
-        try:
-            content = content.decode()
-        except UnicodeDecodeError:
-            return BlobResourceContents(uri=uri, blob=base64.b64encode(content).decode())
-    given: dict[str, Any] = {"uri": uri, "text": content}
-    return TextResourceContents(**given)
+    if isinstance(content, str):
+        return TextResourceContents(uri=uri, text=content)
+    try:
+        return TextResourceContents(uri=uri, text=content.decode())
+    except UnicodeDecodeError:
+        return BlobResourceContents(uri=uri, blob=base64.b64encode(content).decode())

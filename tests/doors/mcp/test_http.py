@@ -97,6 +97,7 @@ def test_pages_of_other_sites_are_refused(mcp: Mcp) -> None:
     assert send(mcp, request(), Origin="http://127.0.0.1:3000").status_code == 200
 
 
+BEFORE = {"MCP_Protocol_Version": "2025-11-25"}
 ODD: tuple[tuple[Any, dict[str, str], int], ...] = (
     (b"{", {}, 400),
     (b"[]", {}, 400),
@@ -114,6 +115,13 @@ ODD: tuple[tuple[Any, dict[str, str], int], ...] = (
     (request(), {"MCP_Protocol_Version": "2031-01-01"}, 400),
     (request(), {"MCP_Protocol_Version": "2025-11-25", "MCP_Method": ""}, 200),
     (request(), {"MCP_Method": "tools/call"}, 400),
+    (request(), {"Accept": "text/html"}, 406),
+    (request(), {"Accept": "application/json"}, 406),
+    (request(), {"Content_Type": "text/plain"}, 415),
+    (b"{", BEFORE, 400),
+    (b"[" * 100_000, BEFORE, 400),
+    (b"[]", BEFORE, 400),
+    ({**request(), "params": 7}, BEFORE, 400),
 )
 
 
