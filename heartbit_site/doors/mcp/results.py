@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Final
 from uuid import UUID
 
 from mcp_types import CallToolResult, TextContent
@@ -13,17 +13,25 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.doors.runs import LONGEST_SECONDS, content_of
 
+RUN: Final = "heartbit/run"  # member of ``_meta``: the run's id
+
 
 def result_of(run_id: UUID, outcome: Outcome) -> CallToolResult:
     """Return the result of a call from what became of its run."""
-    result = outcome.result
+    result, structured = outcome.result, None
     if result is None:
-        return refused(f"The run {run_id} takes longer than {LONGEST_SECONDS} s: it goes on.")
-    if outcome.status != "succeeded":
-        return refused(result.error or f"The run {run_id} was {outcome.status}.")
-    structured = result.data if isinstance(result.data, dict) else None
-    content: list[Any] = [TextContent(type="text", text=content_of(result))]
-    return CallToolResult(content=content, structured_content=structured)
+        text = f"The run {run_id} takes longer than {LONGEST_SECONDS} s: it goes on."
+    elif outcome.status != "succeeded":
+        text = result.error or f"The run was {outcome.status}."
+    else:
+        text = content_of(result)
+        structured = result.data if isinstance(result.data, dict) else None
+    return CallToolResult(
+        content=[TextContent(type="text", text=text)],
+        structured_content=structured,
+        is_error=outcome.status != "succeeded",
+        _meta={RUN: str(run_id)},
+    )
 
 
 def refused(sentence: str) -> CallToolResult:

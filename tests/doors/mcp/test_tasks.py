@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -200,20 +202,23 @@ def test_clients_without_the_extension_get_no_task_and_may_not_ask(asking: Mcp) 
     asking.run(use)
 
 
-def test_a_task_outlives_the_web_process(asking: Mcp) -> None:
-    task = connected(asking, waiting)
-    with WebServer() as another:
-        later = Mcp(f"{another.url}/mcp", asking.key)
+def test_a_task_outlives_the_web_process_that_is_killed(asking: Mcp) -> None:
+    with WebServer() as first:
+        task = connected(Mcp(f"{first.url}/mcp", asking.key), waiting)
+        os.kill(first.pid, signal.SIGKILL)
 
-        async def use(client: Client) -> Any:
-            same = await ask(client, "tasks/get", task["taskId"])
-            assert same == task
-            said = {key: {"action": "accept", "content": {"decision": "approve"}} for key in
-                    same["inputRequests"]}  # fmt: skip
-            await ask(client, "tasks/update", task["taskId"], inputResponses=said)
-            return await until(client, task["taskId"], "completed")
+    async def use(client: Client) -> Any:
+        same = await ask(client, "tasks/get", task["taskId"])
+        assert same == task
+        said = {
+            key: {"action": "accept", "content": {"decision": "approve"}}
+            for key in same["inputRequests"]
+        }
+        await ask(client, "tasks/update", task["taskId"], inputResponses=said)
+        return await until(client, task["taskId"], "completed")
 
-        assert connected(later, use)["status"] == "completed"
+    assert connected(asking, use)["result"]["content"][0]["text"] == "Done."
+    assert ToolCall.objects.get(run_id=task["taskId"]).status == "ok"
 
 
 def test_a_client_that_shows_forms_is_asked_within_its_call(asking: Mcp) -> None:

@@ -58,6 +58,7 @@ def test_a_call_is_a_run_and_its_answer_the_result(
     assert (text_of(found), found.is_error) == ("Done.", False)
     run = Run.objects.get(workspace=workspace)
     assert (run.agent, run.status) == ("writer", "succeeded")
+    assert (found.meta or {})["heartbit/run"] == str(run.pk)
 
 
 def test_a_workflow_takes_its_input_and_wrong_input_is_told(mcp: Mcp, caller: Caller) -> None:
