@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -22,7 +23,7 @@ from agents.journal.events import ApprovalRequested, CallWaiting, OutcomeRequest
 from agents.live.tree_view import TreeView
 from agents.live.updates import EventUpdate, ProgressUpdate, Update
 from agents.live.words import heading, say
-from agents.reads.outcome import read_outcome
+from agents.reads.outcome import Outcome, read_outcome
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import HeartbitError
@@ -55,15 +56,15 @@ async def call_tool(
     if takes_tasks(ctx) and _is_modern(ctx):
         return await orm.run_in_thread(partial(created, access, run_id))
     try:
-        questions = await _follow(ctx, access, run_id)
+        found = await _follow(ctx, access, run_id)
     except asyncio.CancelledError:
         if _is_cancelled(ctx):
             await asyncio.shield(orm.run_in_thread(partial(cancel, access, run_id)))
         raise
-    if questions:
-        requests: Any = {key: question.request() for key, question in questions.items()}
-        return InputRequiredResult(input_requests=requests, request_state=str(run_id))
-    return result_of(run_id, await orm.read_in_thread(partial(read_outcome, run_id)))
+    if isinstance(found, Outcome):
+        return result_of(run_id, found)
+    requests: Any = {key: question.request() for key, question in found.items()}
+    return InputRequiredResult(input_requests=requests, request_state=str(run_id))
 
 
 def _run_of(access: Access, params: CallToolRequestParams, key: str | None) -> UUID:
@@ -106,16 +107,17 @@ def _shows_forms(ctx: Context, access: Access) -> bool:
     return knows and _is_modern(ctx) and access.allows(DECIDE)
 
 
-async def _follow(ctx: Context, access: Access, run_id: UUID) -> dict[str, OpenQuestion]:
+async def _follow(
+    ctx: Context, access: Access, run_id: UUID
+) -> Outcome | Mapping[str, OpenQuestion]:
     """Wait for a run's end, and report its progress to a client that asks for it.
 
     Returns:
-        Open questions that the client shows; none: the run has ended, or takes very long.
+        The outcome at the end, or after a very long time; or open questions that the client shows.
     """
     asks, tells = _shows_forms(ctx, access), "progress_token" in (ctx.meta or {})
     if not asks and not tells:
-        await ended(run_id)
-        return {}
+        return await ended(run_id)
     tree, count = TreeView(), 0
     with contextlib.suppress(TimeoutError):
         async with (
@@ -132,7 +134,7 @@ async def _follow(ctx: Context, access: Access, run_id: UUID) -> dict[str, OpenQ
                     found = await orm.run_in_thread(partial(open_questions, access, run_id))
                     if found:
                         return found
-    return {}
+    return await orm.read_in_thread(partial(read_outcome, run_id))
 
 
 def _asks(update: Update) -> bool:

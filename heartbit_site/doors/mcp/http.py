@@ -7,6 +7,7 @@ answers any of them: everything is read from the database.
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from importlib import import_module
 from io import BytesIO
@@ -85,7 +86,9 @@ class McpRequests:
             caller.has_left = caller.has_left or message["type"] == "http.disconnect"
             return message
 
-        door: Any = await orm.run_in_thread(lambda: import_module(module))
+        door: Any = sys.modules.get(module)
+        if door is None or not hasattr(door, "answer"):  # it is being imported
+            door = await orm.run_in_thread(lambda: import_module(module))
         await door.answer({**scope, CALLER: caller}, heard, send)
 
 

@@ -32,10 +32,11 @@ def task_of(access: Access, name: str, arguments: Mapping[str, Any] | None) -> s
         MCPError: There is no such tool.
         ArgumentsError: The arguments do not fit its schema.
     """
-    agent = takers(access).select_related("current_version").filter(name=name).first()
-    if agent is None:
+    rows = takers(access).filter(name=name)
+    found = list(rows.values_list("current_version__snapshot__input", flat=True))
+    if not found:
         raise MCPError(INVALID_PARAMS, f"There is no tool {name[:80]!r}: tools/list has them all.")
-    parameters, wrapped = input_parameters(_snapshot(agent).get("input"))
+    parameters, wrapped = input_parameters(found[0])
     given = dict(arguments or {})
     problems = validate(parameters, given)
     if problems:
