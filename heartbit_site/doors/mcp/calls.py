@@ -56,7 +56,7 @@ async def call_tool(
     if takes_tasks(ctx) and _is_modern(ctx):
         return await orm.run_in_thread(partial(created, access, run_id))
     try:
-        found = await _follow(ctx, access, run_id)
+        found = await _follow(ctx, access, run_id, asks=_shows_forms(ctx, access, params))
     except asyncio.CancelledError:
         if _is_cancelled(ctx):
             await asyncio.shield(orm.run_in_thread(partial(cancel, access, run_id)))
@@ -101,22 +101,25 @@ def _is_cancelled(ctx: Context) -> bool:
     return ctx.request is None or (caller_of(ctx).has_left and _is_modern(ctx))
 
 
-def _shows_forms(ctx: Context, access: Access) -> bool:
+def _shows_forms(ctx: Context, access: Access, params: CallToolRequestParams) -> bool:
+    """Return True if the client asks its person, who has not put the forms aside."""
+    answers = (params.input_responses or {}).values()
+    if any(isinstance(one, ElicitResult) and one.action == "cancel" for one in answers):
+        return False
     capabilities = ctx.session.client_capabilities
     knows = capabilities is not None and capabilities.elicitation is not None
     return knows and _is_modern(ctx) and access.allows(DECIDE)
 
 
 async def _follow(
-    ctx: Context, access: Access, run_id: UUID
+    ctx: Context, access: Access, run_id: UUID, *, asks: bool
 ) -> Outcome | Mapping[str, OpenQuestion]:
     """Wait for a run's end, and report its progress to a client that asks for it.
 
     Returns:
         The outcome at the end, or after a very long time; or open questions that the client shows.
     """
-    asks, tells = _shows_forms(ctx, access), "progress_token" in (ctx.meta or {})
-    if not asks and not tells:
+    if not asks and "progress_token" not in (ctx.meta or {}):
         return await ended(run_id)
     tree, count = TreeView(), 0
     with contextlib.suppress(TimeoutError):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import json
 import os
 import signal
+import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -235,3 +237,26 @@ def test_a_client_that_shows_forms_is_asked_within_its_call(asking: Mcp) -> None
     assert [one.text for one in found.content if one.type == "text"] == ["Done."]
     [message] = shown
     assert json.dumps("6*7") in message
+
+
+def test_a_person_who_puts_the_form_aside_is_not_asked_again(asking: Mcp, caller: Caller) -> None:
+    shown = threading.Event()
+    count: list[str] = []
+
+    async def put_aside(context: Any, params: Any) -> ElicitResult:
+        count.append(params.message)
+        shown.set()
+        return ElicitResult(action="cancel")
+
+    async def use(client: Client) -> CallToolResult:
+        return await client.call_tool("analyst", {"task": SUM})
+
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        calling = pool.submit(asking.run, use, elicitation_callback=put_aside)
+        assert shown.wait(30)
+        [call] = caller.get("/approvals").json()["calls"]
+        body = {"digest": call["digest"], "verdict": "approve"}
+        caller.post(f"/runs/{call['run_id']}/calls/{call['call_id']}/decision", body)
+        found = calling.result(timeout=60)
+    assert [one.text for one in found.content if one.type == "text"] == ["Done."]
+    assert len(count) == 1
