@@ -40,6 +40,7 @@ from heartbit_site.contract.problem import fault
 from heartbit_site.doors.mcp.answering import Context, answer_with, caller_of, new_server
 from heartbit_site.doors.mcp.http import Caller
 from heartbit_site.doors.mcp.results import refused
+from heartbit_site.doors.mcp.tools import ArgumentsError
 from heartbit_site.operations import function_of
 
 INSTRUCTIONS: Final = (
@@ -121,14 +122,10 @@ async def _call_tool(ctx: Context, params: CallToolRequestParams) -> CallToolRes
     access, operation = caller_of(ctx).access, _operations().get(params.name)
     if operation is None:
         raise MCPError(INVALID_PARAMS, f"There is no tool {params.name[:80]!r}.")
-    try:
-        values = _values(operation, params.arguments or {})
-    except ValidationError as error:
-        return refused(_fault(error))
 
     def carry_out() -> Any:
         check_needs(access, operation.needs)
-        return function_of(operation)(access, **values)
+        return function_of(operation)(access, **_values(operation, params.arguments or {}))
 
     try:
         found = await orm.run_in_thread(carry_out)
@@ -144,18 +141,17 @@ def _values(operation: Operation[Any], arguments: Mapping[str, Any]) -> dict[str
     """Return arguments as those of an operation's function; those left out have its defaults.
 
     Raises:
-        ValidationError: They do not fit.
+        ArgumentsError: They do not fit.
     """
-    read = _parameters(operation).model_validate(arguments)
+    try:
+        read = _parameters(operation).model_validate(arguments)
+    except ValidationError as error:
+        problems: list[Any] = error.errors(include_url=False)
+        for one in problems:
+            is_in_body = one["loc"][:1] == ("body",) and len(one["loc"]) > 1
+            one["loc"] = ("body" if is_in_body else "query", *one["loc"])
+        raise ArgumentsError(fault(problems)) from None
     return {name: getattr(read, name) for name in read.model_fields_set}
-
-
-def _fault(error: ValidationError) -> str:
-    problems: list[Any] = error.errors(include_url=False)
-    for one in problems:
-        place = "body" if one["loc"][:1] == ("body",) and one["loc"][1:] else "query"
-        one["loc"] = (place, *one["loc"])
-    return fault(problems)
 
 
 def _result(view: BaseModel | None) -> CallToolResult:

@@ -9,6 +9,7 @@ from jsonschema_rs import meta
 from mcp.shared.exceptions import MCPError
 
 from agents.models import Run
+from heartbit_site.contract.operation import noun_modules, operations_of
 from tests.api.server import key_for
 from tests.conftest import new_workspace
 from tests.doors.mcp.conftest import Mcp
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
     from heartbit_site.base.models import Workspace
     from tests.api.server import Caller
+
+
+SEES = {"agents:read"}
 
 
 def operator(mcp: Mcp, key: str = "") -> Mcp:
@@ -105,3 +109,17 @@ def test_a_key_does_what_its_scopes_permit_in_its_workspace(
             await client.call_tool("drop_database", {})
 
     operator(mcp).run(unknown)
+
+
+def test_no_operation_is_done_for_a_key_without_its_scope(mcp: Mcp, workspace: Workspace) -> None:
+    every = {one.name: one.needs for module in noun_modules() for one in operations_of(module)}
+    reading = operator(mcp, key_for(workspace, SEES))
+
+    async def use(client: Client) -> dict[str, str]:
+        return {name: text_of(await client.call_tool(name, {})) for name in every}
+
+    said = reading.run(use)
+    allowed = reading.run(tools_of).keys()
+    assert allowed == {name for name, needs in every.items() if set(needs.scopes) <= SEES}
+    for name in every.keys() - allowed:
+        assert any(scope in said[name] for scope in every[name].scopes), (name, said[name])
