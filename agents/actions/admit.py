@@ -30,7 +30,7 @@ from agents.limits.pauses import raise_if_exceeded
 from agents.live.changes import notify_on_commit
 from agents.models import Agent, Conversation, Delivery, RecalledMemory, Run, RunEvent, ToolCall
 from agents.reads.agents import find_agent
-from agents.runs.idempotency_keys import run_with, stored_key
+from agents.runs.idempotency_keys import InternalKey, run_with, stored_key
 from agents.runs.run_audit import record_of_run
 from agents.runtime.files.folder import Folder
 from agents.runtime.providers.preflight import has_obstacle, raise_if_not_ready
@@ -192,13 +192,15 @@ def admit(request: RunRequest) -> Admitted:
         FolderError: The files are not valid for the run's folder.
     """
     require(request.by, "runs:write", workspace_id=request.workspace.pk)
-    key = stored_key(request.idempotency_key)
-    more = key or request.conversation or request.fork or request.files or request.deliveries
+    key = repeatable = stored_key(request.idempotency_key)
+    if isinstance(request.idempotency_key, InternalKey) and request.idempotency_key.is_fresh:
+        repeatable = None
+    more = repeatable or request.conversation or request.fork or request.files or request.deliveries
     # Else one statement, which is atomic by itself.
     with transaction.atomic() if more else nullcontext():
-        used = run_with(request.workspace, key)
-        if key is not None:
-            refuse_other(request, key, used)
+        used = run_with(request.workspace, repeatable)
+        if repeatable is not None:
+            refuse_other(request, repeatable, used)
         return _admit(request, key) if used is None else Admitted(used)
 
 

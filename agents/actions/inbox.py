@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from agents.choices import RunKind
 from agents.errors import CallClosedError, RecipientError, UnknownMessageError
 from agents.messaging.addresses import AGENT, Recipient, Sender, inbox_of
 from agents.messaging.storage import checked_entry, hops_of, lock_sender, save_message
@@ -42,7 +43,7 @@ def read_inbox(run: Run, *, limit: int) -> Read:
     """
     unread = InboxEntry.objects.filter(agent=run.version.agent_id, read_at__isnull=True)
     entries = unread.select_for_update(of=("self",)).select_related("message").order_by("pk")
-    room = int(run.version.snapshot["limits"]["max_tool_output_bytes"]) - _FRAME_BYTES
+    room = run.version.max_tool_output_bytes - _FRAME_BYTES
     taken: list[InboxEntry] = []
     messages: list[dict[str, Any]] = []
     for entry in entries[:limit]:
@@ -63,8 +64,8 @@ def reply_to_message(
 ) -> Message:
     """Put a reply into the inbox of the message's author.
 
-    If the message was written by a run that has not ended, that run is steered with the reply after
-    the commit. A reply to a person is addressed to them and read through the API.
+    If the message was written by an agent's run that has not ended, that run is steered with the
+    reply after the commit. A reply to a person is addressed to them and read through the API.
 
     Args:
         sender: The author of the reply. An agent can answer the messages written to it, a person
@@ -103,7 +104,8 @@ def reply_to_message(
 def steer_with_reply(reply_id: UUID) -> bool:
     """Move a reply from the inbox to the run; return True if that was done.
 
-    Atomic and at most once: if the run has ended, the reply stays unread for the agent's next run.
+    Atomic and at most once: if the run has ended, or is no agent's, the reply stays unread for one
+    that reads the inbox.
     """
     try:
         with transaction.atomic():
@@ -124,6 +126,8 @@ def _push(reply_id: UUID) -> bool:
     answered = Message.objects.filter(pk=reply.in_reply_to).first()
     if answered is None or answered.source_run_id is None:
         return False
+    if not Run.objects.filter(pk=answered.source_run_id, kind=RunKind.AGENT).exists():
+        return False  # no model of a run of another kind would read it
     # A person's reply gives the run new turns; an agent's does not, so that exchanges end.
     source = "person" if reply.source_run_id is None else "agent"
     run_id, text = answered.source_run_id, as_steering_text(reply)

@@ -107,15 +107,21 @@ def _obstacles(run: Run, version: AgentVersion) -> Iterator[str]:
         yield f"It is {run.status}: only runs that wait are moved."
         return
     if run.parent_id is not None:
-        yield f"Run {run.parent_id} waits for it: move that one."
+        yield f"Run {run.parent_id} waits for it, and not for a fork of it: let it end."
     if run.conversation_id is not None:
-        yield "It answers a conversation, which a fork does not: let it end."
+        yield (
+            "It answers a conversation, which a fork does not: let it end, or cancel it and post "
+            "the message again; new messages run the current version."
+        )
     if run.home != Placement.FLEET:
         yield "It is a local run, which its process holds."
     journal = load_history(run).journal
     state = state_after(journal)
     for child in run.children.filter(finished_at__isnull=True).order_by("created_at"):
-        yield f"Run {child.pk} of {child.agent} works for it, and would be repeated: let it end."
+        yield (
+            f"Run {child.pk} of {child.agent} works for it, and would be repeated: let that run "
+            "end, and move this one then; or cancel that run, which is an error of its node."
+        )
     for call in state.calls.values():
         if call.outcome_request is not None and state.open_waits(call):
             yield f"The call {call.call_id} is uncertain: resolve it (`heartbit resolve`)."

@@ -108,7 +108,11 @@ def _submit(request: RunRequest, values: dict[str, Any]) -> Any:
 
 def _more(request: RunRequest) -> dict[str, Any]:
     """Return more of the event that opens the run's journal."""
-    more = {"thread": request.thread, "client": request.client}
+    more = {
+        "thread": request.thread,
+        "client": request.client,
+        "client_tools": request.client_tools,
+    }
     found: dict[str, Any] = {name: value for name, value in more.items() if value}
     if request.response_schema is not None:
         found["response_schema"] = request.response_schema

@@ -24,7 +24,6 @@ from agents.definitions.spec import SETTINGS, AgentSpec
 from agents.models import Agent
 from agents.models.workflow import KIND as WORKFLOW
 from heartbit_site.admin.columns import Column
-from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin
 from heartbit_site.admin.themed import json_block, tabs
 from tools.definitions.catalogue import catalogue
@@ -65,16 +64,9 @@ class AgentAdmin(VerbAdmin[Agent], FromTemplates, RunStart, AgentList):
     """Agents that people edit. Saving publishes a version; runs are pinned to versions."""
 
     sortable_by = None
-    needs: ClassVar = rights(
-        "agents:read", "agents:write", switch="agents:write", start="runs:write"
-    )
     form = AgentForm
-    readonly_fields = ("now",)
-    fixed = ("workspace", "name")  # runs, channels and conversations refer to them
-    warn_unsaved_form = True
     filter_horizontal = ("team",)
     inlines = (TemplateBindingInline, VersionInline)
-    actions_detail = ("start", "open_chat", *AgentList.switches)
     conditional_fields = strategy_form.conditions()
     fieldsets: ClassVar[Any] = (
         (None, {"fields": (("workspace", "name"), "description", "now", "seen")}),
@@ -108,10 +100,6 @@ class AgentAdmin(VerbAdmin[Agent], FromTemplates, RunStart, AgentList):
         if row is not None and row.kind == WORKFLOW:
             return redirect("admin:agents_workflow_change", row.pk)
         return super().render_change_form(request, context, *place, **more)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:
-        """Runs are pinned to an agent's versions: it is kept as long as the installation."""
-        return False
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Offer the agents of the same workspace as a team."""

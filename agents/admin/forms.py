@@ -179,31 +179,35 @@ class AgentForm(VerbForm[Agent], strategy_form.StrategyForm):
     def show_refusal(self, refusal: HeartbitError) -> None:
         """Show why the agent was not saved; the forms of its tools show what concerns them."""
         if isinstance(refusal, VersionConflictError):
-            self._refuse_outdated()
+            refuse_outdated(self)
         elif not isinstance(refusal, InvalidSettingError):
             super().show_refusal(refusal)
         elif refusal.field != "tools":
             add_complaint(self, refusal.path, refusal.message)
 
-    def _refuse_outdated(self) -> None:
-        """Reject settings read before another user saved; the next attempt replaces theirs."""
-        sent: Any = self.data
-        self.data = sent.copy()
-        self.data[self.add_prefix("seen")] = _saved_at(self.instance)  # type: ignore[index]
-        version = self.instance.current_version
-        self.add_error(
-            None,
-            "Somebody saved this agent while you edited it, so what you sent was not saved. Its "
-            f"current version is {version.number if version is not None else 'none'}: look under "
-            "Versions at what they changed. If you save again, what is in this form replaces it.",
-        )
+
+def refuse_outdated(form: VerbForm[Any]) -> None:
+    """Reject settings read before another user saved; the next attempt replaces theirs."""
+    sent: Any = form.data
+    form.data = sent.copy()
+    form.data["seen"] = _saved_at(form.instance)  # type: ignore[index]
+    version = form.instance.current_version
+    form.add_error(
+        None,
+        f"Somebody saved this {form.instance.kind} while you edited it, so what you sent was not "
+        f"saved. Its current version is {version.number if version is not None else 'none'}: look "
+        "under Versions at what they changed. If you save again, what is in this form replaces it.",
+    )
 
 
 class StartRunForm(DialogForm):
     """Task of a new run, and its options."""
 
     task = forms.CharField(
-        widget=text_widget(rows=5, placeholder="What should the agent do?"),
+        widget=text_widget(
+            rows=5,
+            placeholder="What should the agent do? A workflow takes its input, as text or JSON.",
+        ),
         error_messages={"required": "Say what the agent should do."},
     )
     model = forms.CharField(

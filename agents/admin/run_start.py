@@ -1,8 +1,8 @@
-"""What the pages of agents and of workflows share: saving a definition, and starting a run."""
+"""Shared parts of the pages of agents and of workflows: save a definition, and start a run."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import messages
 from django.db import transaction
@@ -12,17 +12,31 @@ from django.shortcuts import redirect
 from agents.actions.admit import admit
 from agents.actions.run_request import RunRequest
 from agents.actions.save_agent import change_agent, create_agent
+from agents.admin.agent_list import AgentList
 from agents.admin.formatting import run_url
 from agents.admin.forms import StartRunForm
 from agents.admin.skill_versions import report_republished
 from agents.definitions.spec import DefinitionSpec
 from agents.models import Agent
 from heartbit_site.admin.actions import actor_of, dialog, page_action
+from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.themed import ModelAdmin
 
 
 class RunStart(ModelAdmin[Any]):
-    """Buttons that start a run, and that open the conversations."""
+    """Page of a definition: buttons that start a run, and that open the conversations."""
+
+    needs: ClassVar = rights(
+        "agents:read", "agents:write", switch="agents:write", start="runs:write"
+    )
+    readonly_fields = ("now",)
+    fixed = ("workspace", "name")  # runs, channels and conversations refer to them
+    warn_unsaved_form = True
+    actions_detail = ("start", "open_chat", *AgentList.switches)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Runs are pinned to versions: a definition is kept as long as the installation."""
+        return False
 
     @page_action("Open chat", icon="forum", permission="start")
     def open_chat(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -28,7 +28,7 @@ def read_artifact(
 ) -> str:
     """Read a part of a tool's result that was too long to be shown whole and is stored."""
     run = Run.objects.select_related("version").get(pk=context.run_id)
-    room = int(run.version.snapshot["limits"]["max_tool_output_bytes"]) - _FRAME_BYTES
+    room = run.version.max_tool_output_bytes - _FRAME_BYTES
     part = Func(
         F("content"),
         Value(offset + 1),

@@ -144,10 +144,7 @@ def read(version_id: int, agent_id: int, name: str, snapshot: Mapping[str, Any])
         version_id=version_id,
         agent_id=agent_id,
         name=name,
-        tools=tuple(
-            BoundTool.model_construct(name=tool["name"], pinned=tool["hash"], **grant_of(tool))
-            for tool in snapshot["tools"]
-        ),
+        tools=_bound_tools(snapshot),
         team=tuple(
             (member["name"], member["description"])
             for member in snapshot["team"]
@@ -165,6 +162,35 @@ def read(version_id: int, agent_id: int, name: str, snapshot: Mapping[str, Any])
     )
     strategy.parse(definition.context_strategy)  # rejects an unknown strategy before any slice
     return definition
+
+
+def read_tools(
+    version_id: int, agent_id: int, name: str, snapshot: Mapping[str, Any], **settings: Any
+) -> AgentDefinition:
+    """Return what tool calls read of a stored snapshot that is not an agent's.
+
+    Args:
+        version_id: Id of the version.
+        agent_id: Id of its row.
+        name: Name of its row.
+        snapshot: The snapshot.
+        settings: Settings that differ from an agent's defaults.
+    """
+    return AgentDefinition.model_construct(
+        version_id=version_id,
+        agent_id=agent_id,
+        name=name,
+        system_prompt="",
+        tools=_bound_tools(snapshot),
+        **settings,
+    )
+
+
+def _bound_tools(snapshot: Mapping[str, Any]) -> tuple[BoundTool, ...]:
+    return tuple(
+        BoundTool.model_construct(name=tool["name"], pinned=tool["hash"], **grant_of(tool))
+        for tool in snapshot["tools"]
+    )
 
 
 def _kept(settings: Spec) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def input_parameters(schema: Mapping[str, Any] | None) -> tuple[dict[str, Any], 
     if schema is not None and schema.get("type") == "object":
         return {"properties": {}, **schema}, ""
     name = "task" if schema is None else "input"
-    own = dict(schema or {"type": "string", "minLength": 1})
+    own = {"type": "string", "minLength": 1} if schema is None else dict(schema)
     definitions: dict[str, Any] = {
         key: own.pop(key) for key in ("$defs", "definitions") if key in own
     }

@@ -29,7 +29,8 @@ class JournaledState(Generic[State_co]):
     """Writer that appends events through the lease and folds what the journal then holds.
 
     Attributes:
-        state: Fold of the journal; nothing else changes it.
+        state: Fold of the journal, and of events that the next write begins with; nothing else
+            changes it.
         translate: Applied to each event before it is written; a kind of run sets it whose calls
             have results of another type than ``ToolFinished``.
     """
@@ -38,19 +39,34 @@ class JournaledState(Generic[State_co]):
         self.state = state
         self.translate: Callable[[Event], Event] = _unchanged
         self._journal = journal
+        self._ahead: list[Event] = []
         self._order = asyncio.Lock()  # one write at a time from the loop
         self._loop = asyncio.get_running_loop()
+
+    @property
+    def is_ahead(self) -> bool:
+        """True if the state has events that are not written yet."""
+        return bool(self._ahead)
+
+    def fold_ahead(self, *events: Event) -> None:
+        """Fold events now that the next write begins with; until then nothing may act on them."""
+        for event in events:
+            self.state.apply(event)
+        self._ahead += events
 
     async def record(self, *events: Event) -> None:
         """Append events, and fold them after those that others appended before."""
         async with self._order:
-            self._fold(await self._journal.record(*map(self.translate, events)))
+            written = (*self._ahead, *map(self.translate, events))
+            self._fold(await self._journal.record(*written))
 
     def record_here(self, *events: Event) -> bool:
         """Append events from a tool's thread; return False if a cancel came before intents.
 
         The events are folded before anything that this thread reports to the loop later.
         """
+        if self._ahead:
+            raise RuntimeError("a tool acts on events that are not written yet")
         written = [self.translate(event) for event in events]
         recorded = self._journal.record_here(self.state.folded_seq, *written)
         with suppress(RuntimeError):  # the process has closed its loop: there is no fold to update
@@ -79,10 +95,12 @@ class JournaledState(Generic[State_co]):
 
     async def finish(self, ending: Ending, *events: Event) -> bool:
         """End the run; return False after a conflict: fold it and decide again."""
-        return self._settled(await self._journal.finish(ending, *events))
+        return self._settled(await self._journal.finish(ending, *self._ahead, *events))
 
     async def begin_waits(self, *pending: Pending) -> bool:
         """Create waits, and continue meanwhile; return False as ``finish`` does."""
+        if self._ahead:
+            await self.record()
         async with self._order:
             result = await self._journal.begin_waits(*pending)
             is_conflict = isinstance(result, Conflict)
@@ -93,7 +111,8 @@ class JournaledState(Generic[State_co]):
         self, *pending: Pending, first: Sequence[Event] = (), wake_at: int = 0
     ) -> bool:
         """Release the worker until the waits end; return False as ``finish`` does."""
-        return self._settled(await self._journal.suspend(*pending, first=first, wake_at=wake_at))
+        events = (*self._ahead, *first)
+        return self._settled(await self._journal.suspend(*pending, first=events, wake_at=wake_at))
 
     async def cancel(self) -> None:
         """End the run as cancelled, keeping its partial text."""
@@ -110,6 +129,9 @@ class JournaledState(Generic[State_co]):
 
     def _settled(self, result: Committed | Conflict) -> bool:
         if isinstance(result, Committed):
+            # A kept state continues after them (``agents.runtime.execution.slot``).
+            self.state.folded_seq += len(self._ahead)
+            self._ahead.clear()
             return True
         self._fold(result.tail)
         return False
@@ -117,7 +139,12 @@ class JournaledState(Generic[State_co]):
     def _fold(self, events: Iterable[RecordedEvent]) -> None:
         """Fold new events: the loop and tools' threads may each report the same ones."""
         for recorded in events:
-            if recorded.seq > self.state.folded_seq:
+            if recorded.seq <= self.state.folded_seq:
+                continue
+            if self._ahead and recorded.event is self._ahead[0]:
+                self.state.skip(recorded)
+                del self._ahead[0]
+            else:
                 self.state.fold(recorded)
 
     def _fold_here(self, events: Iterable[RecordedEvent]) -> None:

@@ -116,6 +116,10 @@ class RunState(Fold):
         if type(event) not in _BY_OTHERS:
             self._worked_at = recorded.at
 
+    def skip(self, recorded: RecordedEvent) -> None:
+        """Note the next event of the journal, which was applied before it was written."""
+        self.folded_seq, self._worked_at = recorded.seq, recorded.at
+
     @folds(RunCreated)
     def _take_task(self, created: RunCreated) -> None:
         self.task = created.task

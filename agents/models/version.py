@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.db import models
 
 from agents.models.agent import Agent
 from heartbit_site.base.models.constraints import unique
+
+#: A node's result is routed, so it is never cut.
+MOST_RESULT_BYTES: Final = 100_000_000
 
 
 class AgentVersion(models.Model):
@@ -35,6 +40,12 @@ class AgentVersion(models.Model):
     def model(self) -> str:
         """The model that its runs use; empty: the installation's default."""
         return str(self.snapshot.get("model", ""))
+
+    @property
+    def max_tool_output_bytes(self) -> int:
+        """Longest result of a tool in its runs, in bytes."""
+        limits = self.snapshot.get("limits", {})  # a workflow has others
+        return int(limits.get("max_tool_output_bytes", MOST_RESULT_BYTES))
 
     @property
     def tool_names(self) -> list[str]:

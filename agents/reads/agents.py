@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from agents.definitions import snapshot
 from agents.definitions.definition import AgentDefinition
-from agents.definitions.kinds import readable_kind
+from agents.definitions.kinds import KINDS, kind_in, readable_kind
 from agents.definitions.server_grants import ALL
 from agents.definitions.spec import GRANT_SETTINGS, DefinitionSpec, ToolGrant
 from agents.definitions.unknown_agent import unknown_agent
@@ -229,5 +229,9 @@ def pair(owner: Any, older: int | None = None, newer: int | None = None) -> tupl
 
 
 def definition_of(version: AgentVersion) -> AgentDefinition:
-    """Return the definition of a version for the engine."""
-    return snapshot.read(version.pk, version.agent_id, version.agent.name, version.snapshot)
+    """Return the definition of a version; of a workflow's, what calls of its tools read."""
+    content, name = version.snapshot, version.agent.name
+    if kind_in(content) == "workflow":
+        snapshot.check_format(version.pk, name, content, KINDS["workflow"])
+        return snapshot.read_tools(version.pk, version.agent_id, name, content)
+    return snapshot.read(version.pk, version.agent_id, name, content)

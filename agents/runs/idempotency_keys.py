@@ -28,9 +28,11 @@ class InternalKey:
 
     Attributes:
         text: The key, which begins with one of ``RESERVED``.
+        is_fresh: True if no earlier request can have had it, so that none is looked for.
     """
 
     text: str
+    is_fresh: bool = False
 
 
 def stored_key(key: str | InternalKey | None) -> str | None:

@@ -146,11 +146,7 @@ class NodeViews(_Lazy):
     """
 
     def __init__(
-        self,
-        names: Collection[str],
-        state: GraphState,
-        contents: Contents,
-        done: Mapping[str, str],
+        self, names: Collection[str], state: GraphState, contents: Contents, done: Mapping[str, str]
     ) -> None:
         super().__init__(names, self._node)
         self._state = state

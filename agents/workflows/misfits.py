@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from agents.workflows.graph import Graph
 from agents.workflows.state import GraphState
@@ -16,21 +17,19 @@ def find_misfits(current: Graph, other: Graph, state: GraphState) -> list[str]:
         other: Graph that it is to continue with.
         state: State of the run.
     """
-    return [*_nodes(other, state), *_fan_ins(current, other, state), *_keys(current, other, state)]
+    found = (_nodes(other, state), _fan_ins(current, other, state), _keys(current, other, state))
+    return list(dict.fromkeys(chain(*found)))
 
 
 def _nodes(other: Graph, state: GraphState) -> Iterator[str]:
-    for name in dict.fromkeys(visit.activation.node for visit in state.open_visits()):
-        if name not in other.nodes:
+    for activation in (visit.activation for visit in state.open_visits()):
+        name, role = activation.node, activation.role
+        node = other.nodes.get(name)
+        if node is None:
             yield f'The node "{name}" is open in the run, and the other version has no such node.'
-    for visit in state.open_visits():
-        node = other.nodes.get(visit.activation.node)
-        is_wait = visit.activation.role == "wait"
-        if node is not None and node.spec.is_wait != is_wait and visit.activation.role != "reply":
-            yield (
-                f'The node "{node.name}" is open in the run, and is of another kind in the other '
-                "version."
-            )
+        elif role != "reply" and node.spec.is_wait != (role == "wait"):
+            kind = "of another kind in the other version."
+            yield f'The node "{name}" is open in the run, and is {kind}'
 
 
 def _fan_ins(current: Graph, other: Graph, state: GraphState) -> Iterator[str]:

@@ -14,18 +14,22 @@ from django.http import StreamingHttpResponse
 
 from agents.actions.admit import admit
 from agents.actions.run_request import RunRequest
+from agents.journal.events import CallWaiting
+from agents.journal.waits import EXTERNAL
 from agents.live import valkey_ends
-from agents.live.updates import Update
+from agents.live.updates import EventUpdate, Update
 from agents.live.watchers import watch
 from agents.models import Agent, Conversation, RunEvent
 from agents.output.results import ResultOut
 from agents.output.text import as_text
 from agents.reads.hidden_memories import texts_hidden_from
 from agents.reads.outcome import Outcome, read_outcome
+from agents.runs.idempotency_keys import InternalKey
 from heartbit_site.api.routes.events import BEAT_SECONDS, with_silences
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import starter_of
+from heartbit_site.doors.spoken import SpokenText
 
 #: Time after which a request that waits for people gives up; its run does not.
 LONGEST_SECONDS: Final = 3_600
@@ -40,7 +44,8 @@ def start(
     conversation: Conversation | None = None,
     schema: Mapping[str, Any] | None = None,
     client: Mapping[str, Any] | None = None,
-    key: str | None = None,
+    client_tools: Sequence[Mapping[str, Any]] = (),
+    key: str | InternalKey | None = None,
 ) -> UUID:
     """Start a run, and return its id.
 
@@ -52,6 +57,7 @@ def start(
         conversation: Conversation that it continues.
         schema: JSON Schema of the answer; None: the agent's own.
         client: Data that the protocol returns with the run (``kept_with``).
+        client_tools: Tools that the client runs itself, each {name, description, parameters}.
         key: Idempotency key; None: a request that is sent again starts another run.
 
     Raises:
@@ -65,6 +71,7 @@ def start(
         conversation=conversation,
         response_schema=schema,
         client=client or {},
+        client_tools=client_tools,
         idempotency_key=key,
         by=starter_of(access),
     )
@@ -111,6 +118,33 @@ async def updates_of(access: Access, run_id: UUID) -> AsyncGenerator[Sequence[Up
     async with contextlib.aclosing(news):
         async for batch in news:
             yield () if batch is None else batch.updates
+
+
+async def texts_of(access: Access, run_id: UUID, *, after: int = 0) -> AsyncGenerator[str, None]:
+    """Yield what a run says until it ends, or waits for its client; nothing after a silence.
+
+    Args:
+        access: The reader.
+        run_id: The run.
+        after: Sequence number of the last event that the client has heard.
+    """
+    said = SpokenText(run_id, after=after)
+    async with contextlib.aclosing(updates_of(access, run_id)) as news:
+        async for updates in news:
+            text = "".join(map(said.take, updates))
+            if text or not updates:
+                yield text
+            if any(_waits_for_client(one, run_id, after) for one in updates):
+                return
+
+
+def _waits_for_client(update: Update, run_id: UUID, after: int) -> bool:
+    """Return True if an update says that the run waits for its client."""
+    if not isinstance(update, EventUpdate) or update.run_id != run_id:
+        return False
+    recorded, event = update.recorded, update.recorded.event
+    waits = isinstance(event, CallWaiting) and event.kind == EXTERNAL.name
+    return waits and recorded.seq > after
 
 
 def streamed(events: AsyncIterator[bytes]) -> StreamingHttpResponse:

@@ -17,12 +17,16 @@ from agents.output.text import as_text
 class SpokenText:
     """Text of one run, from its updates; those of other runs of the tree say nothing.
 
+    Args:
+        run_id: The run.
+        after: Sequence number of the last event whose text was heard before.
+
     Attributes:
         text: What has been said so far.
     """
 
-    def __init__(self, run_id: UUID) -> None:
-        self._run_id = run_id
+    def __init__(self, run_id: UUID, *, after: int = 0) -> None:
+        self._run_id, self._after = run_id, after
         self.text = ""
         self._turn, self._attempt = 0, 0
         self._said = ""  # of this turn
@@ -34,10 +38,13 @@ class SpokenText:
             return ""
         if isinstance(update, DeltaUpdate):
             return self._add(self._take_delta(update))
-        event = update.recorded.event if isinstance(update, EventUpdate) else None
+        if not isinstance(update, EventUpdate):
+            return ""
+        event = update.recorded.event
         if isinstance(event, ModelAnswered):
             self._begin(event.turn, 0)
-            return self._add(self._rest_of(event.message.text))
+            rest = self._rest_of(event.message.text)
+            return self._add(rest) if update.recorded.seq > self._after else ""
         if isinstance(event, RunSucceeded) and not self._has_said(event):
             structured = event.structured
             output = event.output if structured is None else as_text(structured)

@@ -16,6 +16,7 @@ from heartbit_site.base.toolspec import Answer, Effect, ToolContext, tool
 from heartbit_site.library.approvals import Approval, Approve, Deny, Edit
 from heartbit_site.library.builder import Heartbit
 from heartbit_site.library.conversation import Conversation
+from heartbit_site.library.language_model import LanguageModel
 from heartbit_site.library.result import AnswerError, Event, Result, RunFailedError, Usage
 from heartbit_site.library.tool_sources import bind
 
@@ -30,6 +31,7 @@ __all__ = [
     "Effect",
     "Event",
     "Heartbit",
+    "LanguageModel",
     "Result",
     "RunFailedError",
     "ToolContext",

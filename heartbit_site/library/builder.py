@@ -131,6 +131,27 @@ class Heartbit:
         workflows = {**self.team.workflows, workflow.name: workflow}
         return self._with_team(workflows=workflows, entry=entry)
 
+    def as_agent(self) -> Self:
+        """Return the only agent, or the workflow that gets the task, as an agent.
+
+        Talk with it, or give it to ``members`` of a team. The provider and the settings of all
+        agents become each agent's own. Callbacks and the blackboard's entries stay here.
+        """
+        agent = replace(self, team=self.team.as_agent())
+        return replace(agent, callbacks=Callbacks(), entries={})
+
+    def members(self, *agents: Heartbit) -> Self:
+        """Add agents that have a builder of their own.
+
+        Args:
+            agents: Each with one agent, or a workflow that gets the task, whose own agents no
+                orchestrator delegates to.
+        """
+        team = self.team
+        for agent in agents:
+            team = team.joined(agent.team.as_agent())
+        return replace(self, team=team)
+
     def context(self, strategy: Mapping[str, Any]) -> Self:
         """Set the context strategy of agents without one of their own.
 

@@ -6,7 +6,7 @@ So the same rules and error messages apply to an agent's settings.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.definitions import validation_messages
@@ -55,7 +55,8 @@ class Team:
         every: Settings of all agents without their own.
         response_schema: Schema of the answer of the agent that gets the task.
         workflows: Its workflows, by name.
-        entry: Name of the workflow that gets the task; empty: an agent gets it.
+        entry: Name of the workflow that was chosen to get the task, or empty.
+        inner: Names of agents and workflows that only workflows run.
         ready: Its agents' rows, once they were looked up (``team_request.create_run``).
     """
 
@@ -66,6 +67,7 @@ class Team:
     response_schema: Mapping[str, Any] | None = None
     workflows: Mapping[str, Workflow] = field(default_factory=dict)
     entry: str = ""
+    inner: frozenset[str] = frozenset()
     ready: dict[tuple[str, str, str], ReadyTeam] = field(
         init=False, default_factory=dict, compare=False, repr=False
     )
@@ -75,6 +77,63 @@ class Team:
         """The tools of all agents."""
         everyone = (*self.members, *([self.lead] if self.lead else []))
         return tuple(tool for member in everyone for tool in member.tools)
+
+    @property
+    def offered(self) -> list[str]:
+        """Names of the agents, then of the workflows, without those that only workflows run."""
+        names = [*(str(member.table["name"]) for member in self.members), *self.workflows]
+        return [name for name in names if name not in self.inner]
+
+    @property
+    def first(self) -> str:
+        """Name of the workflow that gets the task; empty: an agent gets it."""
+        only = self.offered if self.lead is None else []
+        return self.entry or (only[0] if len(only) == 1 and only[0] in self.workflows else "")
+
+    def as_agent(self) -> Team:
+        """Return the team as one agent of other teams, with all settings in the agents' own.
+
+        Raises:
+            ConfigurationError: Several agents share the task, or the provider has no model.
+        """
+        content, offered, first = self.content(()), self.offered, self.first
+        if self.lead is not None or not (first or len(offered) == 1):
+            raise ConfigurationError(
+                "Only one agent, or a workflow that gets the task, can be a member of a team: "
+                "members do not delegate."
+            )
+        model = {}
+        if self.provider:
+            model["model"] = f"{self.provider['name']}:{self.provider['model']}"
+            if not self.provider["model"]:
+                raise ConfigurationError(f"Name the model of the provider {model['model']!r}.")
+        members = []
+        for member, table in zip(self.members, content["agents"], strict=True):
+            own = {key: value for key, value in table.items() if key != "tools"}
+            members.append(replace(member, table={**model, **own}))
+        names = {*self.workflows, *(str(member.table["name"]) for member in members)}
+        inner = frozenset(names - {first or offered[0]})
+        return Team(members=tuple(members), workflows=self.workflows, entry=first, inner=inner)
+
+    def joined(self, agent: Team) -> Team:
+        """Return the team with a member: another team, from ``as_agent``.
+
+        Raises:
+            ConfigurationError: Both name an agent or workflow alike, and do not share it.
+        """
+        mine, given = self._by_name(), agent._by_name()
+        for name in given.keys() & mine.keys():
+            if given[name] != mine[name] or name not in self.inner & agent.inner:
+                raise ConfigurationError(f"{name!r} already exists: give each its own name.")
+        return replace(
+            self,
+            members=(*self.members, *(one for one in agent.members if one not in self.members)),
+            workflows={**self.workflows, **agent.workflows},
+            inner=self.inner | agent.inner,
+        )
+
+    def _by_name(self) -> dict[str, Member | Workflow]:
+        return {**{str(one.table["name"]): one for one in self.members}, **self.workflows}
 
     def content(self, default_team: tuple[Member, ...]) -> Table:
         """Return the team as a configuration file's content.
@@ -87,13 +146,14 @@ class Team:
             members = default_team
         agents = [self._table(member) for member in members]
         lead = self._table(self.lead) if self.lead is not None else None
-        delegates = [name for name in self.workflows if name != self.entry]
-        if lead is None and agents and len([*agents, *delegates]) > 1:
+        names = [*(agent["name"] for agent in agents), *self.workflows]
+        delegates = [name for name in names if name not in {*self.inner, self.first}]
+        if lead is None and len(delegates) > 1:
             lead = dict(self.every)
-        if lead is not None and delegates:
-            lead["team"] = [*(agent["name"] for agent in agents), *delegates]
+        if lead is not None and self.workflows:
+            lead["team"] = delegates
         if self.response_schema is not None:
-            if self.entry or not agents:
+            if self.first or not agents:
                 raise ConfigurationError(
                     "A workflow gets the task: set its output instead of a response schema."
                 )

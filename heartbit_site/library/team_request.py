@@ -176,7 +176,7 @@ def _ready(slug: str, team: Team) -> ReadyTeam:
     configuration = build(content, {})
     # A model named in the program's code takes precedence over the environment's.
     configuration = configuration.with_model(configuration.default_model)
-    configuration = replace(configuration, entry=team.entry or configuration.entry)
+    configuration = replace(configuration, entry=team.first or configuration.entry)
     agent = ephemeral_agent(workspace, configuration)
     everyone = _everyone(agent)
     if any(map(_is_stale, everyone)):

@@ -18,7 +18,9 @@ from typing import Any, Final
 from heartbit_site.api import errors
 from heartbit_site.api.json_parser import LARGER_BODIES, MAX_BODY_BYTES
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.doors.mcp.http import DOORS, error_body
+from heartbit_site.doors.mcp.http import DOORS
+from heartbit_site.doors.mcp.http import error_body as mcp_error
+from heartbit_site.doors.openai.errors import error_body
 from heartbit_site.web_server.clients import CLIENT_SHARE, client_at, is_proxy
 
 Message = MutableMapping[str, Any]
@@ -48,8 +50,8 @@ class BodyLimits:
 
     503 applies above ``HELD_BYTES`` in total or a client's share of them; proxies in
     ``HEARTBIT_TRUSTED_PROXIES`` have no share. A declared length is enough to refuse; a body of
-    unknown length is read up to the limit. Below ``/api/`` the answer is problem details, for MCP
-    an error of JSON-RPC, elsewhere one line of text.
+    unknown length is read up to the limit. Below ``/api/`` the answer is problem details, below
+    ``/v1/`` an error of OpenAI's form, for MCP one of JSON-RPC, elsewhere one line of text.
 
     Args:
         application: The ASGI application for accepted requests.
@@ -167,7 +169,12 @@ async def _refuse(scope: Any, send: Send, error: HeartbitError) -> None:
             errors.problem(status, errors.problem_code(type(error)), str(error))
         ).encode()
     elif scope["path"] in DOORS:
-        kind, content = "application/json", error_body(str(error))
+        kind, content = "application/json", mcp_error(str(error))
+    elif scope["path"].startswith("/v1/"):
+        kind = "application/json"
+        content = json.dumps(
+            error_body(status, errors.problem_code(type(error)), str(error))
+        ).encode()
     else:
         kind, content = "text/plain; charset=utf-8", f"{error}\n".encode()
     headers = [

@@ -276,19 +276,26 @@ def test_a_question_has_the_answer_and_the_group_of_its_row(
     browser: Client, workspace: Workspace
 ) -> None:
     ask = {"name": "send", "does": "ask", "text": "Send?", "answer": "boolean", "timeout": "90m"}
-    data = start(workspace, **rows(ask | {"group": "senders", "more": '{"on_timeout": false}'}))
+    ask |= {"group": "senders", "more": '{"on_timeout": false}'}
+    call = {"name": "now", "does": "tool", "subject": "tool:current_time", "text": "{}"}
+    data = start(workspace, **rows(ask, call))
     refused = browser.post(ADD, data)
     assert "group &quot;senders&quot;, which does not exist" in refused.content.decode()
     assert not Workflow.objects.filter(workspace=workspace).exists()
     group = Group.objects.create(name="senders")
     assert browser.post(ADD, data).status_code == 302
     row = Workflow.objects.get(workspace=workspace, name="digest")
-    [node] = row.definition["nodes"]
+    node, _ = row.definition["nodes"]
     assert (node["form"], node["group"], node["timeout"]) == ({"type": "boolean"}, "senders", 5400)
+    changed = sent(browser.get(page_of(row))) | {"steps-0-does": "set", "steps-0-text": ""}
+    changed |= {"steps-0-more": "", "steps-0-timeout": ""}
+    draw = browser.post(f"{DRAW}?workflow={row.pk}", changed).json()
+    assert not draw["rows"], "what a row hides is not a fault"
     group.delete()  # as it may be later: the workflow stays editable
     before = stored(row)
     page = browser.get(page_of(row))
     assert "senders (gone)" in page.content.decode()
+    assert page.context["workflow"].is_expressible
     assert browser.post(page_of(row), sent(page)).status_code == 302
     assert stored(row) == before
 

@@ -52,14 +52,20 @@ class RestClient:
         thread = self.ask("POST", "/conversations", {"agent": workload.agent})
         return {"task": workload.task, "conversation_id": thread["id"]}
 
-    def ask(self, method: str, path: str, body: object = None) -> Any:
+    def ask(self, method: str, path: str, body: object = None, *, root: str = "/api/v1") -> Any:
         """Return an answer.
+
+        Args:
+            method: The method.
+            path: The path below the root.
+            body: What is sent as JSON; None: nothing.
+            root: Where the API is.
 
         Raises:
             RuntimeError: It is an error.
         """
         sent = None if body is None else json.dumps(body)
-        self._connection.request(method, f"/api/v1{path}", sent, self._headers)
+        self._connection.request(method, f"{root}{path}", sent, self._headers)
         response = self._connection.getresponse()
         answer = response.read()
         if response.status not in (200, 201):

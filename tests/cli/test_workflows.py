@@ -10,15 +10,15 @@ from agents.actions.run_request import start_conversation
 from agents.models import Agent, Run
 from heartbit_site.config.apply import import_config
 from heartbit_site.config.read import parse
-from tests.cli.places import NOWHERE
+from tests.cli.places import NOWHERE, Place
 from tests.fleet import Worker, wait_until
 from tests.starts import post_message
+from tests.workflows import shop
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from heartbit_site.base.models import Workspace
-    from tests.cli.places import Place
     from tests.command import Command
 
 TEXT = """
@@ -144,3 +144,14 @@ def test_it_answers_a_conversation_and_a_schedule(
     fired = Run.objects.filter(version__agent=sums).latest("created_at")
     wait_until(Run.objects.filter(pk=fired.pk, finished_at__isnull=False).exists)
     assert Run.objects.get(pk=fired.pk).output == "35"
+
+
+def test_those_of_apps_are_published(here: Place, workspace: Workspace) -> None:
+    nothing = here("workflows", "publish", "traced")
+    assert (nothing.code, "they build: none" in nothing.err) == (2, True), nothing.err
+    place = Place(here.command, here.env | {"HEARTBIT_EXTRA_APPS": shop.__name__})
+    for _ in range(2):  # the second time it is as it was
+        published = place("workflows", "publish")
+        assert published.out == "traced: v1\n", published.err
+    row = Agent.objects.get(workspace=workspace, name="traced")
+    assert row.definition["nodes"][0]["function"] == "leave_trace"

@@ -85,6 +85,19 @@ def test_a_run_that_fails_is_an_error_that_is_not_tried_again(
     assert refused.value.code == "run_failed"
 
 
+def test_another_try_gets_the_run_of_the_first(client: OpenAI) -> None:
+    def ask(tries: int) -> str:
+        return client.chat.completions.create(
+            model="writer",
+            messages=[{"role": "user", "content": "[[text: Once.]]"}],
+            extra_headers={"x-stainless-retry-count": str(tries)},
+        ).id
+
+    first = ask(0)
+    assert [ask(1), ask(2)] == [first, first]
+    assert ask(0) != first
+
+
 def test_text_is_streamed_as_it_is_said(client: OpenAI) -> None:
     chunks = list(
         client.chat.completions.create(

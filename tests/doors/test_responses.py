@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
+import httpx
 import openai
 import pytest
+from httpx_sse import EventSource
 
 from agents.models import Agent, Conversation, Run
+from tests.doors.open_responses import check_event, check_response
 from tests.fleet import wait_until
 
 if TYPE_CHECKING:
     from openai import OpenAI
 
     from heartbit_site.base.models import Workspace
-    from tests.api.server import Caller
+    from tests.api.server import Caller, WebServer
 
 
 def run_of(response_id: str) -> Run:
@@ -72,12 +76,43 @@ def test_events_tell_the_same_as_the_response(client: OpenAI) -> None:
     assert rest[-1].type == "response.completed"
 
 
+def test_everything_has_the_form_of_open_responses(web: WebServer, client: OpenAI) -> None:
+    address = f"{web.url}/v1/responses"
+    headers = {"Authorization": f"Bearer {client.api_key}"}
+    tool = {"type": "function", "name": "look", "description": "Look.", "parameters": None}
+    body = {"model": "writer", "input": "[[calls: look {}]]", "stream": True, "tools": [tool]}
+    kinds = []
+    with (
+        httpx.Client(headers=headers, timeout=60) as http,
+        http.stream("POST", address, json=body) as response,
+    ):
+        for event in EventSource(response).iter_sse():
+            content = json.loads(event.data)
+            check_event(content)
+            kinds.append(content["type"])
+    assert kinds[-1] == "response.completed"
+    assert "response.function_call_arguments.done" in kinds
+    check_response(content["response"])
+    found = httpx.get(f"{address}/{content['response']['id']}", headers=headers)
+    check_response(found.json())
+
+
 def test_a_response_in_the_background_is_cancelled(client: OpenAI, workspace: Workspace) -> None:
     Agent.objects.filter(workspace=workspace, name="writer").update(queue="nobody-serves-this")
     found = client.responses.create(model="writer", input="Wait.", background=True)
     assert (found.status, found.background) == ("queued", True)
     assert client.responses.cancel(found.id).status == "cancelled"
     assert client.responses.retrieve(found.id).status == "cancelled"
+
+
+def test_another_try_gets_the_response_of_the_first(client: OpenAI) -> None:
+    def ask(**headers: str) -> str:
+        text = "[[text: Once.]]"
+        return client.responses.create(model="writer", input=text, extra_headers=headers).id
+
+    first, keyed = ask(), ask(**{"Idempotency-Key": "one"})
+    assert ask(**{"x-stainless-retry-count": "1"}) == first != keyed
+    assert ask(**{"Idempotency-Key": "one"}) == keyed
 
 
 def test_a_response_of_another_workspace_is_not_found(client: OpenAI) -> None:

@@ -63,8 +63,9 @@ def test_the_page_delegates_decides_and_is_tested_as_it_says(
         f'[[delegate: {{"agent": "researcher", "task": "{inner}"}},'
         ' {"agent": "writer", "task": "[[text: Prose.]]"}]] [[text: Bonn.]]'
     )
-    example, ask, _memory, test = blocks(PAGE)[:4]
-    names = executed(example.replace(QUESTION, repr(task)) + EXTRA_NAMES + ask + test)
+    example, members, ask, _memory, test = blocks(PAGE)[:5]
+    names = executed(example.replace(QUESTION, repr(task)) + EXTRA_NAMES + members + ask + test)
+    assert names["both"].team.offered == ["poet", "drafts"]
     assert capsys.readouterr().out.startswith("Bonn.\nsucceeded ")
     result = names["result"]
     assert result.blackboard == {

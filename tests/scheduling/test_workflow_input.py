@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.actions.save_agent import create_agent
+from agents.actions.waits import answer_wait
 from agents.choices import RunStatus
-from agents.models import Agent, Run
+from agents.models import Agent, Run, Wait
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import SYSTEM
@@ -26,15 +27,16 @@ from scheduling.actions.fire_due import fire_due
 from scheduling.actions.run_schedule import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.actions.schedules import change_schedule
-from scheduling.choices import TaskType
+from scheduling.choices import Overlap, TaskType
 from scheduling.errors import ScheduleError
-from scheduling.models import Schedule
+from scheduling.models import Firing, Schedule
 from tests.admin.conftest import browser
 from tests.admin.forms import filled, filled_undrawn
 from tests.cli.conftest import here
 from tests.fleet import Worker, wait_until
 from tests.scheduling.conftest import let_pass
 from tests.scheduling.test_admin import SCHEDULES, errors, page
+from tests.scheduling.test_fire import an_hour_later
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
@@ -93,10 +95,49 @@ def test_each_occurrence_runs_the_workflow_with_the_input_as_data(
         run = Run.objects.filter(version__agent=digest).latest("created_at")
         assert json.loads(run.task) == TOPIC
         with Worker(queues=digest.queue):
-            wait_until(lambda pk=run.pk: Run.objects.get(pk=pk).finished_at)
+            wait_until(Run.objects.filter(pk=run.pk, finished_at__isnull=False).exists)
         run.refresh_from_db()
         assert (run.status, run.output) == (RunStatus.SUCCEEDED, TOPIC["topic"]), run.error
     assert Run.objects.filter(version__agent=digest).count() == 2
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        (Overlap.SKIP, ["started", "skipped"]),
+        (Overlap.QUEUE, ["started", "deferred"]),
+        (Overlap.PARALLEL, ["started", "started"]),
+    ],
+)
+def test_an_occurrence_is_due_while_the_workflow_waits(
+    workspace: Workspace, daily: Plan, policy: Overlap, expected: list[str]
+) -> None:
+    queue = f"asks-{secrets.token_hex(4)}"
+    content = {"name": "asks", "queue": queue, "steps": {"a": {"ask": "Send {{ input.topic }}?"}}}
+    asks = create_agent(workspace, WorkflowSpec.model_validate(content), by=SYSTEM).row
+    plan = daily(agent=asks, overlap=policy)
+    runs, waits = Run.objects.filter(version__agent=asks), Wait.objects.filter(resolved_at=None)
+
+    def statuses() -> list[str]:
+        found = Firing.objects.filter(schedule=plan).order_by("scheduled_for")
+        return [str(one.status) for one in found]
+
+    def all_wait() -> bool:
+        live = runs.filter(finished_at=None)
+        number = statuses().count("started") - runs.filter(status=RunStatus.SUCCEEDED).count()
+        return live.count() == live.filter(status=RunStatus.WAITING).count() == number
+
+    with Worker(queues=queue):
+        for _ in expected:
+            an_hour_later(plan)
+            wait_until(all_wait)
+        assert statuses() == expected
+        first = runs.earliest("created_at")
+        answer_wait(waits.get(run=first), answer="yes", by=SYSTEM)
+        wait_until(runs.filter(pk=first.pk, status=RunStatus.SUCCEEDED).exists)
+        fire_due(only=plan.pk)
+        assert statuses() == [one.replace("deferred", "started") for one in expected]
+        wait_until(all_wait)
 
 
 def test_what_does_not_fit_is_refused_in_a_sentence(

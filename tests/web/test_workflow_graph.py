@@ -57,6 +57,9 @@ def test_nodes_light_up_and_open_their_details(signed_in: Visitor, run: Run) -> 
     page = signed_in.page
     node = {name: page.locator(f'[data-node="{name}"]') for name in GRAPH["nodes"]}
     expect(node["send"]).to_have_attribute("data-state", "asks")
+    expect(page.get_by_role("tab", name="Supersteps")).to_be_visible()
+    at = page.evaluate("[scrollY, document.activeElement.tagName]")
+    assert at == [0, "BODY"], "the first superstep took the place and the focus of a reader"
     for name, label in {
         "count": "count: set n. done, visited 3 times",
         "fact": "fact: agent scribe. done, visited once",

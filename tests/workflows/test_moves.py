@@ -10,6 +10,7 @@ import pytest
 from agents.actions.fork_run import Edits, MisfitError
 from agents.actions.move_runs import Move, find_movable, move_runs
 from agents.actions.run_request import start_conversation
+from agents.actions.runs import cancel_run
 from agents.actions.save_agent import change_agent, create_agent
 from agents.actions.waits import answer_wait
 from agents.choices import Placement, RunStatus
@@ -165,15 +166,53 @@ def test_what_cannot_be_moved_says_so(flow: Agent, workspace: Workspace) -> None
     local = Run.objects.get(pk=start_run(workspace, "go", agent=flow.name, home=Placement.LOCAL))
     other = Run.objects.get(pk=start_run(workspace, "go", agent="writer"))
     second = change(flow, description="x", nodes={**NODES, "asks": {"ask": "Really?"}})
-    assert "conversation" in move(talks, second).obstacles[0]
+    assert move(talks, second, dry_run=True).obstacles == [
+        "It answers a conversation, which a fork does not: let it end, or cancel it and post the "
+        "message again; new messages run the current version."
+    ]
     assert "local run" in move(local, second).obstacles[0]
     assert move(other, second).obstacles == ["It is a run of writer."]
     queued = Run.objects.get(pk=start_run(workspace, "go", agent=flow.name))
     assert move(queued, second).obstacles == ["It is on v2 already."]
-    Run.objects.filter(pk=other.pk).update(parent=queued)
     first = flow.versions.get(number=1)
-    assert move(queued, first, dry_run=True).obstacles[0].endswith("let it end.")
-    assert str(other.pk) in move(queued, first).obstacles[0]
     reader = Access(workspace, "ada", "api", frozenset({"runs:read"}), None)
     with pytest.raises(ForbiddenError):
         move_runs([queued.pk], first, by=Actor("ada", "api", access=reader))
+
+
+def test_a_run_moves_once_no_other_run_works_for_it(
+    flow: Agent, workspace: Workspace, here: Place
+) -> None:
+    part = spec_of("nobody", name="part")
+    create_agent(workspace, part, by=SYSTEM)
+    nodes = {"part": {"workflow": "part", "on_error": "asks"}, "asks": NODES["asks"]}
+    edges = [{"from": one, "output": "{{ message }}"} for one in nodes]
+    whole = {"nodes": nodes, "edges": edges, "state": {}, "start": "part"}
+    change(flow, **whole)
+    with Worker(queues=flow.queue):
+        run = start(flow)
+        child = run.children.get()
+        better = change(flow, **whole, limits={"supersteps": 9})
+        told = here("workflows", "move", "flow", "--dry-run")
+        assert (told.code, told.out.splitlines()) == (
+            1,
+            [
+                f"{run.pk}: stays on v2.",
+                f"  Run {child.pk} of part works for it, and would be repeated: let that run end, "
+                "and move this one then; or cancel that run, which is an error of its node.",
+            ],
+        )
+        more = spec_of("nobody", name="part", limits={"supersteps": 9})
+        written = change_agent(workspace, "part", more, ["limits"], by=SYSTEM)
+        assert written.made
+        assert move(child, written.made.version).obstacles == [
+            f"Run {run.pk} waits for it, and not for a fork of it: let it end."
+        ]
+        cancel_run(workspace, child.pk, reason="moved", by=SYSTEM)
+        asked = Wait.objects.filter(resolved_at=None)
+        wait_until(asked.filter(run=run).exclude(kind="child").exists)
+        wait_until(lambda: waits(run.pk))
+        made = move(Run.objects.get(pk=run.pk), better).moved_to
+        assert made is not None
+        wait_until(asked.filter(run=made).exists)
+    assert not Run.objects.filter(parent=made).exists(), "the part is not repeated"

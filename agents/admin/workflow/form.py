@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from django import forms
-from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
+from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from agents.actions.save_agent import VersionConflictError
-from agents.admin.forms import Seen
+from agents.admin.forms import Seen, refuse_outdated
 from agents.admin.json_fields import JSONObjectText, OptionalJSONObjectText, json_widget
 from agents.admin.workflow.check import CheckedWorkflow, check_workflow
 from agents.admin.workflow.pattern import PatternForm
-from agents.admin.workflow.rows import MAX_ROWS, AgentRows, step_rows, subject_choices
+from agents.admin.workflow.rows import MAX_ROWS, AgentRows, pick, step_rows, subject_choices
 from agents.admin.workflow.steps import PLAIN, Step, read_data, survive, write_data
 from agents.admin.workflow.text import read_definition, used_names, write_definition
 from agents.definitions import validation_messages
@@ -27,7 +27,6 @@ from agents.reads.agents import table_of
 from agents.workflows.patterns.expansion import PATTERNS
 from agents.workflows.spec.node import WORK
 from agents.workflows.spec.steps import find_steps
-from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.admin.saved_by_verb import VerbForm
 from heartbit_site.admin.themed import LongText, text_widget
 from heartbit_site.base.errors import HeartbitError
@@ -42,16 +41,6 @@ _COLUMNS: Final = ("description", "queue")
 _FIELDS: Final = dict.fromkeys(("task", "arguments", "ask", "set", "code", "pause"), "text") | {
     name: name for name in ("name", "on_error", *PLAIN)
 }
-
-
-def _choice(label: str, **choices: str) -> forms.ChoiceField:
-    return forms.ChoiceField(
-        label=label,
-        choices=list(choices.items()),
-        widget=UnfoldAdminSelectWidget(),
-        initial=next(iter(choices)),
-        required=False,
-    )
 
 
 class WorkflowForm(VerbForm[Workflow]):
@@ -90,10 +79,8 @@ class WorkflowForm(VerbForm[Workflow]):
         widget=json_widget(rows=3, placeholder='{"rounds": {"merge": "add", "initial": 0}}'),
         help_text="Keys that steps write, each with its merge: a JSON object.",
     )
-    order = _choice("Steps begin", ready="When what they need has ended", barrier="In supersteps")
-    failure = _choice(
-        "After an error", fast="End the run at once", finish="Let running steps finish"
-    )
+    order = pick("Steps begin", ready="When what they need has ended", barrier="In supersteps")
+    failure = pick("After an error", fast="End the run at once", finish="Let running steps finish")
     limits = JSONObjectText(
         required=False,
         initial=dict,
@@ -151,12 +138,6 @@ class WorkflowForm(VerbForm[Workflow]):
             self.add_error(None, "Some steps cannot be used: see their rows.")
         return cleaned
 
-    def spec(self) -> WorkflowSpec:
-        """Return the settings of the valid form."""
-        if self.checked is None or self.checked.spec is None:
-            raise ValueError("a form without a valid definition has no settings")
-        return self.checked.spec
-
     def drawing(self) -> str:
         """Return the drawing of what was sent, else of what is stored."""
         if self.checked is None and self.stored and not self.is_bound:
@@ -183,14 +164,7 @@ class WorkflowForm(VerbForm[Workflow]):
     def show_refusal(self, refusal: HeartbitError) -> None:
         """Show why the workflow was not saved, at the row that it concerns."""
         if isinstance(refusal, VersionConflictError):
-            sent: Any = self.data
-            self.data = sent.copy()
-            self.data["seen"] = self.instance.updated_at.isoformat()  # type: ignore[index]
-            self.add_error(
-                None,
-                "Somebody saved this workflow while you edited it: look under Versions at what "
-                "they changed. If you save again, what is in this form replaces it.",
-            )
+            refuse_outdated(self)
         elif isinstance(refusal, InvalidSettingError):
             self.add_error(None, sentence_of(refusal.path, refusal.message))
         else:
@@ -222,20 +196,14 @@ class WorkflowForm(VerbForm[Workflow]):
 
     def _with_steps(self, table: dict[str, Any]) -> dict[str, Any]:
         self.rows.is_valid()
-        rows = self.rows.kept
-        names = [form.cleaned_data.get("name", "") for form in self.rows.forms]
-        seen: set[str] = set()
-        for form in self.rows.shown:
-            number = int(form.prefix.rpartition("-")[2])
-            if form not in rows:
-                names[number] = ""
-            elif not names[number]:
-                names[number] = f"step {number + 1}"
-            elif names[number] in seen:
-                form.add_error("name", f"Another step is named {names[number]}.")
-                names[number] = f"{names[number]} {number + 1}"
-            seen.add(names[number])
-        steps = {names[int(form.prefix.rpartition("-")[2])]: form.as_step(names) for form in rows}
+        names = [""] * len(self.rows.forms)
+        for form in self.rows.kept:
+            name = form.cleaned_data.get("name") or f"step {form.number + 1}"
+            if name in names:
+                form.add_error("name", f"Another step is named {name}.")
+                name = f"{name} {form.number + 1}"
+            names[form.number] = name
+        steps = {names[form.number]: form.as_step(names) for form in self.rows.kept}
         for step in steps.values():
             if not any(key in step for key in WORK):
                 step |= {"set": {}, "task": None, "arguments": None}

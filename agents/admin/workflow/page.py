@@ -17,7 +17,6 @@ from agents.admin.version import VersionInline
 from agents.admin.workflow.form import SETTINGS, WorkflowForm
 from agents.models import Agent, Workflow
 from heartbit_site.admin.columns import Column, two_lines
-from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin
 from heartbit_site.admin.themed import json_block
 
@@ -30,18 +29,11 @@ class WorkflowAdmin(VerbAdmin[Any], RunStart, AgentList):
     """Workflows that people edit. Saving publishes a version; runs are pinned to versions."""
 
     audit_name = "agent"
-    needs: ClassVar = rights(
-        "agents:read", "agents:write", switch="agents:write", start="runs:write"
-    )
     form = WorkflowForm
-    readonly_fields = ("now",)
-    fixed = ("workspace", "name")  # runs, channels and conversations refer to them
-    warn_unsaved_form = True
     list_display = (
         *("who", "workspace", "state", "steps", "published", "last_status", "last_time"),
     )
     inlines = (VersionInline,)
-    actions_detail = ("start", "open_chat", *AgentList.switches)
     fieldsets: ClassVar[Any] = (
         (None, {"fields": (("workspace", "name"), "description", "now", "seen")}),
         ("Settings", {"classes": ("collapse",), "fields": (*SETTINGS, "queue")}),
@@ -77,10 +69,6 @@ class WorkflowAdmin(VerbAdmin[Any], RunStart, AgentList):
         if options.get("fields"):
             options["fields"] = [*options["fields"], "mode", "text"]
         return super().get_form(request, *place, **options)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Runs are pinned to a workflow's versions: it is kept as long as the installation."""
-        return False
 
     def render_change_form(
         self, request: HttpRequest, context: Any, *place: Any, **more: Any
@@ -120,4 +108,4 @@ class WorkflowAdmin(VerbAdmin[Any], RunStart, AgentList):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
         """Save and publish; what is as it was before writes nothing."""
         seen = form.cleaned_data["seen"]
-        save_definition(request, obj, form.spec(), seen=seen, is_new=not change)
+        save_definition(request, obj, form.checked.spec, seen=seen, is_new=not change)

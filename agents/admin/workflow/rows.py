@@ -18,7 +18,6 @@ from agents.admin.workflow.steps import ANSWERS, PLAIN, SUBJECTS, TEXTS, Step, r
 from agents.models import Agent
 from agents.runtime.execution.installed_executors import installed_executors
 from heartbit_site.admin.themed import LongText, line_widget, text_widget
-from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from tools.definitions.catalogue import catalogue
 
 #: Rows of a form; a graph with more steps is edited as text.
@@ -78,6 +77,23 @@ class OfferedField(forms.ChoiceField):
         return True
 
 
+def pick(label: str, **choices: str) -> forms.ChoiceField:
+    """Return a choice whose first is that of an empty field."""
+    return forms.ChoiceField(
+        label=label,
+        choices=list(choices.items()),
+        widget=UnfoldAdminSelectWidget(),
+        initial=next(iter(choices)),
+        required=False,
+    )
+
+
+def line(example: str, label: str, meaning: str = "") -> forms.CharField:
+    """Return an optional field of one line."""
+    widget = line_widget(placeholder=example)
+    return forms.CharField(required=False, label=label, widget=widget, help_text=meaning)
+
+
 class PlacedForm(forms.Form):
     """A row that has a place among others, and may be removed."""
 
@@ -99,40 +115,23 @@ class PlacedForm(forms.Form):
 class StepForm(PlacedForm):
     """A step of a workflow."""
 
-    name = forms.CharField(required=False, widget=line_widget(placeholder="find"))
+    name = line("find", "Name")
     does = forms.ChoiceField(choices=list(WORKS.items()), widget=UnfoldAdminSelectWidget())
     subject = OfferedField(required=False, label="Which one")
     text = LongText(required=False, widget=text_widget(rows=3), label="Text")
-    answer = forms.ChoiceField(
-        required=False,
-        choices=[("", "Text, or a form of More settings"), *ANSWERS.items()],
-        widget=UnfoldAdminSelectWidget(),
-    )
+    answer = pick("Answer", **{"": "Text, or a form of More settings", **ANSWERS})
     group = OfferedField(required=False, label="Who answers")
-    timeout = forms.CharField(
-        required=False,
-        label="Time limit",
-        widget=line_widget(placeholder="2d"),
-        help_text="Such as 30s, 90m or 2d; after it, the step fails. Empty: none.",
-    )
+    timeout = line("2d", "Time limit", "Such as 30s, 90m or 2d; after it, the step fails.")
     after = forms.MultipleChoiceField(
         required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget()
     )
-    when = forms.CharField(
-        required=False,
-        label="Only when",
-        widget=line_widget(placeholder="steps.find.output.score >= 0.8"),
-        help_text="An expression; else the step is skipped. Empty: always.",
+    when = line("steps.find.output.score >= 0.8", "Only when", "Else the step is skipped.")
+    each = line(
+        "steps.find.output.urls",
+        "For each",
+        "A list; the step runs once for each entry, which is {{ item }} in its text.",
     )
-    each = forms.CharField(
-        required=False,
-        label="For each",
-        widget=line_widget(placeholder="steps.find.output.urls"),
-        help_text="A list; the step runs once for each entry, which is {{ item }} in its text.",
-    )
-    on_error = forms.ChoiceField(
-        label="If it fails", initial="fail", widget=UnfoldAdminSelectWidget(), required=False
-    )
+    on_error = pick("If it fails", fail="The run fails", **{"continue": "Continue without output"})
     more = JSONObjectText(
         required=False,
         label="More settings",
@@ -153,14 +152,18 @@ class StepForm(PlacedForm):
         super().__init__(*args, **options)
         self.offer("subject", subjects)
         self.offer("group", groups)
-        number = (self.prefix or "").rpartition("-")[2]
         others = [(str(i), one or f"step {i + 1}") for i, one in enumerate(steps)]
         after: Any = self.fields["after"]
-        after.choices = [one for one in others if one[0] != number]
+        after.choices = [one for one in others if one[0] != str(self.number)]
         on_error: Any = self.fields["on_error"]
-        ends = [("fail", "The run fails"), ("continue", "Continue without its output")]
         handlers = [(value, f"Go to {name}") for value, name in after.choices]
-        on_error.choices = [*ends, *handlers]
+        on_error.choices = [*on_error.choices, *handlers]
+
+    @property
+    def number(self) -> int:
+        """Number by which other rows refer to this one; -1: it is the pattern of new rows."""
+        number = str(self.prefix).rpartition("-")[2]
+        return int(number) if number.isdecimal() else -1
 
     def clean_on_error(self) -> str:
         """Nothing is ``fail``."""
@@ -182,17 +185,14 @@ class StepForm(PlacedForm):
             self.add_error("text", NEEDED[does])
         if TEXTS.get(does) in ("arguments", "set") and text:
             try:
-                fits = isinstance(parse_untrusted_json(text), dict)
-                problem = "" if fits else "The value must be a JSON object."
-            except UntrustedJSONError as error:
-                problem = str(error)
-            if problem:
-                self.add_error("text", problem)
+                JSONObjectText().to_python(text)
+            except forms.ValidationError as error:
+                self.add_error("text", error)
         return given
 
     @property
     def is_detailed(self) -> bool:
-        """True if a setting that the page folds away is set, or faulty."""
+        """True if a setting in the folded part of the row is set, or faulty."""
         folded = ("when", "each", "timeout", "more", "on_error")
         is_set = any(self[name].value() for name in folded[:-1])
         return is_set or any(name in self.errors for name in folded)
@@ -216,7 +216,7 @@ class AgentRowForm(PlacedForm):
     """An agent of a pattern, with its role."""
 
     agent = OfferedField(required=False)
-    role = forms.CharField(required=False, widget=line_widget(placeholder="reviews the code"))
+    role = line("reviews the code", "Role")
 
     def __init__(self, *args: Any, subjects: Choices, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -248,12 +248,11 @@ def _position(form: PlacedForm) -> int:
     return int(value) if value.isdecimal() and len(value) < 6 else 10**6
 
 
-StepRows: Any = forms.formset_factory(
-    StepForm, formset=Rows, extra=1, max_num=MAX_ROWS, absolute_max=MAX_ROWS
-)
-AgentRows: Any = forms.formset_factory(
-    AgentRowForm, formset=Rows, extra=1, max_num=MAX_ROWS, absolute_max=MAX_ROWS
-)
+def _rows(form: type[PlacedForm]) -> Any:
+    return forms.formset_factory(form, Rows, extra=1, max_num=MAX_ROWS, absolute_max=MAX_ROWS)
+
+
+StepRows, AgentRows = _rows(StepForm), _rows(AgentRowForm)
 
 
 def step_rows(data: Any, steps: Mapping[str, Step], subjects: Choices) -> Any:

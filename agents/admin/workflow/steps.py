@@ -96,8 +96,9 @@ def step_of(row: Mapping[str, Any], names: Sequence[str]) -> Step:
         step[TEXTS[work]] = text if work in ("ask", "code", "pause") else read(text)
     elif work in ("set", "ask", "code", "pause"):
         step[work] = {} if work == "set" else None
-    step |= {key: row[key] for key in PLAIN if row[key]}
-    if row["answer"]:
+    hidden = () if work == "ask" else ("group",)
+    step |= {key: row[key] for key in PLAIN if row[key] and key not in hidden}
+    if work == "ask" and row["answer"]:
         step["form"] = {"type": row["answer"]}
     if row["on_error"] != "fail":
         step["on_error"] = _named(row["on_error"], names)
@@ -135,5 +136,5 @@ def _text(work: str, step: Step) -> str:
     if work == "pause":
         return _duration(value)
     if work == "set" or (work == "tool" and value is not None):
-        return pretty_json(value) if value else ""
+        return pretty_json(value) if value or work == "tool" else ""  # no arguments, or {}
     return write_data(value)

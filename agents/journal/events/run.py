@@ -23,6 +23,7 @@ class RunCreated(Event):
         thread: Earlier messages that a client has sent along, each {task, output, steers} as those
             of a conversation's runs.
         client: Data that the client's protocol returns with the run.
+        client_tools: Tools that the client runs itself, each {name, description, parameters}.
     """
 
     type: ClassVar[str] = "run.created"
@@ -34,6 +35,7 @@ class RunCreated(Event):
     may_delegate: bool = False
     thread: tuple[dict[str, Any], ...] = ()
     client: dict[str, Any] = field(default_factory=dict)
+    client_tools: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,14 @@ from agents.loop.effect_gate import EffectGate
 from agents.loop.journaled import JournaledState
 from agents.loop.protocol import Outcome
 from agents.loop.tool_calls import Held, ToolCallRunner
+from agents.loop.workflow.nodes import TOOL_OF_WORK, WAITING
 from agents.loop.workflow.state import WorkflowState, pause_key
 from agents.loop.workflow.toolbox import HOLD_SECONDS, NodeToolbox
-from agents.workflows.events import NodeFinished
+from agents.workflows.events import GraphCommitted, NodeFinished
+from agents.workflows.records import Activation
 from agents.workflows.routing.outcome import GraphFailed, GraphSucceeded, TooLongError
 from agents.workflows.routing.route import is_due, output_so_far, route
+from agents.workflows.spec.node import NodeSpec
 from agents.workflows.state import GraphState
 
 if TYPE_CHECKING:
@@ -77,6 +80,7 @@ class WorkflowEngine:
             return await self._end(limit)
         if is_due(self._graph, self._state.graph):
             return await self._commit(self._state.graph)
+        await self._write_ahead()
         if self._gate.yield_reason:
             return "yielded"
         pauses = dict(self._pauses())
@@ -126,8 +130,32 @@ class WorkflowEngine:
             case GraphFailed(message=message, limit=limit):
                 kind = "limit" if limit else "workflow"
                 return await self._end(RunFailed(kind, message, limit=limit), *events)
-        await self._journaled.record(*events)
+        if routed.commit is not None and self._may_follow(routed.commit):
+            self._journaled.fold_ahead(*events)
+        else:
+            await self._journaled.record(*events)
         return None
+
+    def _may_follow(self, commit: GraphCommitted) -> bool:
+        """Return True if a commit may be written with what follows from it: nothing acts before.
+
+        It is the first commit, which has no results, or only begins to wait for runs and people.
+        """
+        if self._journaled.is_ahead:
+            return False
+        waits = all(_waits(self._graph.nodes[one.node].spec, one) for one in commit.next)
+        return not commit.finished or (waits and bool(commit.next))
+
+    async def _write_ahead(self) -> None:
+        """Write the commit that waits for the next write, if something may act before it."""
+        if self._journaled.is_ahead and (self._gate.yield_reason or self._acts_next()):
+            await self._journaled.record()
+
+    def _acts_next(self) -> bool:
+        """Return True if a call is to be served that neither waits nor only writes the state."""
+        calls = [one.call_id for one in self._state.open_calls() if self._state.may_run(one)]
+        toolbox = self._toolbox
+        return not all(toolbox.waits(one) or toolbox.only_writes(one) for one in calls)
 
     async def _end(self, ending: RunSucceeded | RunFailed, *events: Event) -> Outcome | None:
         """End the run; return None after a conflict: the engine must decide again."""
@@ -262,6 +290,11 @@ class WorkflowEngine:
                 )
                 return RunFailed("limit", message, limit=name)
         return None
+
+
+def _waits(node: NodeSpec, activation: Activation) -> bool:
+    """Return True if an activation begins a run, or waits for a person or a time."""
+    return activation.role == "question" or TOOL_OF_WORK.get(node.work) in WAITING
 
 
 def _as_text(output: Any) -> str:

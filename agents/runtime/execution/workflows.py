@@ -8,13 +8,14 @@ from functools import partial
 from typing import Any
 
 from agents.definitions import snapshot
-from agents.definitions.definition import AgentDefinition, BoundTool
+from agents.definitions.definition import AgentDefinition
 from agents.definitions.kinds import KINDS
 from agents.errors import ProgramToolsError
 from agents.loop.workflow.engine import WorkflowEngine
 from agents.loop.workflow.node_tool import LONGEST_SECONDS
 from agents.loop.workflow.nodes import node_tools
 from agents.loop.workflow.toolbox import NodeToolbox
+from agents.models.version import MOST_RESULT_BYTES
 from agents.runs.pool import Pool, call
 from agents.runtime.execution.active_run import ActiveRun
 from agents.runtime.execution.engines import EngineDependencies
@@ -29,8 +30,6 @@ from agents.workflows.spec.graph import read_graph
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 
-#: A node's result is routed, so it is never cut.
-MOST_RESULT_BYTES = 100_000_000
 MOST_INPUT_BYTES = 10_000_000
 MAX_DEPTH = 8
 _DEPTH = """
@@ -67,16 +66,11 @@ def read(
     """
     snapshot.check_format(version_id, name, content, KINDS["workflow"])
     graph = compile_graph(read_graph(content))
-    bound = tuple(
-        BoundTool.model_construct(name=tool["name"], pinned=tool["hash"], **snapshot.grant_of(tool))
-        for tool in content["tools"]
-    )
-    tools = AgentDefinition.model_construct(
-        version_id=version_id,
-        agent_id=agent_id,
-        name=name,
-        system_prompt="",
-        tools=bound,
+    tools = snapshot.read_tools(
+        version_id,
+        agent_id,
+        name,
+        content,
         max_tool_output_bytes=MOST_RESULT_BYTES,
         max_parallel=graph.spec.limits.activations,
         tool_timeout_seconds=int(LONGEST_SECONDS),

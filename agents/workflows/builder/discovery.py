@@ -14,7 +14,7 @@ GROUP: Final = "heartbit.workflows"
 
 
 def discover(values: Iterable[object], registry: ExecutorRegistry) -> list[Workflow]:
-    """Return the workflows of a module, and register its executors.
+    """Return the workflows of a module, unchecked, and register its executors.
 
     Executors that a workflow takes from another module are registered, too.
 
@@ -23,7 +23,7 @@ def discover(values: Iterable[object], registry: ExecutorRegistry) -> list[Workf
         registry: The registry.
 
     Raises:
-        ConfigurationError: Two executors have one name, or a workflow has faults.
+        ConfigurationError: Two executors have one name.
     """
     found = list(values)
     registry.add_all(found)
@@ -31,5 +31,4 @@ def discover(values: Iterable[object], registry: ExecutorRegistry) -> list[Workf
     for workflow in workflows:
         for executor in workflow.executors.values():
             registry.add(executor)
-        workflow.check()
     return workflows

@@ -171,12 +171,7 @@ class Workflow:
         return self._connect(names, to=self.name_of(target), wait=wait, when=when, message=message)
 
     def for_each(
-        self,
-        source: NodeLike,
-        entries: str,
-        target: NodeLike,
-        *,
-        max_parallel: int | None = None,
+        self, source: NodeLike, entries: str, target: NodeLike, *, max_parallel: int | None = None
     ) -> Self:
         """Connect two nodes; the target handles the entries of a list one by one."""
         limit = {} if max_parallel is None else {"max_parallel": max_parallel}
@@ -191,14 +186,8 @@ class Workflow:
         """Settings of the workflow.
 
         Raises:
-            ConfigurationError: A setting is invalid, or a node is named and never defined.
+            ConfigurationError: A setting is invalid, or a node has no work.
         """
-        for name, settings in self._nodes.items():
-            if not settings:
-                raise ConfigurationError(
-                    f"The node {name!r} of the workflow {self.name!r} is named and never defined: "
-                    f"define it, such as with .agent({name!r})."
-                )
         content = {
             **self._settings,
             "name": self.name,

@@ -43,10 +43,9 @@ def layers_of(outline: Outline) -> Layers:
     """Return the layers of an outline."""
     place = {item.key: index for index, item in enumerate(outline.items)}
     pairs = [(place[link.source], place[link.target]) for link in outline.links]
-    ranks, forward = _ranks(outline, pairs)
-    bends, chains, lengths = 0, dict[int, list[int]](), dict[int, int]()
-    for index in forward:
-        lengths[index] = ranks[pairs[index][1]] - ranks[pairs[index][0]]
+    ranks, forward = _ranks(outline)
+    bends, chains = 0, dict[int, list[int]]()
+    lengths = {index: ranks[pairs[index][1]] - ranks[pairs[index][0]] for index in forward}
     for index in sorted(forward, key=lengths.__getitem__):
         bends += lengths[index] - 1
         if bends <= MAX_BENDS:
@@ -68,27 +67,24 @@ def layers_of(outline: Outline) -> Layers:
     return Layers(ranks, rows, chains, detours, before, after)
 
 
-def _ranks(outline: Outline, pairs: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
+def _ranks(outline: Outline) -> tuple[list[int], list[int]]:
     """Return the length of the longest path to each item, and the links that lead forward.
 
     A link leads back if it closes a cycle in a search from the start, in declared order.
     """
     leaving: dict[str, list[str]] = {item.key: [] for item in reversed(outline.items)}
-    links: list[list[int]] = [[] for _ in outline.items]
-    for index, link in reversed([*enumerate(outline.links)]):
+    for link in reversed(outline.links):
         leaving[link.source].append(link.target)
-        links[pairs[index][0]].append(index)
-    place = {item.key: index for index, item in enumerate(outline.items)}
-    order = [place[key] for key in reversed(postorder(leaving))]
-    turn = {vertex: number for number, vertex in enumerate(order)}
-    ranks, forward = [0] * len(order), list[int]()
-    for vertex in order:
-        for index in links[vertex]:
-            target = pairs[index][1]
-            if turn[target] > turn[vertex]:
-                ranks[target] = max(ranks[target], ranks[vertex] + 1)
-                forward.append(index)
-    return ranks, sorted(forward)
+    order = postorder(leaving)[::-1]
+    turn = {key: number for number, key in enumerate(order)}
+    ranks = dict.fromkeys(order, 0)
+    for source in order:
+        for target in leaving[source]:
+            if turn[target] > turn[source]:
+                ranks[target] = max(ranks[target], ranks[source] + 1)
+    links = enumerate(outline.links)
+    forward = [index for index, link in links if turn[link.target] > turn[link.source]]
+    return [ranks[item.key] for item in outline.items], forward
 
 
 def mean(values: Sequence[float], places: Sequence[int], otherwise: float) -> float:
@@ -104,7 +100,7 @@ def _order(
     for sweep in range(-1, SWEEPS):
         near = after if sweep % 2 else before
         for row in reversed(rows) if sweep % 2 else rows:
-            if sweep >= 0:  # stable, so that equal ones keep their order
+            if sweep >= 0:  # the first pass only numbers; sorting is stable
                 row.sort(key=lambda one: mean(position, near[one], position[one]))
             for index, vertex in enumerate(row):
                 position[vertex] = (index + 0.5) / len(row)

@@ -106,12 +106,8 @@ def outline_of(given: GraphSpec | Graph) -> Outline:
 
 
 def _item(node: NodeSpec) -> Item:
-    details = {
-        "set": lambda: ", ".join(node.set or {}),
-        "pause": lambda: duration(node.pause or 0),
-        "code": lambda: node.language,
-    }
-    detail = details.get(node.work, lambda: str(node.subject))()
+    details = {"set": ", ".join(node.set or {}), "pause": duration(node.pause or 0)}
+    detail = details.get(node.work, node.language if node.code else str(node.subject))
     text = f"{node.work} {_line(detail[:LONGEST_TEXT])}"
     key, name = f"{_NODE}{node.name}", visible(node.name)
     return Item(key, node.work, name, text, bool(node.when), bool(node.each))

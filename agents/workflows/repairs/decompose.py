@@ -47,9 +47,9 @@ def merge_parts(outputs: list[Any], context: Context) -> dict[str, Any]:
     due: dict[str, dict[str, str]] = {}
     findings, named = list[Finding](), set[str]()
     for part, output in zip(context.get("due"), outputs, strict=True):
-        name, is_result = part["name"], isinstance(output, dict)
-        due[name] = output.get("files", {}) if is_result else {}
-        if not is_result or not output.get("ok"):
+        result, name = output if isinstance(output, dict) else {}, part["name"]
+        due[name] = result.get("files", {})
+        if not result.get("ok"):
             named.add(name)
             message = f'the part "{name}" has not passed its own checks'
             findings.append(Finding(ANSWER, "PartError", message))

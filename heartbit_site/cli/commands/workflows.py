@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agents.reads.views import WorkflowFiguresOut
+from agents.runtime.execution.installed_executors import installed_workflows
 from agents.workflows.drawing.layout import draw
 from agents.workflows.drawing.mermaid import to_mermaid
 from agents.workflows.drawing.svg import to_svg
@@ -27,7 +28,9 @@ from heartbit_site.cli.views.outcome import print_runs
 from heartbit_site.contract.agents import LIST_VERSIONS
 from heartbit_site.contract.runs import LIST_RUNS
 from heartbit_site.contract.workflows import (
+    CHANGE_WORKFLOW,
     CHECK_WORKFLOW,
+    CREATE_WORKFLOW,
     LIST_WORKFLOWS,
     MOVE_RUNS,
     SHOW_STATISTICS,
@@ -35,7 +38,9 @@ from heartbit_site.contract.workflows import (
     MoveIn,
     MoveOut,
     NamedFiguresOut,
+    WorkflowChangeIn,
     WorkflowDetailOut,
+    WorkflowIn,
     WorkflowOut,
 )
 
@@ -51,6 +56,7 @@ FILE = common.option(
 VERSION = common.option("--to N", "Move to this version; else the current one.", None, min=1)
 RUNS = common.option("--run RUN", "Move this run; may be repeated. Else all.", None)
 DRY_RUN = common.flag("--dry-run", "Only say which runs fit, and why others do not.")
+BUILT = common.argument("[NAME]...", "The workflows' names; none: all.", None)
 SVG = common.option("--svg FILE", "Write an SVG picture into this file instead.", None)
 FORCE = common.flag("--force", "Replace a file that is there.")
 LAST_RUNS: Final = 5
@@ -151,6 +157,33 @@ def graph(name: str = NAME, *, svg: Path | None = SVG, force: bool = FORCE) -> i
         write_json({"workflow": found.name, "mermaid": to_mermaid(spec)})
     else:
         write(to_mermaid(spec))
+    return OK
+
+
+@app.command(cls=RemoteCommand)
+def publish(names: list[str] | None = BUILT) -> int:
+    """Publish workflows that the apps of HEARTBIT_EXTRA_APPS here build in Python.
+
+    They are in the apps' modules `agent_workflows`. An unchanged one keeps its version.
+    """
+    server = backend()
+    built = installed_workflows()
+    if unknown := [name for name in names or () if name not in built]:
+        known = ", ".join(built) or "none"
+        raise UsageError(f"No app here builds the workflow {unknown[0]}; they build: {known}.")
+    there = {one.name for one in server.every(LIST_WORKFLOWS).workflows}
+    done: list[WorkflowDetailOut] = []
+    for name in names or built:
+        settings = built[name].spec.model_dump(mode="json", by_alias=True, exclude={"enabled"})
+        if name in there:
+            body = WorkflowChangeIn.model_validate(settings)
+            done.append(server.call(CHANGE_WORKFLOW, body, workflow=name))
+        else:
+            done.append(server.call(CREATE_WORKFLOW, WorkflowIn.model_validate(settings)))
+    if as_json():
+        write_json({"workflows": [one.model_dump(mode="json") for one in done]})
+    for one in () if as_json() else done:
+        write(f"{one.name}: v{one.version}")
     return OK
 
 

@@ -1,10 +1,15 @@
-"""``POST /v1/chat/completions``: a chat's last message as the task of a durable run."""
+"""``POST /v1/chat/completions``: a chat's last message as the task of a durable run.
+
+A run that calls a tool of the client waits for it; the next request brings the result and
+continues the run.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -12,42 +17,97 @@ from uuid import UUID
 from django.http import HttpRequest, JsonResponse
 from django.http.response import HttpResponseBase
 
-from agents.output.results import ResultOut
+from agents.actions.client_calls import return_results
+from agents.models import Run
 from agents.reads.outcome import Outcome, read_outcome
 from heartbit_site.api.routes.events import BEAT
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
+from heartbit_site.base.audit import starter_of
 from heartbit_site.doors.openai.chat_messages import task_of
-from heartbit_site.doors.openai.completions import chunk, completion, finish_reason, usage_of
-from heartbit_site.doors.openai.door import door
+from heartbit_site.doors.openai.chat_requests import CompletionRequest
+from heartbit_site.doors.openai.client_tools import ClientCall, calls_of, check_names, returned
+from heartbit_site.doors.openai.completions import (
+    chunk,
+    completion,
+    finish_reason,
+    tool_calls,
+    usage_of,
+)
+from heartbit_site.doors.openai.door import Opened, door
 from heartbit_site.doors.openai.errors import error_body
-from heartbit_site.doors.openai.requests import ChatRequest, read_request, refuse_tools
-from heartbit_site.doors.runs import created_at, ended, start, streamed, updates_of
-from heartbit_site.doors.spoken import SpokenText
+from heartbit_site.doors.openai.repeats import key_of
+from heartbit_site.doors.openai.requests import read_request
+from heartbit_site.doors.runs import created_at, ended, start, streamed, texts_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Chat:
+    """A run that answers a request.
+
+    Attributes:
+        after: Sequence number of the last event before the request.
+        has_tools: True if the client has tools of its own, which the run may wait for.
+    """
+
+    access: Access
+    run_id: UUID
+    model: str
+    after: int
+    has_tools: bool
+
+    async def end(self) -> tuple[Outcome, list[ClientCall]]:
+        """Return the run's outcome, and the calls that it waits for."""
+        return await orm.read_in_thread(self._end)
+
+    def _end(self) -> tuple[Outcome, list[ClientCall]]:
+        calls = calls_of(Run(pk=self.run_id)) if self.has_tools else []
+        return read_outcome(self.run_id), calls
 
 
 @door("POST", "runs:write", "runs:read")
-async def chat_completions(request: HttpRequest, access: Access) -> HttpResponseBase:
+async def chat_completions(request: HttpRequest, opened: Opened) -> HttpResponseBase:
     """Run an agent, and return what it says at the end, or while it says it."""
-    body = read_request(ChatRequest, request.body)
-    key = request.headers.get("Idempotency-Key") or None
-    run_id = await orm.run_in_thread(partial(_start, access, body, key))
+    body, chat = await orm.run_in_thread(lambda: _begin(request, opened()))
     if body.stream:
         with_usage = body.stream_options is not None and body.stream_options.include_usage
-        return streamed(_chunks(access, run_id, body.model, with_usage=with_usage))
-    outcome = await ended(run_id)
-    if outcome.result is None or outcome.status != "succeeded":
-        status, content = _failure(run_id, outcome)
+        return streamed(_chunks(chat, with_usage=with_usage))
+    text, calls = "", list[ClientCall]()
+    if chat.has_tools:
+        async for piece in texts_of(chat.access, chat.run_id, after=chat.after):
+            text += piece
+        outcome, calls = await chat.end()
+    else:
+        outcome = await ended(chat.run_id)
+    if not calls and (outcome.result is None or outcome.status != "succeeded"):
+        status, content = _failure(chat.run_id, outcome)
         return JsonResponse(content, status=status, headers={"x-should-retry": "false"})
-    return JsonResponse(completion(run_id, body.model, created_at(run_id), outcome.result))
+    made = created_at(chat.run_id)
+    return JsonResponse(completion(chat.run_id, body.model, made, outcome.result, calls, text))
 
 
-def _start(access: Access, body: ChatRequest, key: str | None) -> UUID:
-    refuse_tools(body.tools)
+def _begin(request: HttpRequest, access: Access) -> tuple[CompletionRequest, _Chat]:
+    """Start a run, or continue the one whose calls the client has made."""
+    body = read_request(CompletionRequest, request.body)
+    results, tools = body.results, body.client_tools
+    if results:
+        run, found = returned(access, results)
+        return_results(run, found, by=starter_of(access))
+        return body, _Chat(access, run.pk, body.model, run.last_seq, has_tools=True)
+    if tools:
+        check_names(access, body.model, tools)
     task, thread = task_of(body.messages)
     form = body.response_format
-    schema = form.json_schema.schema_ if form is not None and form.json_schema else None
-    return start(access, body.model, task, thread=thread, schema=schema, key=key)
+    run_id = start(
+        access,
+        body.model,
+        task,
+        thread=thread,
+        schema=form.json_schema.schema_ if form is not None and form.json_schema else None,
+        client_tools=[tool.table() for tool in tools],
+        key=key_of(request, access),
+    )
+    return body, _Chat(access, run_id, body.model, 0, has_tools=bool(tools))
 
 
 def _failure(run_id: UUID, outcome: Outcome) -> tuple[int, Any]:
@@ -59,33 +119,26 @@ def _failure(run_id: UUID, outcome: Outcome) -> tuple[int, Any]:
     return status, error_body(status, f"run_{outcome.status}", str(outcome.result.error))
 
 
-async def _chunks(
-    access: Access, run_id: UUID, model: str, *, with_usage: bool
-) -> AsyncIterator[bytes]:
-    said = SpokenText(run_id)
-    make = partial(chunk, run_id, model, created_at(run_id))
+async def _chunks(chat: _Chat, *, with_usage: bool) -> AsyncIterator[bytes]:
+    make = partial(chunk, chat.run_id, chat.model, created_at(chat.run_id))
     yield _event(make({"role": "assistant", "content": ""}))
-    async with contextlib.aclosing(updates_of(access, run_id)) as news:
-        async for updates in news:
-            text = "".join(map(said.take, updates))
-            if text:
-                yield _event(make({"content": text}))
-            elif not updates:
-                yield BEAT
-    outcome = await orm.read_in_thread(partial(read_outcome, run_id))
-    if outcome.result is None or outcome.status != "succeeded":
-        yield _event(_failure(run_id, outcome)[1])
+    texts = texts_of(chat.access, chat.run_id, after=chat.after)
+    async with contextlib.aclosing(texts):
+        async for text in texts:
+            yield _event(make({"content": text})) if text else BEAT
+    outcome, calls = await chat.end()
+    result = outcome.result
+    if calls:
+        yield _event(make({"tool_calls": tool_calls(calls)}))
+        yield _event(make({}, "tool_calls"))
+    elif result is None or outcome.status != "succeeded":
+        yield _event(_failure(chat.run_id, outcome)[1])
         return
-    for last in _last(make, outcome.result, with_usage=with_usage):
-        yield _event(last)
+    else:
+        yield _event(make({}, finish_reason(result)))
+    if with_usage and result is not None:
+        yield _event({**make({}), "choices": [], "usage": usage_of(result)})
     yield b"data: [DONE]\n\n"
-
-
-def _last(make: Any, result: ResultOut, *, with_usage: bool) -> list[dict[str, Any]]:
-    """Return the chunks after the text."""
-    found = [make({}, finish_reason(result))]
-    usage = {**make({}), "choices": [], "usage": usage_of(result)}
-    return [*found, usage] if with_usage else found
 
 
 def _event(content: Any) -> bytes:

@@ -14,7 +14,7 @@ def task_of(
 ) -> tuple[str, list[dict[str, Any]]]:
     """Return the task, and the earlier messages as runs of a thread, each {task, output, steers}.
 
-    Instructions (of the roles system and developer) begin what the agent is told; its own prompt
+    Instructions (of the roles system and developer) begin what the agent reads; its own prompt
     stays its definition's. Messages of one role in a row are one.
 
     Args:

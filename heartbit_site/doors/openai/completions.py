@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from agents.output.results import ResultOut
+from heartbit_site.doors.openai.client_tools import ClientCall
 from heartbit_site.doors.runs import content_of
 
 
@@ -25,22 +27,51 @@ def finish_reason(result: ResultOut) -> str:
     return "length" if result.finish_reason == "length" else "stop"
 
 
-def completion(run_id: UUID, model: str, created: int, result: ResultOut) -> dict[str, Any]:
-    """Return a whole completion."""
-    message = {"role": "assistant", "content": content_of(result), "refusal": None}
-    choice = {
-        "index": 0,
-        "message": message,
-        "logprobs": None,
-        "finish_reason": finish_reason(result),
-    }
+def tool_calls(calls: Sequence[ClientCall]) -> list[dict[str, Any]]:
+    """Return calls that the client is to make."""
+    return [
+        {
+            "index": number,
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments},
+        }
+        for number, call in enumerate(calls)
+    ]
+
+
+def completion(
+    run_id: UUID,
+    model: str,
+    created: int,
+    result: ResultOut | None,
+    calls: Sequence[ClientCall] = (),
+    text: str = "",
+) -> dict[str, Any]:
+    """Return a whole completion.
+
+    Args:
+        run_id: The run.
+        model: Name of the agent.
+        created: Seconds of the Unix epoch.
+        result: Result of the run; None: it waits for its client.
+        calls: Calls that the client is to make.
+        text: What the run has said before them.
+    """
+    content = (text or None) if result is None else content_of(result)
+    message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": None}
+    if calls:
+        message["tool_calls"] = tool_calls(calls)
+    reason = "tool_calls" if result is None else finish_reason(result)
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
+    usage = {} if result is None else {"usage": usage_of(result)}
     return {
+        **usage,
         "id": completion_id(run_id),
         "object": "chat.completion",
         "created": created,
         "model": model,
         "choices": [choice],
-        "usage": usage_of(result),
     }
 
 

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from django.http import HttpRequest, JsonResponse
 from django.http.response import HttpResponseBase
 
-from heartbit_site.base import orm
+from heartbit_site.base.access import Access
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.doors.keys import opened
 from heartbit_site.doors.openai.errors import defect, error_body, refusal
 
 Handler = Callable[..., Awaitable[HttpResponseBase]]
+#: Returns the caller's access, or raises the refusal. Blocks, so that a handler opens the door in
+#: the thread in which it reads or writes.
+Opened = Callable[[], Access]
 View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
 
 
 def door(method: str, *scopes: str) -> Callable[[Handler], View]:
-    """Return a decorator for the handler of a path.
+    """Return a decorator for the handler of a path, which is given the request and ``Opened``.
 
     Args:
         method: The method that the path takes.
@@ -33,8 +36,7 @@ def door(method: str, *scopes: str) -> Callable[[Handler], View]:
                 body = error_body(405, "method", f"This path takes {method} alone.")
                 return JsonResponse(body, status=405, headers={"Allow": method})
             try:
-                access = await orm.run_in_thread(lambda: opened(request, scopes))
-                return await handler(request, access, **given)
+                return await handler(request, partial(opened, request, scopes), **given)
             except HeartbitError as error:
                 return refusal(error)
             except Exception as error:  # noqa: BLE001  a client gets JSON whatever happens

@@ -6,9 +6,9 @@ of this API do. What would change the form of the answer is refused.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from heartbit_site.base.untrusted import clean_text, parse_untrusted_json
 from heartbit_site.contract.problem import fault
@@ -17,23 +17,24 @@ from heartbit_site.doors.openai.errors import RequestError
 RequestT = TypeVar("RequestT", bound=BaseModel)
 
 
-class Part(BaseModel):
-    """Part of a request; fields without a use here are left out."""
+class RequestPart(BaseModel):
+    """RequestPart of a request; fields without a use here are left out."""
 
     model_config = ConfigDict(extra="ignore")
 
 
-class ContentPart(Part):
-    """Part of a message's content."""
+class ContentPart(RequestPart):
+    """RequestPart of a message's content."""
 
     type: str
     text: str = ""
 
 
-class ChatMessage(Part):
+class ChatMessage(RequestPart):
     """Message of a chat; other fields of its role are left out."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    tool_call_id: str = ""
     content: str | list[ContentPart] | None = None
 
     def text(self, place: str) -> str:
@@ -52,38 +53,6 @@ class ChatMessage(Part):
         return clean_text("\n".join(part.text for part in self.content))
 
 
-class JsonSchema(Part):
-    """JSON Schema of an answer."""
-
-    schema_: dict[str, Any] = Field(alias="schema", default_factory=dict)
-
-
-class ResponseFormat(Part):
-    """Form of the answer."""
-
-    type: Literal["text", "json_object", "json_schema"]
-    json_schema: JsonSchema | None = None
-
-
-class StreamOptions(Part):
-    """Options of a stream."""
-
-    include_usage: bool = False
-
-
-class ChatRequest(Part):
-    """Body of ``POST /v1/chat/completions``."""
-
-    model: Annotated[str, Field(min_length=1, max_length=200)]
-    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=2_000)]
-    stream: bool = False
-    stream_options: StreamOptions | None = None
-    response_format: ResponseFormat | None = None
-    n: Literal[1] | None = None
-    tools: list[Any] | None = None
-    metadata: dict[str, str] | None = None
-
-
 def read_request(kind: type[RequestT], body: bytes) -> RequestT:
     """Return the request in a body.
 
@@ -99,15 +68,3 @@ def read_request(kind: type[RequestT], body: bytes) -> RequestT:
         place = ".".join(map(str, found[0]["loc"])) or None
         placed = [{**one, "loc": ("body", "request", *one["loc"])} for one in found]
         raise RequestError(fault(placed), place) from None
-
-
-def refuse_tools(tools: list[Any] | None) -> None:
-    """Reject tools that a client offers to run itself.
-
-    Raises:
-        RequestError: There are some.
-    """
-    if tools:
-        raise RequestError(
-            "Tools of a client are not taken: the agent calls those of its definition.", "tools"
-        )

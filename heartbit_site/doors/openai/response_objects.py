@@ -10,6 +10,7 @@ from agents.output.results import ResultOut
 from agents.reads.outcome import Outcome, read_outcome
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError
+from heartbit_site.doors.openai.client_tools import ClientCall, calls_of
 from heartbit_site.doors.openai.completions import usage_of
 from heartbit_site.doors.runs import content_of, created_at
 
@@ -70,7 +71,23 @@ def find_response(access: Access, text: str) -> Run:
 
 def read_response(run_id: UUID, model: str, kept: dict[str, Any]) -> dict[str, Any]:
     """Return the response of a run as it is now. Blocks."""
-    return response_of(run_id, model, kept, read_outcome(run_id))
+    found = response_of(run_id, model, kept, read_outcome(run_id))
+    calls = calls_of(Run(pk=run_id))
+    if not calls:
+        return found
+    return {**found, "status": "completed", "output": [*map(call_item, calls)]}
+
+
+def call_item(call: ClientCall) -> dict[str, Any]:
+    """Return a call that the client is to make as an item of an output."""
+    return {
+        "type": "function_call",
+        "id": f"fc_{call.id.removeprefix('call_')}",
+        "call_id": call.id,
+        "name": call.name,
+        "arguments": call.arguments,
+        "status": "completed",
+    }
 
 
 def response_of(

@@ -55,6 +55,7 @@ _LATER: dict[str, dict[str, Any]] = {
         "credentials": {},
     },
     "tool.finished": {"artifact": ""},
+    "run.succeeded": {"left_out": ""},
     "call.waiting": {"question": "", "form": {}, "state": "", "group": ""},
 }
 

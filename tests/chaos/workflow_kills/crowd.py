@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from tests.chaos.records import Kill, Records
 
 LATENCY_MS: Final = 400.0
-LEASE: Final = "3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +62,7 @@ SIZES = {
 def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
     """Let a run handle its entries, kill, and count."""
     how, name = SIZES[size], f"r28-{seed}-"
-    with rig(
-        directory,
-        model_ms=LATENCY_MS,
-        effect_ms=LATENCY_MS,
-        settings={"HEARTBIT_LEASE_SECONDS": LEASE},
-    ) as on:
+    with rig(directory, model_ms=LATENCY_MS, effect_ms=LATENCY_MS) as on:
         definitions.publish(on.workspace, definitions.crowd(how.window), queue=on.queue)
         killer = Killer(on, seed=seed, every=how.every, most=how.most)
         numbers = list(range(how.entries))

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tests.chaos.records import Kill, Records
 
 LATENCY_MS: Final = 250.0
-LEASE: Final = "3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +35,13 @@ class Size:
     """How hard it gets.
 
     Attributes:
-        runs: How many in all, forks not counted.
-        at_once: How many of them are unfinished at a time.
+        at_once: How many runs are unfinished at a time.
         every: Seconds between two kills.
-        kills: Most kills; what is left then ends in peace.
+        kills: How many; what is left then ends in peace.
         forks: Most forks that are taken.
         supersteps: So many have to be hit.
     """
 
-    runs: int
     at_once: int
     every: float
     kills: int
@@ -53,25 +50,20 @@ class Size:
 
 
 SIZES = {
-    "small": Size(8, 8, every=1.0, kills=2, forks=2, supersteps=3),
-    "full": Size(140, 24, every=2.0, kills=1_000, forks=20, supersteps=200),
+    "small": Size(8, every=1.0, kills=2, forks=2, supersteps=3),
+    "full": Size(24, every=2.0, kills=30, forks=20, supersteps=200),
 }
 
 
 def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
     """Let runs end undisturbed, then others under kills, and compare."""
     how = SIZES[size]
-    with rig(
-        directory,
-        model_ms=LATENCY_MS,
-        effect_ms=LATENCY_MS,
-        settings={"HEARTBIT_LEASE_SECONDS": LEASE},
-    ) as on:
+    with rig(directory, model_ms=LATENCY_MS, effect_ms=LATENCY_MS) as on:
         definitions.publish(on.workspace, *TRIPS, queue=on.queue)
         person = Person(on)
         twins = _trips(on, f"r27-{seed}-twin", runs=2 * SHAPES, at_once=2 * SHAPES)
         twins.finish(person.look)
-        trips = _trips(on, f"r27-{seed}", runs=how.runs, at_once=how.at_once)
+        trips = _trips(on, f"r27-{seed}", runs=how.at_once, at_once=how.at_once)
         killer = Killer(on, seed=seed, every=how.every, most=how.kills)
         _disturb(trips, killer, person, how, seed)
     ids = list(Run.objects.filter(workspace=on.workspace).values_list("pk", flat=True))
@@ -84,7 +76,7 @@ def _trips(on: Rig, name: str, *, runs: int, at_once: int) -> Trips:
 
 
 def _disturb(trips: Trips, killer: Killer, person: Person, how: Size, seed: int) -> None:
-    """Kill, fork and answer until every run has ended."""
+    """Kill, fork and answer: further runs begin until all kills were made, and then all end."""
     choice = random.Random(seed)  # noqa: S311  repeatable, not secret
     next_fork = time.monotonic() + how.every
 
@@ -95,6 +87,7 @@ def _disturb(trips: Trips, killer: Killer, person: Person, how: Size, seed: int)
         if time.monotonic() >= next_fork and len(trips.sources) < how.forks:
             _fork(trips, choice)
             next_fork = time.monotonic() + how.every / 2
+        trips.runs = len(trips.ids) + (how.at_once if len(killer.kills) < how.kills else 0)
 
     trips.finish(look)
 
@@ -111,7 +104,6 @@ def _fork(trips: Trips, choice: random.Random) -> None:
         say(f"no fork: {refused}")
         return
     trips.ids.append(made)
-    trips.runs += 1
     trips.names[made] = trips.names[source]
     trips.sources[made] = source
 

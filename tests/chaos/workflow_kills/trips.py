@@ -88,7 +88,7 @@ class Person:
 
 
 class Killer:
-    """Kills a worker that holds runs, every so many seconds, and leaves one that lives.
+    """Kills a worker that holds runs, every so many seconds, as soon as all workers are up.
 
     Args:
         on: The rig.
@@ -110,7 +110,7 @@ class Killer:
         supervisor.tend()
         if len(self.kills) == self._most or time.monotonic() < self._next:
             return
-        if supervisor.registered() < 2:
+        if supervisor.registered() < supervisor.count:
             return
         runs = Run.objects.filter(workspace=self._on.workspace)
         kill = supervisor.kill_one(self._choice, runs)

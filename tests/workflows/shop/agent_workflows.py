@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from agents.workflows.builder.state_keys import add
+from agents.workflows.builder.workflow import Workflow
 from agents.workflows.executors.context import Context
 from agents.workflows.executors.executor import executor
 
@@ -35,3 +37,6 @@ def risk_it(folder: str) -> str:
     while Path(folder, "hold").exists():
         time.sleep(0.02)
     return folder
+
+
+traced = Workflow("traced").state(traces=add(0)).start(leave_trace)

@@ -185,7 +185,7 @@ function drawTab(run) {
   part.draw(run);
   if (part === turns && run.turns.has(wanted)) {
     turns.reveal(wanted);
-    wanted = 0;
+    wanted = null;
   }
 }
 
@@ -206,7 +206,7 @@ async function learn(run) {
 
 function chosenNow() {
   const [id, part, turn] = location.hash.slice(1).split("/");
-  return [id || START, part in TABS ? part : "turns", Number(turn) || 0];
+  return [id || START, part in TABS ? part : "turns", turn ? Number(turn) : null]; // a workflow has a superstep 0
 }
 
 function go(key) {

@@ -33,7 +33,7 @@ export async function fork(run, at) {
     body: [
       el("p", {}, "A new run that begins with this one's journal. Kept turns are not repeated."),
       el("label", {}, "Where it begins", select),
-      el("label", {}, el("span", {}, `Version of ${run.agent}`, el("span.quiet", {}, ": its prompt, model, tools and limits")), version),
+      el("label", {}, el("span", {}, `Version of ${run.agent}`, el("span.quiet", {}, isWorkflow ? ": its steps and limits" : ": its prompt, model, tools and limits")), version),
       isAgent ? el("label", {}, "Task", task) : null,
       isAgent ? el("label", {}, el("span", {}, "Send it a message before it continues", el("span.quiet", {}, " optional")), el("textarea", { name: "message", maxlength: 20000 })) : null,
       replacement.element,

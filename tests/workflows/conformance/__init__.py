@@ -1,0 +1,1 @@
+"""Graphs that end alike in memory, in process and on the fleet; also the app of their functions."""
