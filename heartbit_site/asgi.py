@@ -29,6 +29,7 @@ from agents.routing import websocket_urlpatterns  # noqa: E402
 from heartbit_site.api.programs import ProgramRequests  # noqa: E402
 from heartbit_site.api.sockets import Handshake  # noqa: E402
 from heartbit_site.celery import app as celery_app  # noqa: E402
+from heartbit_site.doors.mcp.http import McpRequests  # noqa: E402
 from heartbit_site.web_server.bodies import BodyLimits  # noqa: E402
 from heartbit_site.web_server.threads import LentThreads  # noqa: E402
 
@@ -37,7 +38,8 @@ __all__ = ["application", "celery_app"]
 application = ProtocolTypeRouter(
     {
         "http": BodyLimits(
-            ProgramRequests(LentThreads(http)), seconds=settings.HEARTBIT_REQUEST_SECONDS
+            McpRequests(ProgramRequests(LentThreads(http))),
+            seconds=settings.HEARTBIT_REQUEST_SECONDS,
         ),
         "websocket": Handshake(URLRouter(websocket_urlpatterns)),
     }

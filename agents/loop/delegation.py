@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.llm.messages import AssistantMessage, Message, ToolCall, UserMessage
@@ -53,11 +53,10 @@ def team_tools(definition: AgentDefinition) -> Iterator[ToolSpec]:
 
 def _workflow_tool(workflow: TeamWorkflow, timeout_seconds: float) -> ToolSpec:
     """Return the tool that runs a workflow; its arguments are the workflow's input."""
-    parameters, wrapped = _input_parameters(workflow)
+    parameters, wrapped = input_parameters(workflow.input)
 
     async def run_workflow(**arguments: Any) -> Suspension:
-        given = arguments[wrapped] if wrapped else arguments
-        task = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+        task = input_text(arguments, wrapped)
         child = ChildTask(workflow.name, task, version=workflow.version)
         return Suspension((child,), timeout_seconds)
 
@@ -80,9 +79,21 @@ def _tool_name(workflow: str) -> str:
     return f"{name[: _LONGEST_NAME - 9]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
-def _input_parameters(workflow: TeamWorkflow) -> tuple[dict[str, Any], str]:
-    """Return the parameters of a workflow's tool, and the one that is its input; empty: all are."""
-    schema = workflow.input
+def input_text(arguments: Mapping[str, Any], wrapped: str) -> str:
+    """Return the arguments of such a tool as the task of its run; see ``input_parameters``."""
+    given = arguments[wrapped] if wrapped else arguments
+    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+
+
+def input_parameters(schema: Mapping[str, Any] | None) -> tuple[dict[str, Any], str]:
+    """Return the parameters of a tool that starts runs, and the one that is the run's input.
+
+    Args:
+        schema: JSON Schema of the input; None: a text.
+
+    Returns:
+        The parameters, and a name; empty: all of them are the input.
+    """
     if schema is not None and schema.get("type") == "object":
         return {"properties": {}, **schema}, ""
     name = "task" if schema is None else "input"

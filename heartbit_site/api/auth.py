@@ -49,14 +49,7 @@ class NeedsAuth(AuthBase):
             TooManyRequestsError: The caller sends too many requests.
         """
         access = _access(request)
-        missing = [scope for scope in self.needs.scopes if not access.allows(scope)]
-        if missing and not (self.needs.either and len(missing) < len(self.needs.scopes)):
-            raise forbidden(access, missing[0])
-        if self.needs.operator and not is_operator(access):
-            raise ForbiddenError(
-                "The fleet belongs to the installation: use a key that a superuser or the "
-                "command line created."
-            )
+        check_needs(access, self.needs)
         return access
 
 
@@ -71,6 +64,22 @@ class PersonAuth(NeedsAuth):
             TooManyRequestsError: The caller sends too many requests.
         """
         return _key(request) or _user(request)
+
+
+def check_needs(access: Access, needs: Needs) -> None:
+    """Refuse a caller who lacks the rights that an operation needs.
+
+    Raises:
+        ForbiddenError: A scope is missing, or the operation is only for operators.
+    """
+    missing = [scope for scope in needs.scopes if not access.allows(scope)]
+    if missing and not (needs.either and len(missing) < len(needs.scopes)):
+        raise forbidden(access, missing[0])
+    if needs.operator and not is_operator(access):
+        raise ForbiddenError(
+            "The fleet belongs to the installation: use a key that a superuser or the command line "
+            "created."
+        )
 
 
 def key_in(header: str) -> str | None:

@@ -43,7 +43,7 @@ COMMANDS: Final = {
     "channels": "List and manage channels for inbound messages.",
     "tools": "List, enable, disable and try tools.",
     "skills": "List and manage skills and their versions.",
-    "mcp": "List, manage and refresh MCP servers.",
+    "mcp": "List, manage and refresh MCP servers; serve MCP.",
     "memory": "List and manage agents' memories.",
     "knowledge": "List, manage and search knowledge bases.",
     "credentials": "List and manage the credentials of tools.",

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 
 from agents.actions.admit import admit
@@ -18,7 +19,9 @@ from agents.journal.waits import EXTERNAL
 from agents.live import valkey_ends
 from agents.live.updates import EventUpdate, Update
 from agents.live.watchers import watch
-from agents.models import Conversation, RunEvent
+from agents.models import Agent, Conversation, RunEvent
+from agents.output.results import ResultOut
+from agents.output.text import as_text
 from agents.reads.hidden_memories import texts_hidden_from
 from agents.reads.outcome import Outcome, read_outcome
 from agents.runs.idempotency_keys import InternalKey
@@ -75,6 +78,14 @@ def start(
     return admit(request).run_id
 
 
+def takers(access: Access) -> QuerySet[Agent]:
+    """Return the agents and workflows that take runs, by name."""
+    rows = Agent.objects.filter(
+        workspace=access.workspace, origin="", enabled=True, current_version__isnull=False
+    )
+    return rows.order_by("name")
+
+
 def created_at(run_id: UUID) -> int:
     """Return the time of a run's creation, with which its id begins (RFC 9562), in seconds."""
     return (run_id.int >> 80) // 1_000
@@ -95,6 +106,20 @@ async def ended(run_id: UUID) -> Outcome:
     return await orm.read_in_thread(partial(read_outcome, run_id))
 
 
+def content_of(result: ResultOut) -> str:
+    """Return what the assistant says: data as JSON, else the text."""
+    return as_text(result.data) if result.data is not None else result.text
+
+
+async def updates_of(access: Access, run_id: UUID) -> AsyncGenerator[Sequence[Update], None]:
+    """Yield the updates of a run in batches until its end; none after each time of silence."""
+    hidden = partial(texts_hidden_from, access, run_id)
+    news = with_silences(watch(run_id, hidden=hidden), BEAT_SECONDS)
+    async with contextlib.aclosing(news):
+        async for batch in news:
+            yield () if batch is None else batch.updates
+
+
 async def texts_of(access: Access, run_id: UUID, *, after: int = 0) -> AsyncGenerator[str, None]:
     """Yield what a run says until it ends, or waits for its client; nothing after a silence.
 
@@ -103,14 +128,11 @@ async def texts_of(access: Access, run_id: UUID, *, after: int = 0) -> AsyncGene
         run_id: The run.
         after: Sequence number of the last event that the client has heard.
     """
-    hidden = partial(texts_hidden_from, access, run_id)
     said = SpokenText(run_id, after=after)
-    news = with_silences(watch(run_id, hidden=hidden), BEAT_SECONDS)
-    async with contextlib.aclosing(news):
-        async for batch in news:
-            updates = () if batch is None else batch.updates
+    async with contextlib.aclosing(updates_of(access, run_id)) as news:
+        async for updates in news:
             text = "".join(map(said.take, updates))
-            if text or batch is None:
+            if text or not updates:
                 yield text
             if any(_waits_for_client(one, run_id, after) for one in updates):
                 return

@@ -7,9 +7,19 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue
 
+from agents.errors import ArtifactNotFoundError
+from agents.journal.memory_texts import is_hidden_artifact
 from agents.models import BlackboardEntry
+from agents.output.results import ArtifactOut
 from agents.querysets import blackboard, find_run
-from agents.reads.artifacts import file_name, produced_below, work_files
+from agents.reads.artifacts import (
+    file_name,
+    find_artifact,
+    produced_below,
+    stored_content,
+    work_files,
+)
+from agents.reads.hidden_memories import texts_of_run
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
@@ -36,6 +46,20 @@ def list_artifacts(
         artifacts=[ArtifactRowOut.of(one, file=file_name(one.artifact)) for one in found],
         next_cursor=following,
     )
+
+
+def read_artifact(access: Access, run_id: str, name: str) -> tuple[ArtifactOut, str | bytes]:
+    """Return one artifact of the run itself, and its content.
+
+    Raises:
+        ArtifactNotFoundError: The run has none of that name, or it lists others' memories.
+        RunStateError: It is part of an answer that is not finished.
+    """
+    run = find_run(access.workspace, run_id)
+    if is_hidden_artifact(name) and texts_of_run(access, run) is not None:
+        raise ArtifactNotFoundError("The artifact lists memories that you may not see.")
+    found, stored = find_artifact(run, name), stored_content(run, name)
+    return found, found.content if stored is None else stored  # which may be no text
 
 
 def list_work_files(

@@ -18,6 +18,8 @@ from typing import Any, Final
 from heartbit_site.api import errors
 from heartbit_site.api.json_parser import LARGER_BODIES, MAX_BODY_BYTES
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.doors.mcp.http import DOORS
+from heartbit_site.doors.mcp.http import error_body as mcp_error
 from heartbit_site.doors.openai.errors import error_body
 from heartbit_site.web_server.clients import CLIENT_SHARE, client_at, is_proxy
 
@@ -36,6 +38,7 @@ LIMITS: Final = (
     ("/api/", MAX_BODY_BYTES),
     ("/v1/", MAX_BODY_BYTES),
     ("/agui/", MAX_BODY_BYTES),
+    ("/mcp", MAX_BODY_BYTES),
     ("/admin/memory/document/", UPLOAD_BYTES),
     ("/admin/", FORM_BYTES),
 )
@@ -49,7 +52,8 @@ class BodyLimits:
     503 applies above ``HELD_BYTES`` in total or a client's share of them; proxies in
     ``HEARTBIT_TRUSTED_PROXIES`` have no share. A declared length is enough to refuse; a body of
     unknown length is read up to the limit. Below ``/api/`` and ``/agui/`` the answer is problem
-    details, below ``/v1/`` an error of OpenAI's form, elsewhere one line of text.
+    details, below ``/v1/`` an error of OpenAI's form, for MCP one of JSON-RPC, elsewhere one line of
+    text.
 
     Args:
         application: The ASGI application for accepted requests.
@@ -166,6 +170,8 @@ async def _refuse(scope: Any, send: Send, error: HeartbitError) -> None:
         content = json.dumps(
             errors.problem(status, errors.problem_code(type(error)), str(error))
         ).encode()
+    elif scope["path"] in DOORS:
+        kind, content = "application/json", mcp_error(str(error))
     elif scope["path"].startswith("/v1/"):
         kind = "application/json"
         content = json.dumps(

@@ -74,12 +74,14 @@ def test_an_answer_has_the_form_that_a_client_asks_for(client: OpenAI) -> None:
     assert found.choices[0].message.parsed == Fact(name="owl")
 
 
-def test_a_run_that_fails_is_an_error_that_is_not_tried_again(client: OpenAI) -> None:
+def test_a_run_that_fails_is_an_error_that_is_not_tried_again(
+    client: OpenAI, workspace: Workspace
+) -> None:
     with pytest.raises(openai.InternalServerError) as refused:
         client.with_options(max_retries=2).chat.completions.create(
             model="writer", messages=[{"role": "user", "content": "[[error: 400]]"}]
         )
-    assert Run.objects.filter(task="[[error: 400]]").count() == 1
+    assert Run.objects.filter(workspace=workspace).count() == 1
     assert refused.value.code == "run_failed"
 
 

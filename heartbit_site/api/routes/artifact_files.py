@@ -12,14 +12,12 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.http import content_disposition_header
 from ninja import Path, Query, Router
 
-from agents.errors import ArtifactNotFoundError
-from agents.journal.memory_texts import is_hidden_artifact
 from agents.querysets import find_run
-from agents.reads.artifacts import file_name, find_artifact, stored_content, work_file
-from agents.reads.hidden_memories import texts_of_run
+from agents.reads.artifacts import file_name, work_file
 from heartbit_site.api.auth import READ_RUNS, access_of
 from heartbit_site.api.openapi import FILE, answers
 from heartbit_site.contract.model import Word
+from heartbit_site.operations.artifacts import read_artifact
 
 router = Router(tags=["artifacts"])
 
@@ -37,13 +35,7 @@ Named = Annotated[Word, Path(description="Name in the list of artifacts.")]
 )
 def fetch(request: HttpRequest, run_id: Word, artifact: Named) -> Any:
     """Return one artifact of the run itself as a file; 409 for parts of an unfinished answer."""
-    access = access_of(request)
-    run = find_run(access.workspace, run_id)
-    if is_hidden_artifact(artifact) and texts_of_run(access, run) is not None:
-        raise ArtifactNotFoundError("The artifact lists memories that you may not see.")
-    found = find_artifact(run, artifact)
-    stored = stored_content(run, artifact)
-    content = found.content if stored is None else stored  # which may be no text
+    found, content = read_artifact(access_of(request), run_id, artifact)
     return _to_be_saved(content, file_name(found))
 
 

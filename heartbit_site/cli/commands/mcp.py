@@ -1,7 +1,9 @@
-"""`heartbit mcp`: servers whose tools agents can be given."""
+"""`heartbit mcp`: servers whose tools agents can be given, and a server of our own."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import time
 from collections.abc import Sequence
 from typing import Annotated, Any, Final
@@ -12,6 +14,7 @@ from agents.definitions.advice import publish_again
 from heartbit_site.base.amounts import counted
 from heartbit_site.cli.backend import chosen
 from heartbit_site.cli.backend.protocol import Backend
+from heartbit_site.cli.backend.server import ServerBackend
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import Given, body_options
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
@@ -27,6 +30,7 @@ NEW = common.argument("NAME", "Name that its tools' names begin with, such as gi
 NAME = common.argument("NAME", "The server's name, or its number.")
 TOOL = common.option("--tool TOOL", "Accept only this tool's change; may be repeated.", [])
 YES = common.flag("--yes -y", "Accept without asking.")
+OPERATOR = common.flag("--operator", "Serve Heartbit's operations instead.")
 POLL_SECONDS: Final = 0.5
 
 
@@ -125,6 +129,34 @@ def remove(name: str = NAME, *, yes: bool = common.YES) -> int:
     chosen.confirm_removal(one_line(found.name), yes=yes)
     server.call(contract.REMOVE_MCP_SERVER, server=found.name)
     return chosen.print_removed(found.id, found.name, stays="its tools are not called any more")
+
+
+@app.command(cls=RemoteCommand)
+def serve(*, operator: bool = OPERATOR) -> int:
+    """Serve the agents and workflows to the MCP client that starts this command.
+
+    It speaks MCP on standard input and output; workers execute the runs.
+    """
+    backend = chosen.backend()
+    if isinstance(backend, ServerBackend):
+        raise UsageError(
+            f"Point the client at {backend.server.url}/mcp, with a key: it serves MCP."
+        )
+    from django.conf import settings
+
+    from heartbit_site.base.log_output import log_to_stderr
+    from heartbit_site.cli.backend.local import LocalBackend
+    from heartbit_site.cli.installation.startup import kept
+    from heartbit_site.doors.mcp.answering import answer_stdio
+    from heartbit_site.doors.mcp.http import Caller
+    from heartbit_site.doors.mcp.operator import make_server as make_operator_server
+    from heartbit_site.doors.mcp.server import make_server
+
+    log_to_stderr(logging.WARNING, force=True)  # standard output is the client's
+    with kept(settings.ENVIRONMENT):
+        make = make_operator_server if operator else make_server
+        asyncio.run(answer_stdio(make(Caller(LocalBackend().access))))
+    return OK
 
 
 def _refreshed(server: Backend, name: str) -> int:

@@ -7,18 +7,13 @@ from typing import Any
 from uuid import UUID
 
 from agents.output.results import ResultOut
-from agents.output.text import as_text
 from heartbit_site.doors.client_tools import ClientCall
+from heartbit_site.doors.runs import content_of
 
 
 def completion_id(run_id: UUID) -> str:
     """Return the id of the completion that a run gives."""
     return f"chatcmpl-{run_id}"
-
-
-def content_of(result: ResultOut) -> str:
-    """Return what the assistant says: data as JSON, else the text."""
-    return as_text(result.data) if result.data is not None else result.text
 
 
 def usage_of(result: ResultOut) -> dict[str, int]:

@@ -12,6 +12,7 @@ from agents.reads.agents import find_agent
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.doors.openai.door import Opened, door
+from heartbit_site.doors.runs import takers
 
 
 @door("GET", "agents:read")
@@ -29,10 +30,7 @@ async def show_model(request: HttpRequest, opened: Opened, name: str) -> HttpRes
 
 
 def _models(access: Access) -> list[dict[str, Any]]:
-    rows = Agent.objects.select_related("workspace").filter(
-        workspace=access.workspace, origin="", enabled=True, current_version__isnull=False
-    )
-    return [_model(row) for row in rows.order_by("name")]
+    return [_model(row) for row in takers(access).select_related("workspace")]
 
 
 def _model(agent: Agent) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from agents.reads.outcome import Outcome, read_outcome
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError
 from heartbit_site.doors.client_tools import ClientCall, calls_of
-from heartbit_site.doors.openai.completions import content_of, usage_of
-from heartbit_site.doors.runs import created_at
+from heartbit_site.doors.openai.completions import usage_of
+from heartbit_site.doors.runs import content_of, created_at
 
 _PREFIX: Final = "resp_"
 _STATUSES: Final = {

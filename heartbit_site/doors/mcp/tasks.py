@@ -1,0 +1,158 @@
+"""Runs as tasks (SEP-2663): asked about, answered and cancelled by any process, at any time.
+
+The SDK knows the extension's name alone; its requests are registered here. Everything is read from
+the run, so that a task outlives every process and every client.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from mcp.server import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, MISSING_REQUIRED_CLIENT_CAPABILITY, ElicitResult
+from mcp_types import RequestParams as Params
+
+from agents.models import Run, RunEvent
+from agents.reads.outcome import read_outcome
+from heartbit_site.base import orm
+from heartbit_site.base.access import Access
+from heartbit_site.base.errors import NotFoundError
+from heartbit_site.doors.mcp.answering import Context, caller_of
+from heartbit_site.doors.mcp.questions import DECIDE, answer_questions, open_questions
+from heartbit_site.doors.mcp.results import cancel, result_of
+
+EXTENSION: Final = "io.modelcontextprotocol/tasks"
+_POLL_MS: Final = 1_000
+_WAITS: Final = "It waits for people, whom this key does not answer for."
+
+
+class TaskNotFoundError(NotFoundError):
+    """There is no task with that id in the workspace."""
+
+
+class TaskParams(Params):
+    """Parameters of a request about a task."""
+
+    task_id: str
+
+
+class UpdateParams(TaskParams):
+    """Parameters of ``tasks/update``."""
+
+    input_responses: dict[str, ElicitResult]
+
+
+def takes_tasks(ctx: Context) -> bool:
+    """Return True if the client of a request knows tasks."""
+    capabilities = ctx.session.client_capabilities
+    return capabilities is not None and EXTENSION in (capabilities.extensions or {})
+
+
+def offer_tasks(server: Server[Any]) -> None:
+    """Add the extension to a server."""
+    server.extensions[EXTENSION] = {}
+    server.add_request_handler("tasks/get", TaskParams, _get)
+    server.add_request_handler("tasks/update", UpdateParams, _update)
+    server.add_request_handler("tasks/cancel", TaskParams, _cancel)
+
+
+def find_run_of(access: Access, text: str) -> Run:
+    """Return the run of a task.
+
+    Raises:
+        TaskNotFoundError: The workspace has none with this id.
+    """
+    try:
+        run = Run.objects.filter(workspace=access.workspace, pk=UUID(text)).first()
+    except ValueError:
+        run = None
+    if run is None:
+        raise TaskNotFoundError(f"There is no task {text[:80]!r}.")
+    return run
+
+
+def created(access: Access, run_id: UUID) -> dict[str, Any]:
+    """Return the result of a call that became a task."""
+    task = read_task(access, find_run_of(access, str(run_id)))
+    shown = ("taskId", "status", "createdAt", "lastUpdatedAt", "ttlMs", "pollIntervalMs")
+    return {"resultType": "task", **{name: task[name] for name in shown}}
+
+
+def read_task(access: Access, run: Run) -> dict[str, Any]:
+    """Return a task as it is now."""
+    last = RunEvent.objects.filter(run=run).order_by("-seq").values_list("at", flat=True).first()
+    return {
+        "taskId": str(run.pk),
+        "createdAt": _time(run.created_at),
+        "lastUpdatedAt": _time(run.finished_at or last or run.created_at),
+        "ttlMs": None,  # as long as the installation keeps its runs
+        "pollIntervalMs": _POLL_MS,
+        **_state(access, run),
+    }
+
+
+def _state(access: Access, run: Run) -> dict[str, Any]:
+    outcome = read_outcome(run.pk)
+    if outcome.result is not None:
+        if outcome.status == "cancelled":
+            return {"status": "cancelled", "statusMessage": str(outcome.result.error)}
+        if outcome.status == "quarantined":
+            error = {"code": INTERNAL_ERROR, "message": str(outcome.result.error)}
+            return {"status": "failed", "error": error}
+        result = result_of(run.pk, outcome)
+        dumped = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+        return {"status": "completed", "result": dumped}
+    questions = open_questions(access, run.pk) if outcome.status == "waiting" else {}
+    if not questions:
+        return {"status": "working", "statusMessage": f"The run is {outcome.status}."}
+    if not access.allows(DECIDE):
+        return {"status": "working", "statusMessage": _WAITS}
+    requests = {
+        key: one.request().model_dump(by_alias=True, mode="json", exclude_none=True)
+        for key, one in questions.items()
+    }
+    return {"status": "input_required", "inputRequests": requests}
+
+
+def _time(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def _check(ctx: Context) -> Access:
+    """Return the caller, if the client knows tasks.
+
+    Raises:
+        MCPError: It does not.
+    """
+    if not takes_tasks(ctx):
+        raise MCPError(
+            MISSING_REQUIRED_CLIENT_CAPABILITY,
+            f"Requests about tasks need the client capability {EXTENSION}.",
+            {"requiredCapabilities": {"extensions": {EXTENSION: {}}}},
+        )
+    return caller_of(ctx).access
+
+
+async def _get(ctx: Context, params: TaskParams) -> dict[str, Any]:
+    access = _check(ctx)
+    return await orm.read_in_thread(lambda: read_task(access, find_run_of(access, params.task_id)))
+
+
+async def _update(ctx: Context, params: UpdateParams) -> dict[str, Any]:
+    access = _check(ctx)
+
+    def update() -> None:
+        run = find_run_of(access, params.task_id)
+        answer_questions(access, run.pk, params.input_responses)
+
+    await orm.run_in_thread(update)
+    return {}
+
+
+async def _cancel(ctx: Context, params: TaskParams) -> dict[str, Any]:
+    access = _check(ctx)
+    await orm.run_in_thread(lambda: cancel(access, find_run_of(access, params.task_id).pk))
+    return {}

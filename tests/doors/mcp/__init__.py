@@ -1,0 +1,1 @@
+"""The MCP server, driven by the official SDK's client."""
