@@ -250,7 +250,8 @@ def decider(access: Access) -> Actor:
     needs several people counts it once.
     """
     at_terminal = access.via in ("terminal", "inline")
-    return Actor(os_username() if at_terminal else access.name, access.via, access.user_id)
+    name = os_username() if at_terminal else access.name
+    return Actor(name, access.via, access.user_id, access)
 
 
 def _missing(call: ToolCall) -> int:

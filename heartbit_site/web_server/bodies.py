@@ -52,8 +52,8 @@ class BodyLimits:
     503 applies above ``HELD_BYTES`` in total or a client's share of them; proxies in
     ``HEARTBIT_TRUSTED_PROXIES`` have no share. A declared length is enough to refuse; a body of
     unknown length is read up to the limit. Below ``/api/`` and ``/agui/`` the answer is problem
-    details, below ``/v1/`` an error of OpenAI's form, for MCP one of JSON-RPC, elsewhere one line of
-    text.
+    details, below ``/v1/`` an error of OpenAI's form, for MCP one of JSON-RPC, elsewhere one
+    line of text.
 
     Args:
         application: The ASGI application for accepted requests.
