@@ -9,6 +9,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
 from heartbit_site.api import mount
+from heartbit_site.doors.openai import urls as openai
 from heartbit_site.web import connect, errors, login
 from heartbit_site.web.approve_link import approve_link
 from tools.actions.sign_in import CALLBACK, DOCUMENT
@@ -29,4 +30,5 @@ urlpatterns = [
     path("w/<slug:workspace>/", include("heartbit_site.web.urls")),
     path("admin/", admin.site.urls),
     *mount.urlpatterns,
+    *openai.urlpatterns,
 ]

@@ -96,6 +96,10 @@ class RunRequest:
         by: The run's owner.
         files: Files of the run's folder, by path.
         deliveries: Targets of the result.
+        thread: Earlier messages that the client sends along, each {task, output, steers}.
+        response_schema: Response schema in place of the agent's own; None: the agent's own.
+        client: Data that the client's protocol returns with the run.
+        client_tools: Tools that the client runs itself, each {name, description, parameters}.
         versions: Current versions of all agents of ``origin``, in the order of the agents' ids, as
             the caller knows them; None: any.
     """
@@ -119,6 +123,10 @@ class RunRequest:
     by: Actor = NOBODY
     files: Mapping[str, bytes] = field(default_factory=dict)
     deliveries: Sequence[Target] = ()
+    thread: Sequence[Mapping[str, Any]] = ()
+    response_schema: Mapping[str, Any] | None = None
+    client: Mapping[str, Any] = field(default_factory=dict)
+    client_tools: Sequence[Mapping[str, Any]] = ()
     versions: Sequence[int] | None = None
 
     @property

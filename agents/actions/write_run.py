@@ -16,7 +16,7 @@ _SUBMIT = """
     SELECT run_id, queue, is_new, 'new' FROM heartbit_submit(
         %(id)s, %(workspace)s, %(agent)s, %(task)s, %(home)s, %(priority)s, %(model)s, %(key)s,
         %(origin)s, %(approve)s, %(payload)s, p_by => %(by)s, p_user => %(user)s,
-        p_hops => %(hops)s, p_call => %(call)s)
+        p_hops => %(hops)s, p_call => %(call)s, p_more => %(more)s)
 """
 # PostgreSQL asks a condition that names no row before it calls the function.
 _IF_UNCHANGED = """
@@ -29,7 +29,7 @@ _CONVERSE = """
     SELECT run_id, queue, is_new, outcome FROM heartbit_converse(
         %(conversation)s, %(policy)s, %(id)s, %(workspace)s, %(agent)s, %(task)s, %(home)s,
         %(priority)s, %(model)s, %(key)s, %(origin)s, %(approve)s, %(payload)s, %(by)s, %(user)s,
-        p_hops => %(hops)s)
+        p_hops => %(hops)s, p_more => %(more)s)
 """
 _FORK = """
     SELECT run_id, queue, is_new, 'new' FROM heartbit_fork(
@@ -87,6 +87,7 @@ def write_run(request: RunRequest, key: str | None) -> Row | None:
     values |= {
         "task": request.text,
         "payload": None if request.payload is None else request.payload.model_dump_json(),
+        "more": json.dumps(_more(request), ensure_ascii=False),
     }
     if request.conversation is not None:
         message = {"conversation": request.conversation.pk, "policy": request.policy}
@@ -103,6 +104,19 @@ def _submit(request: RunRequest, values: dict[str, Any]) -> Any:
         return fetch_one(_SUBMIT, values, prepare=True)
     known = {"slug": request.workspace.slug, "versions": list(request.versions)}
     return fetch_one(_SUBMIT + _IF_UNCHANGED, values | known, prepare=True)
+
+
+def _more(request: RunRequest) -> dict[str, Any]:
+    """Return more of the event that opens the run's journal."""
+    more = {
+        "thread": request.thread,
+        "client": request.client,
+        "client_tools": request.client_tools,
+    }
+    found: dict[str, Any] = {name: value for name, value in more.items() if value}
+    if request.response_schema is not None:
+        found["response_schema"] = request.response_schema
+    return found
 
 
 def _forked(fork: Fork) -> dict[str, Any]:

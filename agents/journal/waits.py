@@ -62,6 +62,10 @@ def _joined(value: Value, call: str) -> Phrase:
     return Phrase(f"{status}: {value.get('subject', 'it')}", str(text or ""), "call_merge", tone)
 
 
+def _returned(value: Value, call: str) -> Phrase:
+    return Phrase(f"{call}: returned by the client", str(value.get("result", "")), "input", "info")
+
+
 def _rang(value: Value, call: str) -> Phrase:
     return Phrase("the pause is over", "", "timer", "info")
 
@@ -190,6 +194,10 @@ PAUSE: Final = register(
 )
 #: A tool's own pause (``Suspension.kind``); its call continues when the pause is over.
 DELAY: Final = register(WaitKind("delay", "Pause", "a time", describe=_rang, lane="pause"))
+#: A call that the client of the run answers, whose tool it is (``agents.loop.client_tools``).
+EXTERNAL: Final = register(
+    WaitKind("external", "Client", "its client", describe=_returned, lane="agents")
+)
 APPROVAL: Final = register(
     WaitKind(
         *("approval", "Approval", "a decision", "approvals.decide", "approve"),

@@ -23,6 +23,7 @@ from agents.journal.events import (
 from agents.journal.folding import folds
 from agents.llm.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from agents.loop.call_state import CallingState, CallState
+from agents.loop.past_runs import to_messages
 from agents.output import respond
 
 POOR_ANSWERS = 2  # in a row, then the stronger model takes over
@@ -46,6 +47,7 @@ class AgentState(CallingState):
         recalled: True once the run was given memories at its start.
         response_schema: Response schema in place of the agent's own; None: the agent's own.
         may_delegate: True if the run delegates to its team although it is a child.
+        client_tools: Tools that the client runs itself, as in ``RunCreated``.
         streamed: Text of the model call in flight; not journaled.
     """
 
@@ -61,6 +63,7 @@ class AgentState(CallingState):
     recalled: bool = False
     response_schema: dict[str, Any] | None = None
     may_delegate: bool = False
+    client_tools: tuple[dict[str, Any], ...] = ()
     last_text: str = ""
     streamed: Annotated[str, Field(exclude=True)] = ""
     _task_index: int | None = None
@@ -74,6 +77,8 @@ class AgentState(CallingState):
     def _open_conversation(self, created: RunCreated) -> None:
         self.response_schema = created.response_schema
         self.may_delegate = created.may_delegate
+        self.client_tools = created.client_tools
+        self.conversation += to_messages(created.thread)
         self._task_index = len(self.conversation)
         self.conversation.append(UserMessage(created.task))
 

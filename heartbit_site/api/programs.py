@@ -26,7 +26,8 @@ from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 from django.utils.module_loading import import_string
 
-PATH: Final = "/api/"
+#: Paths of programs; elsewhere are pages.
+PATHS: Final = ("/api/", "/v1/")
 #: Those of ``settings.MIDDLEWARE`` that count here, in its order; they neither block nor wait.
 MIDDLEWARE: Final = (
     "django.middleware.security.SecurityMiddleware",
@@ -48,7 +49,7 @@ class ProgramRequests:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request."""
-        by_program = scope["path"].startswith(PATH) and any(
+        by_program = scope["path"].startswith(PATHS) and any(
             name == b"authorization" for name, _ in scope["headers"]
         )
         await (self._programs if by_program else self._pages)(scope, receive, send)

@@ -15,13 +15,13 @@ from agents.loop.agent_state import AgentState
 from agents.loop.delegation import as_sub_agent
 from agents.loop.extraction import definition_for
 from agents.loop.history import Turn, find_turn, replay_to, turns
+from agents.loop.past_runs import to_messages
 from agents.loop.request import build_request
 from agents.models import Run
 from agents.reads.agents import definition_of
 from agents.reads.hidden_memories import history_for, known_block, texts_of_run
 from agents.reads.tools import pinned_tools
 from agents.runs.history import RunHistory, load_history
-from agents.runtime.execution.conversation_history import to_messages
 from agents.runtime.memories.extraction_source import words_of
 from agents.runtime.toolset.offer import OfferedTools, offered_tools
 from agents.runtime.toolset.unread import with_unread_then

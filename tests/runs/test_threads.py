@@ -19,11 +19,11 @@ from agents.choices import BusyPolicy, Placement, RunStatus
 from agents.errors import CallClosedError
 from agents.journal.events import ApprovalRequested, RunCancelled, RunSucceeded, encode
 from agents.llm.messages import AssistantMessage, ToolCall, UserMessage
+from agents.loop.past_runs import to_messages
 from agents.loop.ports import Committed, Conflict
 from agents.models import Agent, AgentVersion, Conversation, Run, RunEvent, Wait
 from agents.runs.claims import Claimant, claim
 from agents.runs.pool import call
-from agents.runtime.execution.conversation_history import to_messages
 from heartbit_site.base import orm
 from heartbit_site.base.ids import new_id
 from tests.quotas.limited import give_tier

@@ -20,6 +20,10 @@ class RunCreated(Event):
             ``0.0``.
         response_schema: Response schema in place of the agent's own; None: the agent's own.
         may_delegate: True for a child that delegates to its team: only a workflow's.
+        thread: Earlier messages that a client has sent along, each {task, output, steers} as those
+            of a conversation's runs.
+        client: Data that the client's protocol returns with the run.
+        client_tools: Tools that the client runs itself, each {name, description, parameters}.
     """
 
     type: ClassVar[str] = "run.created"
@@ -29,6 +33,9 @@ class RunCreated(Event):
     call: ToolCall | None = None
     response_schema: dict[str, Any] | None = None
     may_delegate: bool = False
+    thread: tuple[dict[str, Any], ...] = ()
+    client: dict[str, Any] = field(default_factory=dict)
+    client_tools: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from agents.llm.wrappers.budget import BudgetedModel
 from agents.loop import delegation, extraction
 from agents.loop.agent_engine import AgentEngine
 from agents.loop.agent_state import AgentState
+from agents.loop.client_tools import client_tools
 from agents.loop.extraction_engine import ExtractionEngine
 from agents.loop.hand_over_engine import HandOverEngine
 from agents.loop.ports import Ports
@@ -85,7 +86,8 @@ class EngineDependencies:
         Args:
             active: The run.
             definition: Definition of its version.
-            own: Further tools, by name, which its kind of run brings itself.
+            own: Further tools, by name, which its kind of run or its client brings; they replace
+                none of the version's.
         """
         dependencies, claimed = self.dependencies, active.claimed
         person = person_lookup(self.pool, claimed)
@@ -97,8 +99,9 @@ class EngineDependencies:
             is_child=claimed.parent_id is not None and not definition.delegates,
             permissions=await permissions(required) if required else frozenset(),
         )
-        offer.specs.update(own)
-        offer.hashes.update((name, definition_hash(spec)) for name, spec in own.items())
+        further = {name: spec for name, spec in own.items() if name not in offer.specs}
+        offer.specs.update(further)
+        offer.hashes.update((name, definition_hash(spec)) for name, spec in further.items())
         if any(tool.name not in offer.specs for tool in definition.tools):
             check = partial(refuse_without_tools_of_version, definition.version_id, claimed.id)
             await orm.read_in_thread(check)
@@ -173,7 +176,7 @@ async def build_agent(active: ActiveRun, sources: EngineDependencies) -> AgentEn
         definition = definition.model_copy(update={"response_schema": state.response_schema})
     if claimed.parent_id is not None and not state.may_delegate:
         definition = delegation.as_sub_agent(definition)
-    toolbox = await sources.toolbox(active, definition)
+    toolbox = await sources.toolbox(active, definition, client_tools(state.client_tools))
     account_of = partial(sources.accounts.get, claimed.workspace_id)
     names = (active.journaled.state.model, *definition.fallback_models)
     model = await dependencies.models.get(names, definition.retry, account_of)

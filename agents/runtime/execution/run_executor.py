@@ -24,12 +24,12 @@ from agents.live.changes import EVERYWHERE, notify
 from agents.live.pubsub import RunPublisher
 from agents.loop.effect_gate import EffectGate
 from agents.loop.journaled import JournaledState
+from agents.loop.past_runs import to_messages
 from agents.loop.state import state_of
 from agents.runs.claims import Claimant, ClaimedRun, NextClaim, SuspectRun, claim
 from agents.runs.lease import Child, Lease
 from agents.runs.pool import Pool, open_pool
 from agents.runtime.execution.active_run import ActiveRun
-from agents.runtime.execution.conversation_history import to_messages
 from agents.runtime.execution.dependencies import RuntimeDependencies
 from agents.runtime.execution.executor_config import ExecutorConfig
 from agents.runtime.execution.slice_runner import SliceRunner

@@ -13,7 +13,7 @@ from agents.definitions import snapshot
 from agents.journal.events import decode_row
 from agents.loop import delegation
 from agents.loop.agent_state import AgentState
-from agents.runtime.execution.conversation_history import to_messages
+from agents.loop.past_runs import to_messages
 from agents.runtime.toolset.offer import OfferedTools
 from heartbit_site.base.toolspec import Effect, ToolSpec
 from tests.chaos.replay.probe import Subject

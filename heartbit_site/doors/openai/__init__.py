@@ -1,0 +1,1 @@
+"""OpenAI's API: each agent and workflow as a model, each request as a durable run."""

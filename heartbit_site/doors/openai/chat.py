@@ -1,0 +1,144 @@
+"""``POST /v1/chat/completions``: a chat's last message as the task of a durable run.
+
+A run that calls a tool of the client waits for it; the next request brings the result and
+continues the run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, JsonResponse
+from django.http.response import HttpResponseBase
+
+from agents.actions.client_calls import return_results
+from agents.models import Run
+from agents.reads.outcome import Outcome, read_outcome
+from heartbit_site.api.routes.events import BEAT
+from heartbit_site.base import orm
+from heartbit_site.base.access import Access
+from heartbit_site.base.audit import starter_of
+from heartbit_site.doors.openai.chat_messages import task_of
+from heartbit_site.doors.openai.chat_requests import CompletionRequest
+from heartbit_site.doors.openai.client_tools import ClientCall, calls_of, check_names, returned
+from heartbit_site.doors.openai.completions import (
+    chunk,
+    completion,
+    finish_reason,
+    tool_calls,
+    usage_of,
+)
+from heartbit_site.doors.openai.door import door
+from heartbit_site.doors.openai.errors import error_body
+from heartbit_site.doors.openai.repeats import key_of
+from heartbit_site.doors.openai.requests import read_request
+from heartbit_site.doors.runs import created_at, ended, start, streamed, texts_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Chat:
+    """A run that answers a request.
+
+    Attributes:
+        after: Sequence number of the last event before the request.
+        has_tools: True if the client has tools of its own, which the run may wait for.
+    """
+
+    access: Access
+    run_id: UUID
+    model: str
+    after: int
+    has_tools: bool
+
+    async def end(self) -> tuple[Outcome, list[ClientCall]]:
+        """Return the run's outcome, and the calls that it waits for."""
+        return await orm.read_in_thread(self._end)
+
+    def _end(self) -> tuple[Outcome, list[ClientCall]]:
+        calls = calls_of(Run(pk=self.run_id)) if self.has_tools else []
+        return read_outcome(self.run_id), calls
+
+
+@door("POST", "runs:write", "runs:read")
+async def chat_completions(request: HttpRequest, access: Access) -> HttpResponseBase:
+    """Run an agent, and return what it says at the end, or while it says it."""
+    body = read_request(CompletionRequest, request.body)
+    chat = await orm.run_in_thread(lambda: _begin(request, access, body))
+    if body.stream:
+        with_usage = body.stream_options is not None and body.stream_options.include_usage
+        return streamed(_chunks(chat, with_usage=with_usage))
+    text = ""
+    if chat.has_tools:
+        async for piece in texts_of(access, chat.run_id, after=chat.after):
+            text += piece
+    else:
+        await ended(chat.run_id)
+    outcome, calls = await chat.end()
+    if not calls and (outcome.result is None or outcome.status != "succeeded"):
+        status, content = _failure(chat.run_id, outcome)
+        return JsonResponse(content, status=status, headers={"x-should-retry": "false"})
+    made = created_at(chat.run_id)
+    return JsonResponse(completion(chat.run_id, body.model, made, outcome.result, calls, text))
+
+
+def _begin(request: HttpRequest, access: Access, body: CompletionRequest) -> _Chat:
+    """Start a run, or continue the one whose calls the client has made."""
+    results, tools = body.results, body.client_tools
+    if results:
+        run, found = returned(access, results)
+        return_results(run, found, by=starter_of(access))
+        return _Chat(access, run.pk, body.model, run.last_seq, has_tools=True)
+    check_names(access, body.model, tools)
+    task, thread = task_of(body.messages)
+    form = body.response_format
+    run_id = start(
+        access,
+        body.model,
+        task,
+        thread=thread,
+        schema=form.json_schema.schema_ if form is not None and form.json_schema else None,
+        client_tools=[tool.table() for tool in tools],
+        key=key_of(request, access),
+    )
+    return _Chat(access, run_id, body.model, 0, has_tools=bool(tools))
+
+
+def _failure(run_id: UUID, outcome: Outcome) -> tuple[int, Any]:
+    """Return the status and the body for a run without a completion."""
+    if outcome.result is None:
+        sentence = f"The run {run_id} still waits; it goes on without this request."
+        return 504, error_body(504, "not_ended", sentence)
+    status = 409 if outcome.status == "cancelled" else 500
+    return status, error_body(status, f"run_{outcome.status}", str(outcome.result.error))
+
+
+async def _chunks(chat: _Chat, *, with_usage: bool) -> AsyncIterator[bytes]:
+    make = partial(chunk, chat.run_id, chat.model, created_at(chat.run_id))
+    yield _event(make({"role": "assistant", "content": ""}))
+    texts = texts_of(chat.access, chat.run_id, after=chat.after)
+    async with contextlib.aclosing(texts):
+        async for text in texts:
+            yield _event(make({"content": text})) if text else BEAT
+    outcome, calls = await chat.end()
+    result = outcome.result
+    if calls:
+        yield _event(make({"tool_calls": tool_calls(calls)}))
+        yield _event(make({}, "tool_calls"))
+    elif result is None or outcome.status != "succeeded":
+        yield _event(_failure(chat.run_id, outcome)[1])
+        return
+    else:
+        yield _event(make({}, finish_reason(result)))
+    if with_usage and result is not None:
+        yield _event({**make({}), "choices": [], "usage": usage_of(result)})
+    yield b"data: [DONE]\n\n"
+
+
+def _event(content: Any) -> bytes:
+    return f"data: {json.dumps(content, separators=(',', ':'))}\n\n".encode()

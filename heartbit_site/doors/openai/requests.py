@@ -1,0 +1,70 @@
+"""Requests of OpenAI's API, as far as an agent has a use for them.
+
+Settings of sampling belong to an agent's definition, and a client's are left out, as other servers
+of this API do. What would change the form of the answer is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from heartbit_site.base.untrusted import clean_text, parse_untrusted_json
+from heartbit_site.contract.problem import fault
+from heartbit_site.doors.openai.errors import RequestError
+
+RequestT = TypeVar("RequestT", bound=BaseModel)
+
+
+class RequestPart(BaseModel):
+    """RequestPart of a request; fields without a use here are left out."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class ContentPart(RequestPart):
+    """RequestPart of a message's content."""
+
+    type: str
+    text: str = ""
+
+
+class ChatMessage(RequestPart):
+    """Message of a chat; other fields of its role are left out."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    tool_call_id: str = ""
+    content: str | list[ContentPart] | None = None
+
+    def text(self, place: str) -> str:
+        """Return the content as text.
+
+        Raises:
+            RequestError: A part is no text.
+        """
+        if not isinstance(self.content, list):
+            return clean_text(self.content or "")
+        for number, part in enumerate(self.content):
+            if part.type not in ("text", "input_text", "output_text"):
+                raise RequestError(
+                    f"The part {number} of {place} is of the type {part.type!r}: send text.", place
+                )
+        return clean_text("\n".join(part.text for part in self.content))
+
+
+def read_request(kind: type[RequestT], body: bytes) -> RequestT:
+    """Return the request in a body.
+
+    Raises:
+        UntrustedJSONError: The body is no JSON that Heartbit accepts.
+        RequestError: A field is missing or wrong.
+    """
+    content = parse_untrusted_json(body, max_bytes=len(body) + 1)
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        found = error.errors()
+        place = ".".join(map(str, found[0]["loc"])) or None
+        placed = [{**one, "loc": ("body", "request", *one["loc"])} for one in found]
+        raise RequestError(fault(placed), place) from None

@@ -1,0 +1,133 @@
+"""Runs of doors: started with what a client sends, and what becomes of them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+from uuid import UUID
+
+from django.http import StreamingHttpResponse
+
+from agents.actions.admit import admit
+from agents.actions.run_request import RunRequest
+from agents.journal.events import CallWaiting
+from agents.journal.waits import EXTERNAL
+from agents.live import valkey_ends
+from agents.live.updates import EventUpdate, Update
+from agents.live.watchers import watch
+from agents.models import Conversation, RunEvent
+from agents.reads.hidden_memories import texts_hidden_from
+from agents.reads.outcome import Outcome, read_outcome
+from agents.runs.idempotency_keys import InternalKey
+from heartbit_site.api.routes.events import BEAT_SECONDS, with_silences
+from heartbit_site.base import orm
+from heartbit_site.base.access import Access
+from heartbit_site.base.audit import starter_of
+from heartbit_site.doors.spoken import SpokenText
+
+#: Time after which a request that waits for people gives up; its run does not.
+LONGEST_SECONDS: Final = 3_600
+
+
+def start(
+    access: Access,
+    agent: str,
+    task: str,
+    *,
+    thread: Sequence[Mapping[str, Any]] = (),
+    conversation: Conversation | None = None,
+    schema: Mapping[str, Any] | None = None,
+    client: Mapping[str, Any] | None = None,
+    client_tools: Sequence[Mapping[str, Any]] = (),
+    key: str | InternalKey | None = None,
+) -> UUID:
+    """Start a run, and return its id.
+
+    Args:
+        access: The caller.
+        agent: Name of an agent or a workflow.
+        task: The task.
+        thread: Messages before it, as runs of a thread, each {task, output, steers}.
+        conversation: Conversation that it continues.
+        schema: JSON Schema of the answer; None: the agent's own.
+        client: Data that the protocol returns with the run (``kept_with``).
+        client_tools: Tools that the client runs itself, each {name, description, parameters}.
+        key: Idempotency key; None: a request that is sent again starts another run.
+
+    Raises:
+        HeartbitError: As ``admit``.
+    """
+    request = RunRequest(
+        access.workspace,
+        task,
+        agent=agent,
+        thread=thread,
+        conversation=conversation,
+        response_schema=schema,
+        client=client or {},
+        client_tools=client_tools,
+        idempotency_key=key,
+        by=starter_of(access),
+    )
+    return admit(request).run_id
+
+
+def created_at(run_id: UUID) -> int:
+    """Return the time of a run's creation, with which its id begins (RFC 9562), in seconds."""
+    return (run_id.int >> 80) // 1_000
+
+
+def kept_with(run_id: UUID) -> dict[str, Any]:
+    """Return the data of the client's protocol that a run was started with."""
+    payload = RunEvent.objects.values_list("payload", flat=True).get(run=run_id, seq=1)
+    found: dict[str, Any] = payload.get("client") or {}
+    return found
+
+
+async def ended(run_id: UUID) -> Outcome:
+    """Return the outcome of a run at its end, or as it is after a long time."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LONGEST_SECONDS):
+            await valkey_ends.shared().result(run_id)
+    return await orm.read_in_thread(partial(read_outcome, run_id))
+
+
+async def texts_of(access: Access, run_id: UUID, *, after: int = 0) -> AsyncGenerator[str, None]:
+    """Yield what a run says until it ends, or waits for its client; nothing after a silence.
+
+    Args:
+        access: The reader.
+        run_id: The run.
+        after: Sequence number of the last event that the client has heard.
+    """
+    hidden = partial(texts_hidden_from, access, run_id)
+    said = SpokenText(run_id, after=after)
+    news = with_silences(watch(run_id, hidden=hidden), BEAT_SECONDS)
+    async with contextlib.aclosing(news):
+        async for batch in news:
+            updates = () if batch is None else batch.updates
+            text = "".join(map(said.take, updates))
+            if text or batch is None:
+                yield text
+            if any(_waits_for_client(one, run_id, after) for one in updates):
+                return
+
+
+def _waits_for_client(update: Update, run_id: UUID, after: int) -> bool:
+    """Return True if an update says that the run waits for its client."""
+    if not isinstance(update, EventUpdate) or update.run_id != run_id:
+        return False
+    recorded, event = update.recorded, update.recorded.event
+    waits = isinstance(event, CallWaiting) and event.kind == EXTERNAL.name
+    return waits and recorded.seq > after
+
+
+def streamed(events: AsyncIterator[bytes]) -> StreamingHttpResponse:
+    """Return a response of server-sent events."""
+    response = StreamingHttpResponse(events, content_type="text/event-stream; charset=utf-8")
+    response["Cache-Control"] = "no-store"
+    response["X-Accel-Buffering"] = "no"  # nginx would hold it back
+    return response

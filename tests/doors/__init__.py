@@ -1,0 +1,1 @@
+"""Doors, driven by the official clients of their protocols."""
