@@ -9,6 +9,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
 from heartbit_site.api import mount
+from heartbit_site.doors.a2a import urls as a2a
 from heartbit_site.doors.openai import urls as openai
 from heartbit_site.web import connect, errors, login
 from heartbit_site.web.approve_link import approve_link
@@ -31,4 +32,5 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     *mount.urlpatterns,
     *openai.urlpatterns,
+    *a2a.urlpatterns,
 ]

@@ -27,7 +27,7 @@ from django.urls import set_script_prefix
 from django.utils.module_loading import import_string
 
 #: Paths of programs; elsewhere are pages.
-PATHS: Final = ("/api/", "/v1/")
+PATHS: Final = ("/api/", "/v1/", "/a2a", "/.well-known/agent-card.json")
 #: Those of ``settings.MIDDLEWARE`` that count here, in its order; they neither block nor wait.
 MIDDLEWARE: Final = (
     "django.middleware.security.SecurityMiddleware",

@@ -18,6 +18,7 @@ from typing import Any, Final
 from heartbit_site.api import errors
 from heartbit_site.api.json_parser import LARGER_BODIES, MAX_BODY_BYTES
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.doors.a2a import errors as rpc
 from heartbit_site.doors.openai.errors import error_body
 from heartbit_site.web_server.clients import CLIENT_SHARE, client_at, is_proxy
 
@@ -35,6 +36,7 @@ LIMITS: Final = (
     *LARGER_BODIES,
     ("/api/", MAX_BODY_BYTES),
     ("/v1/", MAX_BODY_BYTES),
+    ("/a2a", MAX_BODY_BYTES),
     ("/admin/memory/document/", UPLOAD_BYTES),
     ("/admin/", FORM_BYTES),
 )
@@ -48,7 +50,8 @@ class BodyLimits:
     503 applies above ``HELD_BYTES`` in total or a client's share of them; proxies in
     ``HEARTBIT_TRUSTED_PROXIES`` have no share. A declared length is enough to refuse; a body of
     unknown length is read up to the limit. Below ``/api/`` the answer is problem details, below
-    ``/v1/`` an error of OpenAI's form, elsewhere one line of text.
+    ``/v1/`` an error of OpenAI's form, below ``/a2a`` one of JSON-RPC's, elsewhere one
+    line of text.
 
     Args:
         application: The ASGI application for accepted requests.
@@ -170,6 +173,9 @@ async def _refuse(scope: Any, send: Send, error: HeartbitError) -> None:
         content = json.dumps(
             error_body(status, errors.problem_code(type(error)), str(error))
         ).encode()
+    elif scope["path"].startswith("/a2a"):
+        kind = "application/json"
+        content = json.dumps(rpc.error_body(None, rpc.REFUSED, str(error))).encode()
     else:
         kind, content = "text/plain; charset=utf-8", f"{error}\n".encode()
     headers = [

@@ -9,12 +9,9 @@ from typing import Any
 from django.http import HttpRequest, JsonResponse
 from django.http.response import HttpResponseBase
 
-from heartbit_site.api.auth import address_of, key_in, opened_by, refuse_unknown
-from heartbit_site.api.errors import UnauthorizedError
 from heartbit_site.base import orm
-from heartbit_site.base.access import Access
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.rights import forbidden
+from heartbit_site.doors.keys import opened
 from heartbit_site.doors.openai.errors import defect, error_body, refusal
 
 Handler = Callable[..., Awaitable[HttpResponseBase]]
@@ -36,7 +33,7 @@ def door(method: str, *scopes: str) -> Callable[[Handler], View]:
                 body = error_body(405, "method", f"This path takes {method} alone.")
                 return JsonResponse(body, status=405, headers={"Allow": method})
             try:
-                access = await orm.run_in_thread(lambda: _opened(request, scopes))
+                access = await orm.run_in_thread(lambda: opened(request, scopes))
                 return await handler(request, access, **given)
             except HeartbitError as error:
                 return refusal(error)
@@ -46,23 +43,3 @@ def door(method: str, *scopes: str) -> Callable[[Handler], View]:
         return view
 
     return decorate
-
-
-def _opened(request: HttpRequest, scopes: tuple[str, ...]) -> Access:
-    """Return the access of the request's key.
-
-    Raises:
-        UnauthorizedError: There is no key, or it is not valid.
-        ForbiddenError: The key lacks a scope.
-        TooManyRequestsError: The caller sends too many requests.
-    """
-    key, address = key_in(request.headers.get("Authorization", "")), address_of(request)
-    if key is None:
-        raise refuse_unknown(
-            address, UnauthorizedError("Send an API key of Heartbit as the API key: hb_...")
-        )
-    access = opened_by(key, address=address)
-    missing = [scope for scope in scopes if not access.allows(scope)]
-    if missing:
-        raise forbidden(access, missing[0])
-    return access
