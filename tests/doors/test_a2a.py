@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 from contextlib import asynccontextmanager
@@ -327,6 +328,36 @@ async def test_a_question_is_answered_by_the_next_message(door: Door) -> None:
     assert "red" in (call.result or "")
 
 
+ASKING: dict[str, Any] = {
+    "name": "digest",
+    "steps": {
+        "sum": {"tool": "calculate", "arguments": {"expression": "{{ input.n }} * 7"}},
+        "fine": {
+            "ask": "Is {{ steps.sum.output }} fine?",
+            "form": {"type": "boolean"},
+            "needs": "sum",
+        },
+    },
+}
+
+
+async def test_a_workflow_takes_data_asks_and_returns_data(door: Door, caller: Caller) -> None:
+    made = caller.post("/workflows", ASKING)
+    assert made.status_code == 201, made.text
+    sent = Part()
+    sent.data.struct_value.update({"n": 6})
+    async with door.client("digest", streaming=False) as client:
+        task = await task_after(client, message(parts=[sent]))
+        assert task.status.message.parts[0].text == "Is 42 fine?"
+        yes = Part()
+        yes.data.bool_value = True
+        answer = message(parts=[yes], task_id=task.id)
+        done = await task_after(client, answer)
+        assert done.status.state == TaskState.TASK_STATE_COMPLETED
+        assert done.artifacts[0].parts[0].data.bool_value is True
+        assert await task_after(client, answer) == done
+
+
 async def test_a_task_is_cancelled(door: Door) -> None:
     await Agent.objects.filter(workspace=door.workspace, name="writer").aupdate(queue="no-one")
     async with door.client("writer", streaming=False) as client:
@@ -450,3 +481,17 @@ async def test_who_may_not_is_told_by_http(door: Door) -> None:
             f"{door.web.url}/a2a/writer", json=newer, headers={"A2A-Version": "2.0"}
         )
         assert found.json()["error"]["code"] == -32009
+
+
+async def test_a_sub_agents_call_is_decided_too(door: Door) -> None:
+    await orm.run_in_thread(lambda: calls_wait(door.workspace))
+    made = json.dumps({"agent": "analyst", "task": SUM})
+    async with door.client("orchestrator") as client:
+        found = await told(client, message(f"[[delegate: {made}]] [[text: All done.]]"))
+        assert found[-1].status_update.status.state == TaskState.TASK_STATE_INPUT_REQUIRED
+        task = await client.get_task(GetTaskRequest(id=found[0].task.id))
+        wanted = ListTasksRequest(status=TaskState.TASK_STATE_INPUT_REQUIRED)
+        assert [one.id for one in (await client.list_tasks(wanted)).tasks] == [task.id]
+        found = await told(client, message(f"approve {code_of(task)}", task_id=task.id))
+        assert found[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED
+        assert answer_of(await client.get_task(GetTaskRequest(id=task.id))) == "All done."

@@ -1,4 +1,4 @@
-"""What a task asks: approvals and questions of its run and its sub-agents, and replies to them.
+"""Approvals and questions of a task's run and its sub-agents, and replies to them.
 
 A reply to an approval names the call as it was shown, by its key or by a code that its text has:
 so a reply that is sent twice, or late, decides nothing that its sender has not seen.
@@ -27,7 +27,7 @@ from heartbit_site.base.models import AuditEntry
 from heartbit_site.contract.approvals import DecisionIn
 from heartbit_site.contract.waits import AnswerIn
 from heartbit_site.doors.a2a.errors import INVALID_PARAMS, UNSUPPORTED_OPERATION, A2AError
-from heartbit_site.doors.a2a.requests import Message
+from heartbit_site.doors.a2a.requests import SentMessage
 from heartbit_site.operations import approvals, waits
 from tools.calls.questions import FORM, read_answer
 
@@ -75,6 +75,7 @@ def open_asks(access: Access, run_id: UUID) -> list[Ask]:
     if not waits_for_people(access.workspace).filter(run__root=run_id).exists():
         return []
     of_run: Any = {"run": str(run_id), "limit": 50}
+    me = approvals.decider(access).name
     found = [
         Ask(
             (str(one.run_id), one.key),
@@ -94,7 +95,8 @@ def open_asks(access: Access, run_id: UUID) -> list[Ask]:
         if call.answer_schema is not None:
             text = str(call.arguments.get("question") or call.reason)
         place = (str(call.run_id), call.call_id)
-        found.append(Ask(place, call.digest, text, call.answer_schema, call.waiting_since))
+        digest = "" if me in call.approved_by else call.digest  # then others are asked
+        found.append(Ask(place, digest, text, call.answer_schema, call.waiting_since))
     for doubt in approvals.list_uncertain_calls(access, **of_run).calls:
         text = (
             f"It is not known whether {doubt.tool} took effect: people say it at {inbox_of(access)}"
@@ -110,7 +112,7 @@ def inbox_of(access: Access) -> str:
 
 
 @transaction.atomic
-def reply(access: Access, run: Run, message: Message) -> None:
+def reply(access: Access, run: Run, message: SentMessage) -> None:
     """Decide or answer what a task asks; a message that was sent before changes nothing.
 
     Raises:
@@ -165,7 +167,9 @@ def _meant(asks: Sequence[Ask], text: str, data: Sequence[Any]) -> tuple[Ask, di
                 if ask.key == given["key"]:
                     rest = {name: value for name, value in given.items() if name != "key"}
                     return ask, {"verdict": "answer", **rest} if ask.digest and ask.form else rest
-            raise A2AError(INVALID_PARAMS, "The task does not ask what the reply is to any more.")
+            raise A2AError(
+                INVALID_PARAMS, "The task does not ask that, or it has been decided: get the task."
+            )
     verdict, code, reason = (*text.split(None, 2), "", "", "")[:3]
     for ask in asks:
         if ask.digest and code == ask.digest[:_CODE] and verdict.lower() in ("approve", "deny"):

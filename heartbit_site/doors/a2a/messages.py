@@ -15,13 +15,13 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.audit import starter_of
 from heartbit_site.doors.a2a.asks import reply
 from heartbit_site.doors.a2a.errors import INVALID_PARAMS, A2AError
-from heartbit_site.doors.a2a.requests import Message
+from heartbit_site.doors.a2a.requests import SentMessage
 from heartbit_site.doors.a2a.tasks import find_task
 from heartbit_site.doors.runs import start
 from heartbit_site.operations.messages_of_conversations import find_conversation
 
 
-def take(access: Access, agent: str, message: Message) -> tuple[UUID, int]:
+def take(access: Access, agent: str, message: SentMessage) -> tuple[UUID, int]:
     """Begin a task with a message, or continue the one that it names. Blocks.
 
     Args:
@@ -46,7 +46,7 @@ def take(access: Access, agent: str, message: Message) -> tuple[UUID, int]:
 
 
 @transaction.atomic
-def _begin(access: Access, agent: str, message: Message) -> UUID:
+def _begin(access: Access, agent: str, message: SentMessage) -> UUID:
     sent = "\0".join((str(access.key_id), agent, message.message_id))
     key = InternalKey(f"heartbit:a2a:{hashlib.sha256(sent.encode()).hexdigest()[:40]}")
     text = message.text()
@@ -56,7 +56,9 @@ def _begin(access: Access, agent: str, message: Message) -> UUID:
     return start(access, conversation.agent, text, conversation=conversation, client=kept, key=key)
 
 
-def _conversation(access: Access, agent: str, message: Message, used: UUID | None) -> Conversation:
+def _conversation(
+    access: Access, agent: str, message: SentMessage, used: UUID | None
+) -> Conversation:
     """Return the conversation that a message names, that it has begun before, or a new one."""
     if message.context_id:
         found = find_conversation(access.workspace, message.context_id, lock=True)

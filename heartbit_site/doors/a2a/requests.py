@@ -13,18 +13,6 @@ from heartbit_site.contract.problem import fault
 from heartbit_site.doors.a2a.errors import CONTENT_TYPE, INVALID_PARAMS, A2AError
 
 RequestT = TypeVar("RequestT", bound="Given")
-#: States of a task, by what follows ``TASK_STATE_``.
-State = Literal[
-    "TASK_STATE_UNSPECIFIED",
-    "TASK_STATE_SUBMITTED",
-    "TASK_STATE_WORKING",
-    "TASK_STATE_COMPLETED",
-    "TASK_STATE_FAILED",
-    "TASK_STATE_CANCELED",
-    "TASK_STATE_INPUT_REQUIRED",
-    "TASK_STATE_AUTH_REQUIRED",
-    "TASK_STATE_REJECTED",
-]
 HistoryLength = Annotated[int, Field(ge=0, le=2**31 - 1)] | None
 
 
@@ -34,7 +22,7 @@ class Given(BaseModel):
     model_config = ConfigDict(extra="ignore", alias_generator=to_camel, populate_by_name=True)
 
 
-class Part(Given):
+class SentPart(Given):
     """Part of a message: text, or data."""
 
     text: str | None = None
@@ -43,14 +31,14 @@ class Part(Given):
     url: str | None = None
 
 
-class Message(Given):
+class SentMessage(Given):
     """A message of the client."""
 
     message_id: Annotated[str, Field(min_length=1, max_length=200)]
     context_id: str = ""
     task_id: str = ""
     role: Literal["ROLE_USER"]
-    parts: Annotated[list[Part], Field(min_length=1, max_length=200)]
+    parts: Annotated[list[SentPart], Field(min_length=1, max_length=200)]
     metadata: dict[str, JsonValue] | None = None
 
     @property
@@ -71,7 +59,7 @@ class Message(Given):
         return clean_text("\n\n".join(texts))
 
 
-class Configuration(Given):
+class Wishes(Given):
     """Wishes for the answer."""
 
     history_length: HistoryLength = None
@@ -82,8 +70,8 @@ class Configuration(Given):
 class SendRequest(Given):
     """Parameters of ``SendMessage`` and ``SendStreamingMessage``."""
 
-    message: Message
-    configuration: Configuration = Field(default_factory=Configuration)
+    message: SentMessage
+    configuration: Wishes = Field(default_factory=Wishes)
 
 
 class TaskRequest(Given):
@@ -97,7 +85,7 @@ class ListRequest(Given):
     """Parameters of ``ListTasks``."""
 
     context_id: str = ""
-    status: State = "TASK_STATE_UNSPECIFIED"
+    status: str = "TASK_STATE_UNSPECIFIED"
     page_size: Annotated[int, Field(ge=1, le=100)] = 50
     page_token: str = ""
     history_length: HistoryLength = None

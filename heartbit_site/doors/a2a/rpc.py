@@ -64,6 +64,13 @@ async def answer_rpc(request: HttpRequest, agent: str = "") -> HttpResponseBase:
     return JsonResponse({"jsonrpc": "2.0", "id": request_id, "result": answer})
 
 
+@csrf_exempt
+async def nothing_here(request: HttpRequest) -> JsonResponse:
+    """Answer requests to every other path below ``/a2a``."""
+    message = "There is nothing here: send JSON-RPC to /a2a/NAME, an agent's or a workflow's name."
+    return JsonResponse(error_body(None, INVALID_REQUEST, message), status=404)
+
+
 def _method_in(request: HttpRequest, given: dict[str, Any]) -> str:
     """Return the name of a request's method.
 

@@ -16,6 +16,7 @@ from agents.output.results import ResultOut
 from agents.reads.outcome import read_outcome
 from heartbit_site.base.access import Access
 from heartbit_site.doors.a2a.asks import DECIDE, Ask, inbox_of, open_asks
+from heartbit_site.doors.a2a.errors import INVALID_PARAMS, A2AError
 from heartbit_site.doors.a2a.requests import ListRequest
 from heartbit_site.doors.runs import kept_with
 from heartbit_site.operations.paging import page
@@ -97,17 +98,21 @@ def _in_state(access: Access, state: str) -> Q:
     )
     held = Q(status="queued", started_at__isnull=True)
     live = Q(finished_at__isnull=True) & ~held & Q(status__in=["queued", "running", "waiting"])
-    mine = "INPUT_REQUIRED" if access.allows(DECIDE) else "AUTH_REQUIRED"
+    none = Q(pk__in=[])
     states = {
         "UNSPECIFIED": Q(),
         "SUBMITTED": held,
         "WORKING": live & ~Q(asked),
-        mine: live & Q(asked),
+        "INPUT_REQUIRED": live & Q(asked) if access.allows(DECIDE) else none,
+        "AUTH_REQUIRED": none if access.allows(DECIDE) else live & Q(asked),
+        "REJECTED": none,
         "COMPLETED": Q(status="succeeded"),
         "CANCELED": Q(status="cancelled"),
         "FAILED": Q(status__in=["failed", "quarantined"]),
     }
-    return states.get(name, Q(pk__in=[]))
+    if name not in states:
+        raise A2AError(INVALID_PARAMS, f"There is no state {state[:80]!r}.")
+    return states[name]
 
 
 def task_of(
@@ -122,10 +127,7 @@ def task_of(
         task["artifacts"] = [artifact(content_parts(result))]
     if history:
         kept = kept_with(run.pk)
-        sent: dict[str, Any] = {
-            "messageId": kept.get("messageId") or f"{run.pk}-task",
-            "role": "ROLE_USER",
-        }
+        sent = {"messageId": kept.get("messageId") or f"{run.pk}:task", "role": "ROLE_USER"}
         task["history"] = [{**sent, **_ids(run), "parts": [{"text": run.task}]}]
         if kept.get("metadata"):
             task["metadata"] = kept["metadata"]
@@ -150,7 +152,8 @@ def content_parts(result: ResultOut) -> list[dict[str, Any]]:
 
 
 def _status(access: Access, run: Run, result: ResultOut | None, asks: list[Ask]) -> dict[str, Any]:
-    since, parts = run.finished_at or run.started_at or run.created_at, []
+    since = run.finished_at or run.started_at or run.created_at
+    parts: list[dict[str, Any]] = []
     if result is not None:
         name = _ENDED.get(run.status, "FAILED")
         parts = [{"text": result.error}] if result.error else []
@@ -169,12 +172,8 @@ def _status(access: Access, run: Run, result: ResultOut | None, asks: list[Ask])
     status: dict[str, Any] = {"state": f"TASK_STATE_{name}", "timestamp": _stamp(since)}
     if parts:
         about = asks[0].key if asks else name.lower()
-        message: dict[str, Any] = {
-            "messageId": f"{run.pk}:{about}",
-            "role": "ROLE_AGENT",
-            **_ids(run),
-        }
-        status["message"] = {**message, "parts": parts}
+        sent = {"messageId": f"{run.pk}:{about}", "role": "ROLE_AGENT"}
+        status["message"] = {**sent, **_ids(run), "parts": parts}
     return status
 
 
