@@ -322,6 +322,9 @@ async def test_a_question_is_answered_by_the_next_message(door: Door) -> None:
         assert list(ask_of(task)["schema"]["enum"]) == COLOUR["enum"]
         with pytest.raises(InvalidParamsError, match="blue"):
             await task_after(client, message("blue", task_id=task.id))
+        late = message("approve 0123456789ab", task_id=task.id)  # of a call that was decided
+        with pytest.raises(InvalidParamsError, match="something else"):
+            await task_after(client, late)
         done = await task_after(client, message("red", task_id=task.id))
         assert done.status.state == TaskState.TASK_STATE_COMPLETED
     call = await ToolCall.objects.aget(run_id=task.id)
@@ -358,6 +361,27 @@ async def test_a_workflow_takes_data_asks_and_returns_data(door: Door, caller: C
         assert await task_after(client, answer) == done
 
 
+async def test_of_several_questions_data_says_which_is_answered(door: Door, caller: Caller) -> None:
+    steps = {name: {"ask": f"Which {name}?"} for name in ("tea", "cup")}
+    made = caller.post("/workflows", {"name": "both", "steps": steps})
+    assert made.status_code == 201, made.text
+    async with door.client("both", streaming=False) as client:
+        task = await task_after(client, message("Serve."))
+        with pytest.raises(InvalidParamsError, match="something else"):
+            await task_after(client, message("Green.", task_id=task.id))
+        asks = task.status.message.parts[-1].data.struct_value["asks"]
+        keys: dict[str, str] = {one["text"]: one["key"] for one in asks}
+        for name, said, state in (
+            ("cup", "Blue.", TaskState.TASK_STATE_INPUT_REQUIRED),
+            ("tea", "Green.", TaskState.TASK_STATE_COMPLETED),
+        ):
+            reply = Part()
+            reply.data.struct_value.update({"key": keys[f"Which {name}?"], "answer": said})
+            task = await task_after(client, message(parts=[reply], task_id=task.id))
+            assert task.status.state == state
+        assert list(task.artifacts[0].parts[0].data.list_value) == ["Green.", "Blue."]
+
+
 async def test_a_task_is_cancelled(door: Door) -> None:
     await Agent.objects.filter(workspace=door.workspace, name="writer").aupdate(queue="no-one")
     async with door.client("writer", streaming=False) as client:
@@ -371,7 +395,7 @@ async def test_a_task_is_cancelled(door: Door) -> None:
 
 async def test_a_run_that_fails_is_a_task_that_failed(door: Door) -> None:
     async with door.client("writer", streaming=False) as client:
-        task = await task_after(client, message("[[error: 400]]"))
+        task = await task_after(client, message("Over A2A. [[error: 400]]"))
         assert task.status.state == TaskState.TASK_STATE_FAILED
         assert "400" in task.status.message.parts[0].text
 

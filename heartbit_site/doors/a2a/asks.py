@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from string import hexdigits
 from typing import Any, Final
 from uuid import UUID
 
@@ -33,7 +34,9 @@ from tools.calls.questions import FORM, read_answer
 
 DECIDE: Final = "approvals:decide"
 _CODE: Final = 12  # characters of a digest
+_VERDICTS: Final = ("approve", "deny")
 _REPLIED: Final = "task.reply"
+_OTHER: Final = "The task asks something else: get it, and send data with the key of what it asks."
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +90,14 @@ def open_asks(access: Access, run_id: UUID) -> list[Ask]:
         for one in waits.list_waits(access, **of_run).waits
     ]
     for call in approvals.list_approvals(access, **of_run).calls:
-        code = call.digest[:_CODE]
-        text = (
-            f"{call.agent} asks to call {call.tool} with {as_text(call.arguments)}. {call.reason}"
-        )
-        text = f"{text.strip()}\nReply `approve {code}`, or `deny {code}` and why."
+        digest = "" if me in call.approved_by else call.digest  # then others are asked
         if call.answer_schema is not None:
             text = str(call.arguments.get("question") or call.reason)
+        else:
+            text = f"{call.agent} asks to call {call.tool} with {as_text(call.arguments)}."
+            how = f"\n{_how(digest)}" if digest and access.allows(DECIDE) else ""
+            text = f"{text} {call.reason}".strip() + how
         place = (str(call.run_id), call.call_id)
-        digest = "" if me in call.approved_by else call.digest  # then others are asked
         found.append(Ask(place, digest, text, call.answer_schema, call.waiting_since))
     for doubt in approvals.list_uncertain_calls(access, **of_run).calls:
         text = (
@@ -140,7 +142,7 @@ def reply(access: Access, run: Run, message: SentMessage) -> None:
     ask, said = _meant(asks, text, message.data)
     try:
         if ask.digest:
-            body = DecisionIn.model_validate({"digest": ask.digest, **said})
+            body = DecisionIn.model_validate({**said, "digest": ask.digest})
             approvals.decide(access, *ask.place, body)
         else:
             waits.answer_wait(access, *ask.place, AnswerIn.model_validate(said))
@@ -167,17 +169,23 @@ def _meant(asks: Sequence[Ask], text: str, data: Sequence[Any]) -> tuple[Ask, di
                 if ask.key == given["key"]:
                     rest = {name: value for name, value in given.items() if name != "key"}
                     return ask, {"verdict": "answer", **rest} if ask.digest and ask.form else rest
-            raise A2AError(
-                INVALID_PARAMS, "The task does not ask that, or it has been decided: get the task."
-            )
+            raise A2AError(INVALID_PARAMS, _OTHER)
     verdict, code, reason = (*text.split(None, 2), "", "", "")[:3]
-    for ask in asks:
-        if ask.digest and code == ask.digest[:_CODE] and verdict.lower() in ("approve", "deny"):
+    is_coded = verdict.lower() in _VERDICTS and len(code) == _CODE and set(code) <= set(hexdigits)
+    for ask in asks if is_coded else ():
+        if ask.digest and code == ask.digest[:_CODE]:
             is_denied = verdict.lower() == "deny"
             return ask, {"verdict": verdict.lower(), **({"reason": reason} if is_denied else {})}
-    for ask in asks:
-        if ask.form is not None:
-            answer = data[0] if data else read_answer({FORM: ask.form}, text)
-            return ask, {"answer": answer, **({"verdict": "answer"} if ask.digest else {})}
-    code = asks[0].digest[:_CODE]
-    raise A2AError(INVALID_PARAMS, f"Reply `approve {code}`, or `deny {code}` and why.")
+    questions = [ask for ask in asks if ask.form is not None]
+    if is_coded or len(questions) > 1:
+        raise A2AError(INVALID_PARAMS, _OTHER)
+    if not questions:
+        raise A2AError(INVALID_PARAMS, _how(asks[0].digest))
+    [ask] = questions
+    answer = data[0] if data else read_answer({FORM: ask.form}, text)
+    return ask, {"answer": answer, **({"verdict": "answer"} if ask.digest else {})}
+
+
+def _how(digest: str) -> str:
+    """Return how to decide about a call."""
+    return f"Reply `approve {digest[:_CODE]}`, or `deny {digest[:_CODE]}` and why."
