@@ -22,7 +22,7 @@ from agents.reads.hidden_memories import texts_hidden_from
 from heartbit_site.api.routes.events import BEAT_SECONDS, with_silences
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
-from heartbit_site.doors.a2a.tasks import RESTING, artifact, task_of
+from heartbit_site.doors.a2a.tasks import ENDED, RESTING, artifact, task_of
 from heartbit_site.doors.spoken import SpokenText
 
 #: Events after which the state of a task may be another one.
@@ -53,7 +53,7 @@ async def story_of(access: Access, run: Run, *, after: int) -> AsyncGenerator[Pi
     yield after, {"task": task}
     if task["status"]["state"] in RESTING:
         return
-    said, is_begun = SpokenText(run.pk, after=after), False
+    said, is_begun, has_closed = SpokenText(run.pk, after=after), False, False
     hidden = partial(texts_hidden_from, access, run.pk)
     news = with_silences(watch(run.pk, hidden=hidden), BEAT_SECONDS)
     async with contextlib.aclosing(news):
@@ -61,7 +61,9 @@ async def story_of(access: Access, run: Run, *, after: int) -> AsyncGenerator[Pi
             updates: tuple[Update, ...] = () if batch is None else batch.updates
             text = "".join(map(said.take, updates))
             events = [one for one in updates if isinstance(one, EventUpdate)]
-            after = max([after, *(one.recorded.seq for one in events if one.run_id == run.pk)])
+            own = [one.recorded for one in events if one.run_id == run.pk]
+            after = max([after, *(one.seq for one in own)])
+            has_closed = has_closed or any(isinstance(one.event, Closing) for one in own)
             if text:
                 piece = {"artifact": artifact([{"text": text}]), "append": is_begun}
                 yield after, {"artifactUpdate": {**_ids(task), **piece}}
@@ -69,7 +71,10 @@ async def story_of(access: Access, run: Run, *, after: int) -> AsyncGenerator[Pi
             if batch is None:
                 yield after, None
             if batch is None or any(isinstance(one.recorded.event, _TURNS) for one in events):
-                before, task = task, await read()
+                now = await read()
+                if now["status"]["state"] in ENDED and not has_closed:
+                    continue  # it says more before its last event comes
+                before, task = task, now
                 for told in _turn(before, task):
                     yield after, told
                 if task["status"]["state"] in RESTING:

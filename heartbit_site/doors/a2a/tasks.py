@@ -21,12 +21,11 @@ from heartbit_site.doors.a2a.requests import ListRequest
 from heartbit_site.doors.runs import kept_with
 from heartbit_site.operations.paging import page
 
-#: States in which a task waits for no one, or for the client, so that streams of it end.
-RESTING: Final = tuple(
-    f"TASK_STATE_{one}"
-    for one in ("COMPLETED", "FAILED", "CANCELED", "INPUT_REQUIRED", "AUTH_REQUIRED")
-)
-_ENDED: Final = {"succeeded": "COMPLETED", "cancelled": "CANCELED"}
+#: States of tasks that have ended.
+ENDED: Final = ("TASK_STATE_COMPLETED", "TASK_STATE_FAILED", "TASK_STATE_CANCELED")
+#: States at which streams of a task end: it has ended, or waits for people.
+RESTING: Final = (*ENDED, "TASK_STATE_INPUT_REQUIRED", "TASK_STATE_AUTH_REQUIRED")
+_NAMES: Final = {"succeeded": "COMPLETED", "cancelled": "CANCELED"}
 _MOST_COUNTED: Final = 10_000
 
 
@@ -155,7 +154,7 @@ def _status(access: Access, run: Run, result: ResultOut | None, asks: list[Ask])
     since = run.finished_at or run.started_at or run.created_at
     parts: list[dict[str, Any]] = []
     if result is not None:
-        name = _ENDED.get(run.status, "FAILED")
+        name = _NAMES.get(run.status, "FAILED")
         parts = [{"text": result.error}] if result.error else []
     elif asks:
         since = asks[0].since or since
