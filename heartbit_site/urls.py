@@ -9,6 +9,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
 from heartbit_site.api import mount
+from heartbit_site.doors.a2a import urls as a2a
 from heartbit_site.doors.agui import door as agui
 from heartbit_site.doors.openai import urls as openai
 from heartbit_site.web import connect, errors, login
@@ -33,4 +34,5 @@ urlpatterns = [
     *mount.urlpatterns,
     *openai.urlpatterns,
     *agui.urlpatterns,
+    *a2a.urlpatterns,
 ]

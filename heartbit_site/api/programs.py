@@ -28,7 +28,7 @@ from django.utils.module_loading import import_string
 
 PATH: Final = "/api/"
 #: Paths of doors, which no page uses.
-DOORS: Final = ("/v1/", "/agui/")
+DOORS: Final = ("/v1/", "/agui/", "/a2a", "/.well-known/agent-card.json")
 #: Those of ``settings.MIDDLEWARE`` that count here, in its order; they neither block nor wait.
 MIDDLEWARE: Final = (
     "django.middleware.security.SecurityMiddleware",

@@ -93,7 +93,8 @@ def created_at(run_id: UUID) -> int:
 
 def kept_with(run_id: UUID) -> dict[str, Any]:
     """Return the data of the client's protocol that a run was started with."""
-    payload = RunEvent.objects.values_list("payload", flat=True).get(run=run_id, seq=1)
+    events = RunEvent.objects.filter(run=run_id, seq=1)
+    payload = events.values_list("payload", flat=True).first() or {}  # none after its retention
     found: dict[str, Any] = payload.get("client") or {}
     return found
 

@@ -18,6 +18,7 @@ from typing import Any, Final
 from heartbit_site.api import errors
 from heartbit_site.api.json_parser import LARGER_BODIES, MAX_BODY_BYTES
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.doors.a2a import errors as rpc
 from heartbit_site.doors.mcp.http import DOORS
 from heartbit_site.doors.mcp.http import error_body as mcp_error
 from heartbit_site.doors.openai.errors import error_body
@@ -39,6 +40,7 @@ LIMITS: Final = (
     ("/v1/", MAX_BODY_BYTES),
     ("/agui/", MAX_BODY_BYTES),
     ("/mcp", MAX_BODY_BYTES),
+    ("/a2a", MAX_BODY_BYTES),
     ("/admin/memory/document/", UPLOAD_BYTES),
     ("/admin/", FORM_BYTES),
 )
@@ -52,8 +54,8 @@ class BodyLimits:
     503 applies above ``HELD_BYTES`` in total or a client's share of them; proxies in
     ``HEARTBIT_TRUSTED_PROXIES`` have no share. A declared length is enough to refuse; a body of
     unknown length is read up to the limit. Below ``/api/`` and ``/agui/`` the answer is problem
-    details, below ``/v1/`` an error of OpenAI's form, for MCP one of JSON-RPC, elsewhere one
-    line of text.
+    details, below ``/v1/`` an error of OpenAI's form, for MCP and A2A one of JSON-RPC, elsewhere
+    one line of text.
 
     Args:
         application: The ASGI application for accepted requests.
@@ -177,6 +179,9 @@ async def _refuse(scope: Any, send: Send, error: HeartbitError) -> None:
         content = json.dumps(
             error_body(status, errors.problem_code(type(error)), str(error))
         ).encode()
+    elif scope["path"].startswith("/a2a"):
+        kind = "application/json"
+        content = json.dumps(rpc.error_body(None, rpc.REFUSED, str(error))).encode()
     else:
         kind, content = "text/plain; charset=utf-8", f"{error}\n".encode()
     headers = [
