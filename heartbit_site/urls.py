@@ -11,6 +11,7 @@ from django.urls import include, path
 from heartbit_site.api import mount
 from heartbit_site.web import connect, errors, login
 from heartbit_site.web.approve_link import approve_link
+from heartbit_site.web.metrics import metrics
 from tools.actions.sign_in import CALLBACK, DOCUMENT
 
 admin.autodiscover()
@@ -23,6 +24,7 @@ urlpatterns = [
     path("", login.home, name="home"),
     path("login/", login.Login.as_view(), name="login"),
     path("logout/", LogoutView.as_view(next_page="login"), name="logout"),
+    path("metrics", metrics, name="metrics"),
     path("approve/<str:token>/", approve_link, name="approve-link"),
     path(CALLBACK.removeprefix("/"), connect.come_back, name="oauth-callback"),
     path(DOCUMENT.removeprefix("/"), connect.client_document, name="oauth-client"),
