@@ -302,6 +302,13 @@ LOG: Final = text(
     help="log level of all commands: `debug`, `info`, `warning`, `error`",
     unset="quiet; `info` in `serve`, `web` and `beat`",
 )
+LOG_FORMAT: Final = Variable(
+    "HEARTBIT_LOG_FORMAT",
+    "text",
+    formats.choice("text", "json"),
+    help="`json`: one JSON object a line, with run and trace "
+    "([logs](docs/howto/monitoring.md#logs))",
+)
 DEBUG: Final = switch(
     "HEARTBIT_DEBUG",
     help="`1` shows Django's error pages; never where others can see them",

@@ -105,6 +105,7 @@ VALUES: dict[str, Values] = {
     "HEARTBIT_ARCHIVE_DIR": (["/var/archive"], [__file__]),
     "HEARTBIT_DRIVE": (["/var/drive"], [__file__]),
     "HEARTBIT_LOCAL_MODEL_THREADS": (["4"], ["abc", "0"]),
+    "HEARTBIT_LOG_FORMAT": (["text", "JSON"], ["xml"]),
     "HEARTBIT_LOG": (["info", "DEBUG"], ["loud"]),
     "HEARTBIT_DEBUG": FLAG,
     "HEARTBIT_MEMORY_PROVIDER": (

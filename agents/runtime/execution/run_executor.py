@@ -39,6 +39,7 @@ from agents.runtime.recovery.control_session import ControlSession
 from agents.runtime.recovery.isolated_runs import Suspect
 from agents.runtime.toolset.stopped_tools import QUERY as STOPPED_TOOLS
 from agents.runtime.toolset.stopped_tools import StoppedTools
+from heartbit_site.base import tracing
 
 logger = logging.getLogger(__name__)
 
@@ -211,7 +212,7 @@ class RunExecutor:
 
     async def _work_on(self, claimed: ClaimedRun, slot: Slot) -> tuple[str, Lease | None]:
         """Run one slice of a claimed run; return its outcome, and its lease unless it was lost."""
-        run_tasks.work_for(claimed.id)
+        run_tasks.work_for(claimed.id, tracing.of_run(claimed.id, claimed.root_id))
         try:
             active = self._hold(claimed, slot)
         except ValidationError:
