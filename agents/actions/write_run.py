@@ -9,14 +9,16 @@ from uuid import UUID
 
 from agents.actions.run_request import Fork, RunRequest
 from agents.journal.events import encode
+from heartbit_site.base import tracing
 from heartbit_site.base.ids import new_id
+from heartbit_site.base.log_context import TRACEPARENT
 from heartbit_site.base.query import fetch_one
 
 _SUBMIT = """
     SELECT run_id, queue, is_new, 'new' FROM heartbit_submit(
         %(id)s, %(workspace)s, %(agent)s, %(task)s, %(home)s, %(priority)s, %(model)s, %(key)s,
         %(origin)s, %(approve)s, %(payload)s, p_by => %(by)s, p_user => %(user)s,
-        p_hops => %(hops)s, p_call => %(call)s)
+        p_hops => %(hops)s, p_call => %(call)s, p_more => %(more)s)
 """
 # PostgreSQL asks a condition that names no row before it calls the function.
 _IF_UNCHANGED = """
@@ -29,7 +31,7 @@ _CONVERSE = """
     SELECT run_id, queue, is_new, outcome FROM heartbit_converse(
         %(conversation)s, %(policy)s, %(id)s, %(workspace)s, %(agent)s, %(task)s, %(home)s,
         %(priority)s, %(model)s, %(key)s, %(origin)s, %(approve)s, %(payload)s, %(by)s, %(user)s,
-        p_hops => %(hops)s)
+        p_hops => %(hops)s, p_more => %(more)s)
 """
 _FORK = """
     SELECT run_id, queue, is_new, 'new' FROM heartbit_fork(
@@ -87,6 +89,7 @@ def write_run(request: RunRequest, key: str | None) -> Row | None:
     values |= {
         "task": request.text,
         "payload": None if request.payload is None else request.payload.model_dump_json(),
+        "more": json.dumps(_more()),
     }
     if request.conversation is not None:
         message = {"conversation": request.conversation.pk, "policy": request.policy}
@@ -103,6 +106,12 @@ def _submit(request: RunRequest, values: dict[str, Any]) -> Any:
         return fetch_one(_SUBMIT, values, prepare=True)
     known = {"slug": request.workspace.slug, "versions": list(request.versions)}
     return fetch_one(_SUBMIT + _IF_UNCHANGED, values | known, prepare=True)
+
+
+def _more() -> dict[str, str]:
+    """Return more of the event that opens the run's journal."""
+    traceparent = TRACEPARENT.get() if tracing.is_on() else ""
+    return {"traceparent": traceparent} if traceparent else {}
 
 
 def _forked(fork: Fork) -> dict[str, Any]:

@@ -5,8 +5,6 @@ Workflows are listed and changed on pages of their own.
 
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
     dependencies = [("agents", "0021_kinds_of_definitions")]
@@ -22,5 +20,4 @@ class Migration(migrations.Migration):
             "run", "wake_at", models.PositiveIntegerField(db_default=0, default=0)
         ),
         migrations.AddField("wait", "announced_at", models.DateTimeField(blank=True, null=True)),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "2ccd3c52f43c1527e82e10f0d489d3c8139a538c3b998fe6ffe7f47c87f28d4b"
+FINGERPRINT = "99c08cd3d818556e84e646aff91b91517982d259b5c5f73de27a17211e4ede5c"
 
 
 def statements() -> str:

@@ -7,16 +7,24 @@ The trace is that of the request that started the run tree, or else has the id o
 
 from __future__ import annotations
 
+import functools
 import re
 from hashlib import blake2b
 from typing import Final
 from uuid import UUID
+
+from heartbit_site.base import variables
 
 _TRACEPARENT: Final = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 _ID_BYTES: Final = 8
 #: Names of spans of a run: the run itself, and the wait of its parent for it.
 RUN: Final = "run"
 AWAITED: Final = "awaited"
+
+
+def call(call_id: str, attempt: int = 1) -> str:
+    """Return the name of the span of a call."""
+    return f"call:{call_id}:{attempt}"
 
 
 def span_id(run_id: UUID | str, name: str) -> str:
@@ -43,3 +51,11 @@ def of_run(run_id: UUID, root_id: UUID, given: str = "") -> str:
         given: The ``traceparent`` of the request that started the tree; empty: none.
     """
     return format_traceparent(given[3:35] or root_id.hex, span_id(run_id, RUN))
+
+
+@functools.cache
+def is_on() -> bool:
+    """Return True if spans are exported: the environment names an OTLP endpoint."""
+    if variables.OTEL_DISABLED.read():
+        return False
+    return bool(variables.OTEL_ENDPOINT.read() or variables.OTEL_TRACES_ENDPOINT.read())

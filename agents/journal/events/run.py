@@ -20,6 +20,7 @@ class RunCreated(Event):
             ``0.0``.
         response_schema: Response schema in place of the agent's own; None: the agent's own.
         may_delegate: True for a child that delegates to its team: only a workflow's.
+        traceparent: Trace and span of the request for a root run, in W3C's form; empty: none.
     """
 
     type: ClassVar[str] = "run.created"
@@ -29,6 +30,7 @@ class RunCreated(Event):
     call: ToolCall | None = None
     response_schema: dict[str, Any] | None = None
     may_delegate: bool = False
+    traceparent: str = ""
 
 
 @dataclass(frozen=True, slots=True)

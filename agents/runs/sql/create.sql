@@ -63,7 +63,8 @@ CREATE OR REPLACE FUNCTION heartbit_submit(
     p_id uuid, p_workspace bigint, p_agent text, p_task text, p_home text, p_priority int,
     p_override text, p_key text, p_origin text DEFAULT '', p_approve boolean DEFAULT false,
     p_payload jsonb DEFAULT NULL, p_conversation uuid DEFAULT NULL, p_held boolean DEFAULT false,
-    p_by text DEFAULT '', p_user bigint DEFAULT NULL, p_hops int DEFAULT 0, p_call jsonb DEFAULT NULL)
+    p_by text DEFAULT '', p_user bigint DEFAULT NULL, p_hops int DEFAULT 0, p_call jsonb DEFAULT NULL,
+    p_more jsonb DEFAULT '{}')
 RETURNS TABLE (run_id uuid, queue text, is_new boolean) LANGUAGE plpgsql AS $$
 DECLARE
     a agents_agent;
@@ -81,7 +82,7 @@ BEGIN
     run_id := heartbit_create_run(
         p_id, p_workspace, a.current_version_id, a.name::text, p_task, NULL, p_id, p_home,
         a.queue::text, p_priority, '', p_override, p_key, p_approve, p_payload, p_conversation, p_held,
-        p_by, p_user, p_hops, p_call);
+        p_by, p_user, p_hops, p_call, p_more => p_more);
     queue := a.queue;
     is_new := run_id = p_id;
     IF v_counted AND NOT is_new THEN PERFORM heartbit_admit_not(a); END IF;
@@ -94,7 +95,8 @@ END $$;
 CREATE OR REPLACE FUNCTION heartbit_converse(
     p_conversation uuid, p_policy text, p_id uuid, p_workspace bigint, p_agent text, p_task text,
     p_home text, p_priority int, p_override text, p_key text, p_origin text, p_approve boolean,
-    p_payload jsonb, p_by text, p_user bigint DEFAULT NULL, p_hops int DEFAULT 0)
+    p_payload jsonb, p_by text, p_user bigint DEFAULT NULL, p_hops int DEFAULT 0,
+    p_more jsonb DEFAULT '{}')
 RETURNS TABLE (run_id uuid, queue text, is_new boolean, outcome text) LANGUAGE plpgsql AS $$
 DECLARE
     l agents_run;
@@ -142,7 +144,7 @@ BEGIN
     RETURN QUERY SELECT s.run_id, s.queue, s.is_new, CASE WHEN v_held THEN 'held' ELSE 'new' END
         FROM heartbit_submit(p_id, p_workspace, p_agent, p_task, p_home, p_priority, p_override,
                              p_key, p_origin, p_approve, p_payload, p_conversation, v_held, p_by,
-                             p_user, p_hops) s;
+                             p_user, p_hops, p_more => p_more) s;
     IF FOUND AND v_held AND p_policy = 'interrupt' THEN
         -- Cancel after the new run exists: a run that ends here starts it, and the caller wakes it.
         PERFORM heartbit_cancel(t.id, 'interrupted by a new message') FROM agents_run t
