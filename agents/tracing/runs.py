@@ -33,15 +33,23 @@ _EVENTS: Final = """
     FROM agents_runevent WHERE run_id = %s AND seq <= %s ORDER BY seq
 """
 _RUN: Final = """
-    SELECT r.id::text, r.root_id::text, r.parent_id IS NOT NULL, r.kind, r.agent, r.queue, w.slug,
-           r.conversation_id::text, coalesce(e.payload ->> 'traceparent', ''), r.last_seq
-    FROM agents_run r JOIN base_workspace w ON w.id = r.workspace_id
-    LEFT JOIN agents_runevent e ON e.run_id = r.root_id AND e.seq = 1
-    WHERE r.id = %s
+    SELECT r.id::text, r.root_id, r.parent_id IS NOT NULL, r.kind, r.agent, r.queue, w.slug,
+           r.conversation_id::text, r.last_seq
+    FROM agents_run r JOIN base_workspace w ON w.id = r.workspace_id WHERE r.id = %s
 """
-_GIVEN: Final = (
-    "SELECT payload ->> 'traceparent' FROM agents_runevent WHERE run_id = %s AND seq = 1"
-)
+# From a fork's root to the root of its source, and on.
+_ORIGIN: Final = """
+    WITH RECURSIVE origin AS (
+        SELECT r.id, r.forked_from_id, 0 AS forks FROM agents_run r WHERE r.id = %s
+        UNION ALL
+        SELECT r.id, r.forked_from_id, o.forks + 1
+        FROM origin o JOIN agents_run f ON f.id = o.forked_from_id
+        JOIN agents_run r ON r.id = f.root_id
+    )
+    SELECT o.id, coalesce(e.payload ->> 'traceparent', '')
+    FROM origin o LEFT JOIN agents_runevent e ON e.run_id = o.id AND e.seq = 1
+    ORDER BY o.forks DESC LIMIT 1
+"""
 
 
 @functools.cache
@@ -58,10 +66,13 @@ def is_on() -> bool:
     return True
 
 
-def given_to(root_id: UUID) -> str:
-    """Return the ``traceparent`` of the request that started a run tree; empty: none. Blocks."""
-    row = fetch_one(_GIVEN, [root_id])
-    return "" if row is None else row[0] or ""
+def origin_of(root_id: UUID) -> tuple[str, str]:
+    """Return the trace of a run tree, and the span that is above its root; empty: none. Blocks."""
+    row = fetch_one(_ORIGIN, [root_id])
+    if row is None:
+        return root_id.hex, ""
+    origin, given = row
+    return given[3:35] or origin.hex, given[36:52]
 
 
 @contextmanager
@@ -97,7 +108,7 @@ def export_request(
 def flush() -> None:
     """Send what has not been sent, as a process does at its end. Blocks, but not long."""
     if is_on():
-        wait(_pending, timeout=_FLUSH_SECONDS)
+        wait(_pending.copy(), timeout=_FLUSH_SECONDS)
         _sdk().flush()
 
 
@@ -130,14 +141,15 @@ def _export(run_id: UUID, started_seq: int, last_seq: int | None) -> None:
     row = fetch_one(_RUN, [run_id])
     if row is None:
         return  # deleted
-    *columns, end = row
+    identity, root_id, *columns, end = row
+    trace_id, above = origin_of(root_id)
     last_seq = end if last_seq is None else last_seq
     events = [
         JournalEvent(seq, at, kind, json.loads(payload))
         for seq, at, kind, payload in fetch_all(_EVENTS, [run_id, last_seq])
     ]
-    spans = journal_spans(TracedRun(*columns), events, started_seq=started_seq, last_seq=last_seq)
-    _sdk().export(spans)
+    run = TracedRun(identity, trace_id, above, *columns)
+    _sdk().export(journal_spans(run, events, started_seq=started_seq, last_seq=last_seq))
 
 
 def _sdk() -> Any:

@@ -52,26 +52,21 @@ class JournalEvent:
 
 @dataclass(frozen=True, slots=True)
 class TracedRun:
-    """Columns of a run that its spans name.
+    """A run, with what its spans name.
 
     Attributes:
-        given: The ``traceparent`` of the request that started the tree; empty: none.
+        above: Id of the span above the root of its tree; empty: none.
     """
 
     id: str
-    root_id: str
+    trace_id: str
+    above: str
     is_child: bool
     kind: str
     agent: str
     queue: str
     workspace: str
     conversation: str | None = None
-    given: str = ""
-
-    @property
-    def trace_id(self) -> str:
-        """Trace of the run tree."""
-        return self.given[3:35] or self.root_id.replace("-", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +247,7 @@ class _Reader:
         """End the run."""
         run, status = self.run, _CLOSING[event.type]
         named = names.run(run.kind, run.agent, status, run.conversation)
-        parent = run.given[36:52]
+        parent = run.above
         if run.is_child:
             parent = tracing.span_id(run.id, tracing.AWAITED)
         place: dict[str, Any] = {"start": self.created or event.at, "end": event.at}

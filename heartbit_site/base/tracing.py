@@ -42,15 +42,9 @@ def parse_traceparent(text: str) -> str:
     return text if _TRACEPARENT.fullmatch(text) else ""
 
 
-def of_run(run_id: UUID, root_id: UUID, given: str = "") -> str:
-    """Return the ``traceparent`` of what a run starts.
-
-    Args:
-        run_id: The run.
-        root_id: Root of its tree.
-        given: The ``traceparent`` of the request that started the tree; empty: none.
-    """
-    return format_traceparent(given[3:35] or root_id.hex, span_id(run_id, RUN))
+def of_run(run_id: UUID, trace_id: str) -> str:
+    """Return the ``traceparent`` of what a run starts."""
+    return format_traceparent(trace_id, span_id(run_id, RUN))
 
 
 @functools.cache

@@ -400,7 +400,7 @@ class RunExecutor:
 
 async def _trace_of(claimed: ClaimedRun) -> str:
     """Return the ``traceparent`` of what the run starts."""
-    given = ""
+    trace_id = claimed.root_id.hex
     if traces.is_on():
-        given = await orm.run_in_thread(partial(traces.given_to, claimed.root_id))
-    return tracing.of_run(claimed.id, claimed.root_id, given)
+        trace_id, _ = await orm.run_in_thread(partial(traces.origin_of, claimed.root_id))
+    return tracing.of_run(claimed.id, trace_id)
