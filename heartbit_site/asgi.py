@@ -31,15 +31,18 @@ from heartbit_site.api.sockets import Handshake  # noqa: E402
 from heartbit_site.celery import app as celery_app  # noqa: E402
 from heartbit_site.doors.mcp.http import McpRequests  # noqa: E402
 from heartbit_site.web_server.bodies import BodyLimits  # noqa: E402
+from heartbit_site.web_server.request_spans import RequestSpans  # noqa: E402
 from heartbit_site.web_server.threads import LentThreads  # noqa: E402
 
 __all__ = ["application", "celery_app"]
 
 application = ProtocolTypeRouter(
     {
-        "http": BodyLimits(
-            McpRequests(ProgramRequests(LentThreads(http))),
-            seconds=settings.HEARTBIT_REQUEST_SECONDS,
+        "http": RequestSpans(
+            BodyLimits(
+                McpRequests(ProgramRequests(LentThreads(http))),
+                seconds=settings.HEARTBIT_REQUEST_SECONDS,
+            )
         ),
         "websocket": Handshake(URLRouter(websocket_urlpatterns)),
     }

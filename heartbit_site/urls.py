@@ -14,6 +14,7 @@ from heartbit_site.doors.agui import door as agui
 from heartbit_site.doors.openai import urls as openai
 from heartbit_site.web import connect, errors, login
 from heartbit_site.web.approve_link import approve_link
+from heartbit_site.web.metrics import metrics
 from tools.actions.sign_in import CALLBACK, DOCUMENT
 
 admin.autodiscover()
@@ -26,6 +27,7 @@ urlpatterns = [
     path("", login.home, name="home"),
     path("login/", login.Login.as_view(), name="login"),
     path("logout/", LogoutView.as_view(next_page="login"), name="logout"),
+    path("metrics", metrics, name="metrics"),
     path("approve/<str:token>/", approve_link, name="approve-link"),
     path(CALLBACK.removeprefix("/"), connect.come_back, name="oauth-callback"),
     path(DOCUMENT.removeprefix("/"), connect.client_document, name="oauth-client"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.contrib.postgres.functions import TransactionNow
 from django.db import transaction
 
 from agents.actions.admit import refuse_reader
@@ -18,6 +19,7 @@ from agents.runs.run_audit import record_of_run
 from agents.runs.sql_functions import call_function
 from agents.runtime.execution.executor import executor_of
 from agents.runtime.toolset.program_tools import refuse_without_tools_of_tree
+from agents.tracing import runs as traces
 from heartbit_site.base.audit import NOBODY, SYSTEM, Actor
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.query import fetch_one
@@ -42,6 +44,10 @@ def cancel_run(workspace: Workspace, run_id: UUID, *, reason: str, by: Actor = S
         )
     stops = _lock(run)
     (ring,) = fetch_one("SELECT heartbit_cancel(%s, %s)", [run_id, reason])
+    if traces.is_on():  # no slice ends a run that waits
+        ended = Run.objects.filter(root=run.root_id, finished_at__gte=TransactionNow())
+        ids = list(ended.values_list("pk", flat=True))
+        transaction.on_commit(lambda: traces.after_cancel(ids))
     if stops:
         record_of_run(by, "cancel", run, reason=reason)
     wake_run(ring)

@@ -9,7 +9,9 @@ from uuid import UUID
 
 from agents.actions.run_request import Fork, RunRequest
 from agents.journal.events import encode
+from heartbit_site.base import tracing
 from heartbit_site.base.ids import new_id
+from heartbit_site.base.log_context import TRACEPARENT
 from heartbit_site.base.query import fetch_one
 
 _SUBMIT = """
@@ -112,6 +114,7 @@ def _more(request: RunRequest) -> dict[str, Any]:
         "thread": request.thread,
         "client": request.client,
         "client_tools": request.client_tools,
+        "traceparent": TRACEPARENT.get() if tracing.is_on() else "",
     }
     found: dict[str, Any] = {name: value for name, value in more.items() if value}
     if request.response_schema is not None:

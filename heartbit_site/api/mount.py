@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Callable
-from functools import wraps
+from contextvars import copy_context
+from functools import partial, wraps
 from types import ModuleType
 from typing import Annotated, Any
 
@@ -193,7 +194,8 @@ def on_loop(view: Callable[..., Any], parameters: Parameters) -> Callable[..., A
             response = await view(request, *args, **kwargs)
         else:
             _keep_body(request)
-            response = await orm.run_in_thread(lambda: view(request, *args, **kwargs))
+            serve = partial(copy_context().run, view, request, *args, **kwargs)
+            response = await orm.run_in_thread(serve)
         if isinstance(response, PendingResponse):
             return await _completed(request, response)
         if response.status_code != 405:

@@ -8,13 +8,16 @@ without a traceback; repetitions are counted for ten seconds, and then written a
 from __future__ import annotations
 
 import copy
+import json
 import logging
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final
 
+from heartbit_site.base import log_context, variables
 from heartbit_site.base.database_faults import is_away, one_line
 from heartbit_site.base.terminal_text import clean
 
@@ -140,6 +143,30 @@ class CleanFormatter(logging.Formatter):
         return clean(super().format(record))
 
 
+class JsonFormatter(CleanFormatter):
+    """A formatter that makes one line of JSON of a record, in ASCII, with its run and its trace."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the JSON text of a record."""
+        run = log_context.RUN.get()
+        values = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            "run_id": None if run is None else str(run),
+            "trace_id": log_context.trace_id() or None,
+            "exception": self.formatException(record.exc_info) if record.exc_info else None,
+        }
+        return json.dumps({name: value for name, value in values.items() if value is not None})
+
+
+def make_formatter(fmt: str) -> CleanFormatter:
+    """Return the formatter of a process: that of HEARTBIT_LOG_FORMAT, for text in a format."""
+    kind = JsonFormatter if variables.LOG_FORMAT.read() == "json" else CleanFormatter
+    return kind(fmt)
+
+
 def log_to_stderr(level: str | int, line: str = LINE, *, force: bool = False) -> None:
     """Send the root logger's records to standard error.
 
@@ -149,5 +176,5 @@ def log_to_stderr(level: str | int, line: str = LINE, *, force: bool = False) ->
         force: Replace existing handlers; if False, existing handlers are kept and nothing changes.
     """
     handler = OutageHandler()
-    handler.setFormatter(CleanFormatter(line))
+    handler.setFormatter(make_formatter(line))
     logging.basicConfig(level=level, handlers=[handler], force=force)

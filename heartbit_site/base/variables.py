@@ -309,6 +309,32 @@ LOG: Final = text(
     help="log level of all commands: `debug`, `info`, `warning`, `error`",
     unset="quiet; `info` in `serve`, `web` and `beat`",
 )
+LOG_FORMAT: Final = Variable(
+    "HEARTBIT_LOG_FORMAT",
+    "text",
+    formats.choice("text", "json"),
+    help="`json`: one JSON object a line, with run and trace "
+    "([logs](docs/howto/monitoring.md#logs))",
+)
+OTEL_ENDPOINT: Final = text(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    formats.web_address,
+    help="address of an OpenTelemetry collector (OTLP over HTTP), to which the extra `telemetry` "
+    "exports [traces](docs/howto/monitoring.md#traces)",
+    unset="no traces",
+)
+OTEL_TRACES_ENDPOINT: Final = text(
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    formats.web_address,
+    help="whole address for traces alone, `https://collector.example/v1/traces`",
+    unset="`/v1/traces` of that address",
+)
+OTEL_HEADERS: Final = text(
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    help="headers of these requests, `authorization=Bearer%20...`",
+    secret=True,
+)
+OTEL_DISABLED: Final = switch("OTEL_SDK_DISABLED", help="`true`: no traces, whatever else is set")
 DEBUG: Final = switch(
     "HEARTBIT_DEBUG",
     help="`1` shows Django's error pages; never where others can see them",

@@ -171,7 +171,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
-            "()": "heartbit_site.base.log_output.CleanFormatter",
+            "()": "heartbit_site.base.log_output.make_formatter",
             "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s",
         }
     },

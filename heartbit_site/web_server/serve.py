@@ -16,7 +16,7 @@ from typing import Any, Final
 import uvicorn
 from django.conf import settings
 
-from heartbit_site.base.log_output import LINE, CleanFormatter
+from heartbit_site.base.log_output import LINE, make_formatter
 from heartbit_site.base.process_memory import collect_seldom
 
 APPLICATION: Final = "heartbit_site.asgi:application"
@@ -29,7 +29,7 @@ GRACEFUL_SECONDS: Final = 8
 LOGGING: Final[dict[str, Any]] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"()": CleanFormatter, "fmt": LINE}},
+    "formatters": {"line": {"()": make_formatter, "fmt": LINE}},
     "handlers": {
         "stderr": {
             "class": "heartbit_site.base.log_output.OutageHandler",

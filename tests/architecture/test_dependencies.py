@@ -28,6 +28,7 @@ EXTRAS = {
     "node": "tools/sandbox/languages.py",
     "providers": "agents/llm/bridge",
     "local": "heartbit_site/embedded/local_model_server.py",
+    "telemetry": "agents/tracing/export.py",
     "testing": "heartbit_site/testing",
     "embeddings": "memory/embeddings/embedder.py",
 }

@@ -105,6 +105,11 @@ VALUES: dict[str, Values] = {
     "HEARTBIT_ARCHIVE_DIR": (["/var/archive"], [__file__]),
     "HEARTBIT_DRIVE": (["/var/drive"], [__file__]),
     "HEARTBIT_LOCAL_MODEL_THREADS": (["4"], ["abc", "0"]),
+    "OTEL_EXPORTER_OTLP_ENDPOINT": (["http://127.0.0.1:4318"], ["collector:4317", "grpc://x"]),
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": (["https://x.example/v1/traces"], ["x", "ftp://x"]),
+    "OTEL_EXPORTER_OTLP_HEADERS": ANY_TEXT,
+    "OTEL_SDK_DISABLED": FLAG,
+    "HEARTBIT_LOG_FORMAT": (["text", "JSON"], ["xml"]),
     "HEARTBIT_LOG": (["info", "DEBUG"], ["loud"]),
     "HEARTBIT_DEBUG": FLAG,
     "HEARTBIT_MEMORY_PROVIDER": (

@@ -24,6 +24,7 @@ class RunCreated(Event):
             of a conversation's runs.
         client: Data that the client's protocol returns with the run.
         client_tools: Tools that the client runs itself, each {name, description, parameters}.
+        traceparent: Trace and span of the request for a root run, in W3C's form; empty: none.
     """
 
     type: ClassVar[str] = "run.created"
@@ -36,6 +37,7 @@ class RunCreated(Event):
     thread: tuple[dict[str, Any], ...] = ()
     client: dict[str, Any] = field(default_factory=dict)
     client_tools: tuple[dict[str, Any], ...] = ()
+    traceparent: str = ""
 
 
 @dataclass(frozen=True, slots=True)

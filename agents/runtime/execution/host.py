@@ -40,7 +40,8 @@ from agents.runtime.recovery.isolated_runs import IsolatedRunner
 from agents.runtime.recovery.loop_watchdog import LoopWatchdog
 from agents.runtime.recovery.sandbox_watch import SandboxWatch
 from agents.runtime.recovery.sweeper import Sweeper, SweeperConfig
-from heartbit_site.base import variables
+from agents.tracing import runs as traces
+from heartbit_site.base import orm, variables
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient, guarded_model_client
 from heartbit_site.base.orm import OrmExecutor
@@ -135,6 +136,7 @@ class Host(ABC):
         """Release all runs and close everything in reverse order."""
         await asyncio.to_thread(self._sweeper.stop)
         await self.process.stop()
+        await orm.run_in_thread(traces.flush)
         await self._mcp.aclose()
         await self._interpreter.aclose()
         await self._providers.aclose()

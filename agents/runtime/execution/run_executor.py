@@ -39,6 +39,8 @@ from agents.runtime.recovery.control_session import ControlSession
 from agents.runtime.recovery.isolated_runs import Suspect
 from agents.runtime.toolset.stopped_tools import QUERY as STOPPED_TOOLS
 from agents.runtime.toolset.stopped_tools import StoppedTools
+from agents.tracing import runs as traces
+from heartbit_site.base import orm, tracing
 
 logger = logging.getLogger(__name__)
 
@@ -211,7 +213,7 @@ class RunExecutor:
 
     async def _work_on(self, claimed: ClaimedRun, slot: Slot) -> tuple[str, Lease | None]:
         """Run one slice of a claimed run; return its outcome, and its lease unless it was lost."""
-        run_tasks.work_for(claimed.id)
+        run_tasks.work_for(claimed.id, await _trace_of(claimed))
         try:
             active = self._hold(claimed, slot)
         except ValidationError:
@@ -229,6 +231,7 @@ class RunExecutor:
         finally:
             long.cancel()
             del self._active[claimed.id, claimed.token]
+        traces.after_slice(claimed.id, started_seq=claimed.last_seq, last_seq=active.lease.last_seq)
         if outcome == "suspended":
             slot.suspended[claimed.id] = active.journaled.state
         self._committed(active, outcome)
@@ -393,3 +396,11 @@ class RunExecutor:
     def _lose_all(self) -> None:
         for active in self._active.values():
             active.stop("lease lost")
+
+
+async def _trace_of(claimed: ClaimedRun) -> str:
+    """Return the ``traceparent`` of what the run starts."""
+    trace_id = claimed.root_id.hex
+    if traces.is_on():
+        trace_id, _ = await orm.run_in_thread(partial(traces.origin_of, claimed.root_id))
+    return tracing.of_run(claimed.id, trace_id)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Generator
-from contextvars import ContextVar
 from typing import Any
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
-_run: ContextVar[UUID | None] = ContextVar("run", default=None)
+from heartbit_site.base.log_context import RUN, TRACEPARENT
+
 _runs: WeakKeyDictionary[asyncio.Task[Any], UUID] = WeakKeyDictionary()
 
 
@@ -21,9 +21,10 @@ def watch(loop: asyncio.AbstractEventLoop) -> None:
     loop.set_task_factory(_create)
 
 
-def work_for(run_id: UUID) -> None:
-    """Assign the current task, and the tasks that it starts from now on, to a run."""
-    _run.set(run_id)
+def work_for(run_id: UUID, traceparent: str = "") -> None:
+    """Assign the current task, and the tasks that it starts from now on, to a run and its trace."""
+    RUN.set(run_id)
+    TRACEPARENT.set(traceparent)
     task = asyncio.current_task()
     if task is not None:
         _runs[task] = run_id
@@ -42,7 +43,7 @@ def _create(
 ) -> asyncio.Task[Any]:
     task = asyncio.Task(coro, loop=loop, **how)
     context = how.get("context")
-    run_id = _run.get() if context is None else context.get(_run)
+    run_id = RUN.get() if context is None else context.get(RUN)
     if run_id is not None:
         _runs[task] = run_id
     return task

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -24,7 +25,9 @@ from agents.runtime.toolset.offer import OfferedTools
 from agents.runtime.toolset.script_runs import ScriptRuns
 from agents.runtime.toolset.stopped_tools import WorkspaceStoppedTools
 from agents.runtime.toolset.transactional import execute_transactional
-from heartbit_site.base import orm
+from agents.tracing import runs as traces
+from heartbit_site.base import log_context, orm, tracing
+from heartbit_site.base.log_context import TRACEPARENT
 from heartbit_site.base.orm import OrmExecutor
 from heartbit_site.base.suspensions import QuestionReply, WaitOutcome
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec
@@ -142,7 +145,8 @@ class RunToolbox:
 
     async def execute(self, ready: ReadyCall, journal: CallJournal) -> ToolResult | SuspendedCall:
         """Run a call; ``journal`` records an external effect."""
-        with self._stopped.track_call(ready.prepared.spec.name) as stop:
+        place = _place_in_trace(ready.prepared)
+        with self._stopped.track_call(ready.prepared.spec.name) as stop, place:
             return await pipeline.execute(
                 ready.prepared, executor=self._executor, journal=journal, stop=stop
             )
@@ -204,6 +208,15 @@ class RunToolbox:
         return pipeline.resume(
             spec, outcomes, max_output_bytes=self._definition.max_tool_output_bytes
         )
+
+
+def _place_in_trace(prepared: PreparedCall) -> AbstractContextManager[None]:
+    """Return the context of a call whose tool may start runs, or trace what it does itself."""
+    context = prepared.keywords.get(prepared.spec.context_parameter or "")
+    if not isinstance(context, ToolContext) or not TRACEPARENT.get():
+        return nullcontext()
+    span = tracing.span_id(context.run_id, tracing.call(context.call_id))
+    return traces.within(tracing.format_traceparent(log_context.trace_id(), span))
 
 
 def _for_its_person(prepared: PreparedCall) -> ToolResult:
