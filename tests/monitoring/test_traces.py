@@ -186,7 +186,11 @@ def test_a_run_that_is_cancelled_while_it_waits_has_its_span(
     assert max(Counter(one["id"] for one in spans).values()) == 1
 
 
-def test_no_span_has_contents_or_secrets(collector: Collector, caller: Caller) -> None:
+def test_no_span_has_contents_or_secrets(
+    caller: Caller, traced: Worker, collector: Collector
+) -> None:
+    run_span(collector, submit(caller, SUM, agent="analyst"))
+    run_span(collector, submit(caller, TEAM, agent="orchestrator"))
     assert collector.bodies
     for body in collector.bodies:
         assert SECRET.encode() not in body
