@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import logging
 import os
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -18,9 +17,10 @@ from typing import Final
 from opentelemetry import context, trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+from opentelemetry.sdk.trace.sampling import Decision
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
 from agents.tracing.spans import EndedSpan, Kind
@@ -31,27 +31,8 @@ _KINDS: Final[dict[Kind, SpanKind]] = {
     "consumer": SpanKind.CONSUMER,
     "server": SpanKind.SERVER,
 }
+_SCOPE: Final = InstrumentationScope("heartbit")
 _FLUSH_MILLISECONDS: Final = 3_000
-
-
-class _Ids(RandomIdGenerator):
-    """Generator that returns the ids that a thread has set, else random ones."""
-
-    def __init__(self) -> None:
-        self.next = threading.local()
-
-    def generate_span_id(self) -> int:
-        """Return the id of the span that is started now."""
-        found: int = getattr(self.next, "span", 0)
-        return found or super().generate_span_id()
-
-    def generate_trace_id(self) -> int:
-        """Return the id of the trace that is started now."""
-        found: int = getattr(self.next, "trace", 0)
-        return found or super().generate_trace_id()
-
-
-_ids = _Ids()
 
 
 @functools.cache
@@ -60,40 +41,50 @@ def provider() -> TracerProvider:
     resource: dict[str, str] = {SERVICE_VERSION: version("heartbit")}
     if not os.environ.get("OTEL_SERVICE_NAME"):
         resource[SERVICE_NAME] = "heartbit"
-    made = TracerProvider(id_generator=_ids, resource=Resource.create(resource))
-    made.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    made = TracerProvider(resource=Resource.create(resource))
+    made.add_span_processor(processor())
     trace.set_tracer_provider(made)
     # A collector that is down is reported by the exporter for each batch, with a traceback.
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
     return made
 
 
+@functools.cache
+def processor() -> BatchSpanProcessor:
+    """Return the sender of spans in batches."""
+    return BatchSpanProcessor(OTLPSpanExporter())
+
+
 def export(spans: Iterable[EndedSpan]) -> None:
-    """Hand spans to the SDK, which samples them and sends them in batches."""
-    tracer = provider().get_tracer("heartbit")
+    """Hand spans to the sender, unless the sampler leaves their trace out."""
+    found = provider()
     for span in spans:
-        _ids.next.span, _ids.next.trace = int(span.id, 16), int(span.trace_id, 16)
-        try:
-            made = tracer.start_span(
-                span.name,
-                context=_within(span.trace_id, span.parent),
-                kind=_KINDS[span.kind],
-                attributes=span.attributes,
-                start_time=_nanoseconds(span.start),
-            )
-        finally:
-            _ids.next.span = _ids.next.trace = 0
-        if span.error:
-            made.set_attribute("error.type", span.error)
-            made.set_status(Status(StatusCode.ERROR))
-        made.end(_nanoseconds(span.end))
+        trace_id = int(span.trace_id, 16)
+        # Asked without a parent: a trace is exported as a whole or not at all.
+        if found.sampler.should_sample(None, trace_id, span.name).decision is Decision.DROP:
+            continue
+        error = {"error.type": span.error} if span.error else {}
+        made = ReadableSpan(
+            span.name,
+            context=_context(trace_id, span.id),
+            parent=_context(trace_id, span.parent) if span.parent else None,
+            resource=found.resource,
+            attributes=span.attributes | error,
+            kind=_KINDS[span.kind],
+            status=Status(StatusCode.ERROR if span.error else StatusCode.UNSET),
+            start_time=_nanoseconds(span.start),
+            end_time=_nanoseconds(span.end),
+            instrumentation_scope=_SCOPE,
+        )
+        processor().on_end(made)
 
 
 @contextmanager
 def within(traceparent: str) -> Iterator[None]:
     """Make a span the parent of what libraries trace in the block."""
     provider()
-    token = context.attach(_within(traceparent[3:35], traceparent[36:52]))
+    above = trace.NonRecordingSpan(_context(int(traceparent[3:35], 16), traceparent[36:52]))
+    token = context.attach(trace.set_span_in_context(above))
     try:
         yield
     finally:
@@ -106,12 +97,9 @@ def flush() -> None:
         provider().force_flush(_FLUSH_MILLISECONDS)
 
 
-def _within(trace_id: str, parent: str) -> context.Context:
-    if not parent:
-        return context.Context()
+def _context(trace_id: int, span_id: str) -> SpanContext:
     flags = TraceFlags(TraceFlags.SAMPLED)
-    there = SpanContext(int(trace_id, 16), int(parent, 16), is_remote=True, trace_flags=flags)
-    return trace.set_span_in_context(trace.NonRecordingSpan(there), context.Context())
+    return SpanContext(trace_id, int(span_id, 16), is_remote=False, trace_flags=flags)
 
 
 def _nanoseconds(at: datetime) -> int:

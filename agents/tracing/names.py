@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 RUN_ID: Final = "heartbit.run.id"
-SYSTEM: Final = "heartbit.workspace"
+WORKSPACE_ID: Final = "heartbit.workspace.id"
 #: Providers whose name in the conventions is not Heartbit's.
 _PROVIDERS: Final = {"bedrock": "aws.bedrock", "google": "gcp.gemini", "mistral": "mistral_ai"}
 _HTTP_FAILURE: Final = 500

@@ -6,10 +6,11 @@ import functools
 import importlib
 import json
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, Final
 from uuid import UUID
@@ -33,9 +34,9 @@ _EVENTS: Final = """
     FROM agents_runevent WHERE run_id = %s AND seq <= %s ORDER BY seq
 """
 _RUN: Final = """
-    SELECT r.id::text, r.root_id, r.parent_id IS NOT NULL, r.kind, r.agent, r.queue, w.slug,
-           r.conversation_id::text, r.last_seq
-    FROM agents_run r JOIN base_workspace w ON w.id = r.workspace_id WHERE r.id = %s
+    SELECT id::text, parent_id IS NOT NULL, kind, agent, queue, workspace_id,
+           conversation_id::text, root_id, last_seq
+    FROM agents_run WHERE id = %s
 """
 # From a fork's root to the root of its source, and on.
 _ORIGIN: Final = """
@@ -66,9 +67,10 @@ def is_on() -> bool:
     return True
 
 
+@functools.lru_cache(maxsize=1_000)
 def origin_of(root_id: UUID) -> tuple[str, str]:
     """Return the trace of a run tree, and the span that is above its root; empty: none. Blocks."""
-    row = fetch_one(_ORIGIN, [root_id])
+    row = fetch_one(_ORIGIN, [root_id], prepare=True)
     if row is None:
         return root_id.hex, ""
     origin, given = row
@@ -112,21 +114,20 @@ def flush() -> None:
         _sdk().flush()
 
 
-def after_slice(run_id: UUID, *, started_seq: int, last_seq: int) -> None:
+def after_slice(run: TracedRun, *, started_seq: int, last_seq: int) -> None:
     """Export what ended in a slice, in another thread; see ``journal_spans``."""
     if is_on():
-        _submit(run_id, started_seq, last_seq)
+        _submit(partial(_export, run, started_seq, last_seq))
 
 
 def after_cancel(run_ids: Iterable[UUID]) -> None:
     """Export the ends of runs that no slice has ended, in another thread."""
-    if is_on():
-        for run_id in run_ids:
-            _submit(run_id, 0, None)
+    for run_id in run_ids:
+        _submit(partial(_export_end, run_id))
 
 
-def _submit(run_id: UUID, started_seq: int, last_seq: int | None) -> None:
-    work = orm.shared().submit(_export, run_id, started_seq, last_seq)
+def _submit(export: Callable[[], None]) -> None:
+    work = orm.shared().submit_read(export)
     _pending.add(work)
     work.add_done_callback(_report)
 
@@ -137,18 +138,19 @@ def _report(work: Future[None]) -> None:
         logger.warning("the spans of a slice are lost: %s", error)
 
 
-def _export(run_id: UUID, started_seq: int, last_seq: int | None) -> None:
+def _export_end(run_id: UUID) -> None:
     row = fetch_one(_RUN, [run_id])
-    if row is None:
-        return  # deleted
-    identity, root_id, *columns, end = row
-    trace_id, above = origin_of(root_id)
-    last_seq = end if last_seq is None else last_seq
+    if row is not None:
+        *columns, root_id, last_seq = row
+        trace_id, above = origin_of(root_id)
+        _export(TracedRun(trace_id, above, *columns), 0, last_seq)
+
+
+def _export(run: TracedRun, started_seq: int, last_seq: int) -> None:
     events = [
         JournalEvent(seq, at, kind, json.loads(payload))
-        for seq, at, kind, payload in fetch_all(_EVENTS, [run_id, last_seq])
+        for seq, at, kind, payload in fetch_all(_EVENTS, [run.id, last_seq], prepare=True)
     ]
-    run = TracedRun(identity, trace_id, above, *columns)
     _sdk().export(journal_spans(run, events, started_seq=started_seq, last_seq=last_seq))
 
 

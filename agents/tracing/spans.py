@@ -58,14 +58,14 @@ class TracedRun:
         above: Id of the span above the root of its tree; empty: none.
     """
 
-    id: str
     trace_id: str
     above: str
+    id: str
     is_child: bool
     kind: str
     agent: str
     queue: str
-    workspace: str
+    workspace_id: int
     conversation: str | None = None
 
 
@@ -133,7 +133,7 @@ class _Reader:
         run, (title, attributes) = self.run, named
         place.setdefault("id", tracing.span_id(run.id, name))
         place.setdefault("parent", tracing.span_id(run.id, tracing.RUN))
-        ids = {names.RUN_ID: run.id, names.SYSTEM: run.workspace}
+        ids = {names.RUN_ID: run.id, names.WORKSPACE_ID: run.workspace_id}
         span = EndedSpan(run.trace_id, name=title, kind=kind, attributes=ids | attributes, **place)
         self.found.append((seq, span))
 

@@ -15,7 +15,9 @@ from uuid import UUID
 
 from heartbit_site.base import variables
 
-_TRACEPARENT: Final = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+_TRACEPARENT: Final = re.compile(
+    r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f][13579bdf]"
+)
 _ID_BYTES: Final = 8
 #: Names of spans of a run: the run itself, and the wait of its parent for it.
 RUN: Final = "run"
@@ -38,11 +40,11 @@ def format_traceparent(trace_id: str, span: str) -> str:
 
 
 def parse_traceparent(text: str) -> str:
-    """Return a ``traceparent`` that was sent, if it is valid, else an empty string."""
+    """Return a ``traceparent`` that was sent, if it is valid and sampled, else an empty string."""
     return text if _TRACEPARENT.fullmatch(text) else ""
 
 
-def of_run(run_id: UUID, trace_id: str) -> str:
+def of_run(run_id: UUID | str, trace_id: str) -> str:
     """Return the ``traceparent`` of what a run starts."""
     return format_traceparent(trace_id, span_id(run_id, RUN))
 

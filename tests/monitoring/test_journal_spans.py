@@ -10,9 +10,8 @@ import pytest
 
 from agents.tracing.spans import JournalEvent, TracedRun, journal_spans
 
-RUN = TracedRun(
-    "r", "ab" * 16, "cd" * 8, is_child=False, kind="agent", agent="solo", queue="q", workspace="w"
-)
+COLUMNS: dict[str, Any] = {"kind": "agent", "agent": "solo", "queue": "q", "workspace_id": 1}
+RUN = TracedRun("ab" * 16, "cd" * 8, "r", is_child=False, **COLUMNS)
 STARTED: tuple[str, dict[str, Any]] = ("run.started", {})
 ANSWER: dict[str, Any] = {"turn": 1, "model": "openai:m", "usage": {}, "message": {}}
 WAITING = {"call_id": "1.0", "keys": ["delay:1.0"], "runs": [], "kind": "delay"}

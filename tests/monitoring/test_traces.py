@@ -186,7 +186,11 @@ def test_a_run_that_is_cancelled_while_it_waits_has_its_span(
     assert max(Counter(one["id"] for one in spans).values()) == 1
 
 
-def test_no_span_has_contents_or_secrets(collector: Collector, caller: Caller) -> None:
+def test_no_span_has_contents_or_secrets(
+    caller: Caller, traced: Worker, collector: Collector
+) -> None:
+    run_span(collector, submit(caller, SUM, agent="analyst"))
+    run_span(collector, submit(caller, TEAM, agent="orchestrator"))
     assert collector.bodies
     for body in collector.bodies:
         assert SECRET.encode() not in body
@@ -201,6 +205,19 @@ def test_a_foreign_header_that_is_no_traceparent_begins_a_trace(
     spans = of_trace(collector, run_span(collector, run)["trace"])
     [request] = named(spans, "POST")
     assert request["parent"] == ""
+
+
+def test_a_trace_that_the_sampler_leaves_out_is_not_exported_in_parts(
+    workspace: Workspace, caller: Caller, collector: Collector
+) -> None:
+    queue = "q-traces-sampled"
+    Agent.objects.filter(workspace=workspace).update(queue=queue)
+    sampler = {"OTEL_TRACES_SAMPLER": "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG": "0"}
+    with Worker(queues=queue, environment=collector.environment | sampler) as worker:
+        run = submit(caller, "[[text: Hi.]]", agent="writer")
+        wait_until(lambda: Run.objects.get(pk=run).status == "succeeded", what="the end")
+        assert worker.stop() == 0, "which sends what is left"
+    assert not [one for one in collector.spans if one.get("heartbit.run.id") == run]
 
 
 def test_without_an_endpoint_nothing_is_kept_and_the_sdk_is_not_loaded(

@@ -40,6 +40,7 @@ from agents.runtime.recovery.isolated_runs import Suspect
 from agents.runtime.toolset.stopped_tools import QUERY as STOPPED_TOOLS
 from agents.runtime.toolset.stopped_tools import StoppedTools
 from agents.tracing import runs as traces
+from agents.tracing.spans import TracedRun
 from heartbit_site.base import orm, tracing
 
 logger = logging.getLogger(__name__)
@@ -213,7 +214,8 @@ class RunExecutor:
 
     async def _work_on(self, claimed: ClaimedRun, slot: Slot) -> tuple[str, Lease | None]:
         """Run one slice of a claimed run; return its outcome, and its lease unless it was lost."""
-        run_tasks.work_for(claimed.id, await _trace_of(claimed))
+        traced = await _traced(claimed)
+        run_tasks.work_for(claimed.id, tracing.of_run(traced.id, traced.trace_id))
         try:
             active = self._hold(claimed, slot)
         except ValidationError:
@@ -231,7 +233,7 @@ class RunExecutor:
         finally:
             long.cancel()
             del self._active[claimed.id, claimed.token]
-        traces.after_slice(claimed.id, started_seq=claimed.last_seq, last_seq=active.lease.last_seq)
+        traces.after_slice(traced, started_seq=claimed.last_seq, last_seq=active.lease.last_seq)
         if outcome == "suspended":
             slot.suspended[claimed.id] = active.journaled.state
         self._committed(active, outcome)
@@ -398,9 +400,20 @@ class RunExecutor:
             active.stop("lease lost")
 
 
-async def _trace_of(claimed: ClaimedRun) -> str:
-    """Return the ``traceparent`` of what the run starts."""
-    trace_id = claimed.root_id.hex
+async def _traced(claimed: ClaimedRun) -> TracedRun:
+    """Return the claimed run with the trace of its tree."""
+    trace_id, above = claimed.root_id.hex, ""
     if traces.is_on():
-        trace_id, _ = await orm.run_in_thread(partial(traces.origin_of, claimed.root_id))
-    return tracing.of_run(claimed.id, trace_id)
+        find = partial(traces.origin_of, claimed.root_id)
+        trace_id, above = await orm.read_in_thread(find)
+    return TracedRun(
+        trace_id,
+        above,
+        str(claimed.id),
+        is_child=claimed.parent_id is not None,
+        kind=claimed.kind,
+        agent=claimed.agent,
+        queue=claimed.queue,
+        workspace_id=claimed.workspace_id,
+        conversation=None if claimed.conversation_id is None else str(claimed.conversation_id),
+    )
