@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Callable
-from contextvars import copy_context
-from functools import partial, wraps
+from functools import wraps
 from types import ModuleType
 from typing import Annotated, Any
 
@@ -194,8 +193,7 @@ def on_loop(view: Callable[..., Any], parameters: Parameters) -> Callable[..., A
             response = await view(request, *args, **kwargs)
         else:
             _keep_body(request)
-            serve = partial(copy_context().run, view, request, *args, **kwargs)
-            response = await orm.run_in_thread(serve)
+            response = await orm.run_in_thread(lambda: view(request, *args, **kwargs))
         if isinstance(response, PendingResponse):
             return await _completed(request, response)
         if response.status_code != 405:

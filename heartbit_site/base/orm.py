@@ -12,6 +12,7 @@ import functools
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, ParamSpec, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, Error, close_old_connections, connections
@@ -89,8 +90,8 @@ def shared() -> OrmExecutor:
 
 
 async def run_in_thread(fn: Callable[[], T]) -> T:
-    """Run ``fn`` in a thread that may use the ORM; return its result."""
-    return await asyncio.get_running_loop().run_in_executor(shared(), fn)
+    """Run ``fn`` in a thread that may use the ORM, in the task's context; return its result."""
+    return await asyncio.get_running_loop().run_in_executor(shared(), copy_context().run, fn)
 
 
 async def read_in_thread(fn: Callable[[], T]) -> T:
