@@ -27,7 +27,7 @@ urlpatterns = [
     path("", login.home, name="home"),
     path("login/", login.Login.as_view(), name="login"),
     path("logout/", LogoutView.as_view(next_page="login"), name="logout"),
-    path("metrics", metrics, name="metrics"),
+    path("metrics", metrics),
     path("approve/<str:token>/", approve_link, name="approve-link"),
     path(CALLBACK.removeprefix("/"), connect.come_back, name="oauth-callback"),
     path(DOCUMENT.removeprefix("/"), connect.client_document, name="oauth-client"),

@@ -35,6 +35,24 @@ TWICE = [route for route in table.ROUTES if route.also]
 PEOPLE = [asker for asker in table.ASKERS if not asker.endswith("key")]
 OUTSIDERS = ("stranger", "foreign", "anonymous", "wrong", "revoked", "narrow")
 HOLDING = re.compile("/(halt|resume|disable|enable|stop|start|pause)$|^/fleet/")
+#: Doors, and what operators' programs read, each with a method that it takes.
+OF_PROGRAMS = {
+    "v1/models": "GET",
+    "v1/models/<str:name>": "GET",
+    "v1/chat/completions": "POST",
+    "v1/responses": "POST",
+    "v1/responses/<str:name>": "GET",
+    "v1/responses/<str:name>/cancel": "POST",
+    "^v1(?:/|$)": "GET",
+    "a2a": "POST",
+    "a2a/<str:agent>": "POST",
+    "a2a/.well-known/agent-card.json": "GET",
+    "a2a/<str:agent>/.well-known/agent-card.json": "GET",
+    ".well-known/agent-card.json": "GET",
+    "^a2a(?:/|$)": "GET",
+    "agui/<str:name>": "POST",
+    "metrics": "GET",
+}
 FORM = {"type", "title", "status", "detail", "code"}
 PLACES = {
     "uuid:run": "run_id",
@@ -316,7 +334,20 @@ def test_every_page_has_a_row() -> None:
     assert {str(entry.pattern) for entry in page_patterns} == {page.path for page in table.PAGES}
     top = [str(entry.pattern) for entry in get_resolver().url_patterns]
     known = {*table.ALONE, "w/<slug:workspace>/", "admin/", "api/v1/", "^api(?:/|$)"}
-    assert set(top) == known
+    assert set(top) - known == set(OF_PROGRAMS)
+
+
+@pytest.mark.parametrize(("path", "method"), OF_PROGRAMS.items())
+def test_no_path_of_programs_opens_without_a_key(world: World, path: str, method: str) -> None:
+    """What each does for whom is asked in tests/doors and tests/monitoring."""
+    place = re.sub(r"<[^>]*>", "writer", path.replace("(?:/|$)", "/x/y").removeprefix("^"))
+    before = world.fingerprint()
+    for asker in ("anonymous", "wrong key", "revoked key"):
+        response = world.client(asker, None).request(method, f"/{place}", json={})
+        due = {404} if path.startswith("^") else {401}
+        assert response.status_code in due, (asker, response.text[:300])
+        assert "json" in response.headers["content-type"]
+    assert world.fingerprint() == before, "nothing was written"
 
 
 def test_every_socket_has_a_row() -> None:
