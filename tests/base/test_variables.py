@@ -109,6 +109,7 @@ VALUES: dict[str, Values] = {
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": (["https://x.example/v1/traces"], ["x", "ftp://x"]),
     "OTEL_EXPORTER_OTLP_HEADERS": ANY_TEXT,
     "OTEL_SDK_DISABLED": FLAG,
+    "HEARTBIT_AGUI_ORIGINS": (["https://app.example, http://127.0.0.1:3000"], ["app", "ftp://x"]),
     "HEARTBIT_LOG_FORMAT": (["text", "JSON"], ["xml"]),
     "HEARTBIT_LOG": (["info", "DEBUG"], ["loud"]),
     "HEARTBIT_DEBUG": FLAG,

@@ -61,7 +61,7 @@ def installation(directory: Path, *, mode: int) -> Path:
     shutil.copytree(package, directory / "heartbit_site/embedded")
     (directory / "heartbit_site/base").mkdir()
     for needed in (
-        *("database_faults", "errors", "installation", "keyring", "log_output"),
+        *("database_faults", "errors", "installation", "keyring", "log_context", "log_output"),
         *("environment_variable", "terminal_text", "variable_formats", "variables", "web_url"),
     ):
         shutil.copy(package.parent / f"base/{needed}.py", directory / "heartbit_site/base")

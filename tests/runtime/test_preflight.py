@@ -127,7 +127,7 @@ def test_a_message_is_refused_unless_it_steers_a_run(
 def test_a_repeated_start_returns_its_run_and_a_retry_is_refused(
     workspace: Workspace, agent: Create, outage: Outage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent(model="openai:gpt-6-sol")
+    agent(model="openai:gpt-6-sol", queue="nobody-serves-this")
     run = start(workspace, idempotency_key="once")
     outage()
     monkeypatch.setattr(preflight, "_known", preflight.KnownObstacles())
