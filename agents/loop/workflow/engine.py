@@ -139,12 +139,16 @@ class WorkflowEngine:
     def _may_follow(self, commit: GraphCommitted) -> bool:
         """Return True if a commit may be written with what follows from it: nothing acts before.
 
-        It is the first commit, which has no results, or only begins to wait for runs and people.
+        It is the first commit, which has no results; or it only begins to wait for runs and
+        people; or it only writes to the state what runs and people have said.
         """
-        if self._journaled.is_ahead:
-            return False
-        waits = all(_waits(self._graph.nodes[one.node].spec, one) for one in commit.next)
-        return not commit.finished or (waits and bool(commit.next))
+        nodes, ended = self._graph.nodes, [self._state.graph.visits[one] for one in commit.finished]
+        begins = [_waits(nodes[one.node].spec, one) for one in commit.next]
+        if begins and all(begins):
+            return True
+        said = all(_waits(nodes[one.activation.node].spec, one.activation) for one in ended)
+        copies = all(nodes[one.node].spec.work == "set" for one in commit.next)
+        return not self._journaled.is_ahead and said and copies
 
     async def _write_ahead(self) -> None:
         """Write the commit that waits for the next write, if something may act before it."""
