@@ -90,7 +90,7 @@ def test_the_run_on_the_loop_is_to_blame_and_its_neighbour_is_not(
         assert "in _compute" in stack
     assert status(innocent) == RunStatus.QUEUED, "it was released before"
     with worker(queue) as second:
-        wait_until(lambda: status(culprit) == RunStatus.QUARANTINED, seconds=60)  # a lease runs out
+        wait_until(lambda: status(culprit) == RunStatus.QUARANTINED, seconds=120)  # leases run out
         wait_until(lambda: status(innocent) == RunStatus.RUNNING)
         assert not has_ended(second)
         assert Run.objects.get(pk=innocent).crashes == 0
