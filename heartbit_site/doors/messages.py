@@ -32,7 +32,9 @@ def task_of(
     thread: list[dict[str, Any]] = []
     pending: list[str] = []
     for role, text in texts[:-1]:
-        if role == "assistant":
+        if role == "assistant" and not pending and thread:
+            thread[-1]["output"] = "\n\n".join(filter(None, (thread[-1]["output"], text)))
+        elif role == "assistant" and text:  # an answer of calls alone says nothing
             thread.append({"task": "\n\n".join(pending), "output": text, "steers": []})
             pending = []
         elif role in ("user", "system", "developer") and text:

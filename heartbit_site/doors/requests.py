@@ -6,6 +6,7 @@ do. What would change the form of the answer is refused.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeVar
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
@@ -63,6 +64,20 @@ class ChatMessage(RequestPart):
                     f"The part {number} of {place} is of the type {part.type!r}: send text.", place
                 )
         return clean_text("\n".join(part.text for part in self.content))
+
+
+def results_at_end(messages: Sequence[ChatMessage]) -> dict[str, str]:
+    """Return the results of calls with which messages end, by the ids of the calls.
+
+    Raises:
+        RequestError: A part of one is no text.
+    """
+    found: dict[str, str] = {}
+    for number, message in reversed(list(enumerate(messages))):
+        if message.role != "tool":
+            break
+        found[message.tool_call_id] = message.text(f"messages.{number}")
+    return found
 
 
 def read_request(kind: type[RequestT], body: bytes) -> RequestT:

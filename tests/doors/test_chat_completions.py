@@ -43,16 +43,31 @@ def test_the_agent_reads_what_was_said_before(client: OpenAI, caller: Caller) ->
         messages=[
             {"role": "system", "content": "Be brief."},
             {"role": "user", "content": "My name is Ann."},
+            {"role": "assistant", "content": None},
             {"role": "assistant", "content": "Hello Ann."},
+            {"role": "assistant", "content": "Ask me."},
             {"role": "user", "content": "What is my name?"},
         ],
     )
     turn = caller.http.get(f"/runs/{found.id.removeprefix('chatcmpl-')}/turns/1").json()["request"]
     assert [(one["role"], one["text"]) for one in turn["messages"]] == [
         ("user", "Be brief.\n\nMy name is Ann."),
-        ("assistant", "Hello Ann."),
+        ("assistant", "Hello Ann.\n\nAsk me."),
         ("user", "What is my name?"),
     ]
+
+
+def test_a_chat_may_begin_with_the_assistant(client: OpenAI, caller: Caller) -> None:
+    found = client.chat.completions.create(
+        model="writer",
+        messages=[
+            {"role": "assistant", "content": "How can I help?"},
+            {"role": "user", "content": "[[text: Done.]]"},
+        ],
+    )
+    assert found.choices[0].message.content == "Done."
+    turn = caller.http.get(f"/runs/{found.id.removeprefix('chatcmpl-')}/turns/1").json()["request"]
+    assert [one["role"] for one in turn["messages"]] == ["assistant", "user"]
 
 
 def test_the_last_message_is_the_users(client: OpenAI) -> None:

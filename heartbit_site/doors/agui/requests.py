@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator
 
 from heartbit_site.doors.client_tools import ClientTool
-from heartbit_site.doors.requests import ChatMessage, RequestPart
+from heartbit_site.doors.requests import ChatMessage, RequestPart, results_at_end
 
 #: Roles of messages that only a front end reads.
 _SHOWN_ALONE = ("activity", "reasoning")
@@ -53,13 +53,7 @@ class AgentInput(RequestPart):
     @property
     def results(self) -> dict[str, str]:
         """Results that end the messages, by the ids of their calls."""
-        found: dict[str, str] = {}
-        for number in reversed(range(len(self.messages))):
-            message = self.messages[number]
-            if message.role != "tool":
-                break
-            found[message.tool_call_id] = message.text(f"messages.{number}")
-        return found
+        return results_at_end(self.messages)
 
     @property
     def preface(self) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from heartbit_site.doors.client_tools import ClientTool
-from heartbit_site.doors.requests import ChatMessage, RequestPart
+from heartbit_site.doors.requests import ChatMessage, RequestPart, results_at_end
 
 
 class JsonSchema(RequestPart):
@@ -56,10 +56,4 @@ class CompletionRequest(RequestPart):
     @property
     def results(self) -> dict[str, str]:
         """Results that end the chat, by the ids of their calls: then a run continues."""
-        found: dict[str, str] = {}
-        for number in reversed(range(len(self.messages))):
-            message = self.messages[number]
-            if message.role != "tool":
-                break
-            found[message.tool_call_id] = message.text(f"messages.{number}")
-        return found
+        return results_at_end(self.messages)

@@ -57,7 +57,7 @@ async def retrieve_response(request: HttpRequest, opened: Opened, name: str) -> 
     access, run, kept = await orm.run_in_thread(lambda: _found(opened(), name))
     if request.GET.get("stream") == "true":
         text = request.GET.get("starting_after") or "-1"
-        if not text.lstrip("-").isdecimal() or len(text) > 9:
+        if not text.removeprefix("-").isdecimal() or len(text) > 9:
             raise RequestError("starting_after must be a sequence number.", "starting_after")
         return streamed(events_of(access, run.pk, run.agent, kept, after=int(text)))
     return JsonResponse(await orm.read_in_thread(partial(read_response, run.pk, run.agent, kept)))
@@ -154,7 +154,8 @@ def _continued(before: Run) -> Conversation | None:
 
 def _thread_of(run: Run) -> list[dict[str, Any]]:
     """Return what was said up to the end of a run, as runs of a thread."""
-    sent = RunEvent.objects.values_list("payload__thread", flat=True).get(run=run, seq=1) or []
+    opening = RunEvent.objects.filter(run=run, seq=1)  # none after its retention
+    sent = opening.values_list("payload__thread", flat=True).first() or []
     runs = [run]
     if run.conversation_id is not None:
         earlier = Run.objects.filter(
