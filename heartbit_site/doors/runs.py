@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
@@ -25,9 +26,10 @@ from agents.output.text import as_text
 from agents.reads.hidden_memories import texts_hidden_from
 from agents.reads.outcome import Outcome, read_outcome
 from agents.runs.idempotency_keys import InternalKey
-from heartbit_site.api.routes.events import BEAT_SECONDS, with_silences
+from heartbit_site.api.errors import UnauthorizedError
+from heartbit_site.api.routes.events import BEAT_SECONDS, CHECK_SECONDS, with_silences
 from heartbit_site.base import orm
-from heartbit_site.base.access import Access
+from heartbit_site.base.access import Access, refresh_access
 from heartbit_site.base.audit import starter_of
 from heartbit_site.doors.spoken import SpokenText
 
@@ -113,11 +115,21 @@ def content_of(result: ResultOut) -> str:
 
 
 async def updates_of(access: Access, run_id: UUID) -> AsyncGenerator[Sequence[Update], None]:
-    """Yield the updates of a run in batches until its end; none after each time of silence."""
+    """Yield the updates of a run in batches until its end; none after each time of silence.
+
+    Raises:
+        UnauthorizedError: The caller's key was revoked meanwhile, or has lost the right to read.
+    """
     hidden = partial(texts_hidden_from, access, run_id)
     news = with_silences(watch(run_id, hidden=hidden), BEAT_SECONDS)
+    checked_at = time.monotonic()
     async with contextlib.aclosing(news):
         async for batch in news:
+            if access.key_id is not None and time.monotonic() - checked_at > CHECK_SECONDS:
+                checked_at = time.monotonic()
+                now = await orm.run_in_thread(partial(refresh_access, access))
+                if now is None or not now.allows("runs:read"):
+                    raise UnauthorizedError("The key of this request was revoked meanwhile.")
             yield () if batch is None else batch.updates
 
 
@@ -149,8 +161,16 @@ def _waits_for_client(update: Update, run_id: UUID, after: int) -> bool:
 
 
 def streamed(events: AsyncIterator[bytes]) -> StreamingHttpResponse:
-    """Return a response of server-sent events."""
-    response = StreamingHttpResponse(events, content_type="text/event-stream; charset=utf-8")
+    """Return a response of server-sent events, which ends when the caller's key is revoked."""
+
+    async def until_revoked() -> AsyncIterator[bytes]:
+        with contextlib.suppress(UnauthorizedError):
+            async for event in events:
+                yield event
+
+    response = StreamingHttpResponse(
+        until_revoked(), content_type="text/event-stream; charset=utf-8"
+    )
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"  # nginx would hold it back
     return response

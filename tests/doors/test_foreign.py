@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from django.utils import timezone
 
-from agents.models import Run
+from agents.models import Agent, Run
+from heartbit_site.base.actions.api_keys import create_api_key
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.models.api_key import ApiKey
+from heartbit_site.base.scopes import SCOPES
 from tests.api.server import key_for
 
 if TYPE_CHECKING:
@@ -106,3 +110,19 @@ def test_odd_bodies_are_refused_with_a_sentence(
     response = httpx.post(f"{web.url}/v1/chat/completions", content=body, headers=headers)
     assert 400 <= response.status_code < 500, response.text
     assert response.json()["error"]["message"].endswith(".")
+
+
+def test_a_stream_ends_when_its_key_is_revoked(
+    web: WebServer, client: OpenAI, workspace: Workspace
+) -> None:
+    Agent.objects.filter(workspace=workspace, name="writer").update(queue="served-by-no-worker")
+    row, key = create_api_key(workspace, "short-lived", scopes=SCOPES)
+    headers, body = {"Authorization": f"Bearer {key}"}, {**CHAT, "stream": True}
+    address = f"{web.url}/v1/chat/completions"
+    lines: list[str] = []
+    with httpx.stream("POST", address, json=body, headers=headers, timeout=60) as response:
+        for line in response.iter_lines():
+            lines.append(line)
+            ApiKey.objects.filter(pk=row.pk).update(revoked_at=timezone.now())
+    assert lines
+    assert "[DONE]" not in "".join(lines)

@@ -15,14 +15,12 @@ from agents.journal.events import (
     RunStarted,
     WaitResolved,
 )
-from agents.live.updates import EventUpdate, Update
-from agents.live.watchers import watch
+from agents.live.updates import EventUpdate
 from agents.models import Run
-from agents.reads.hidden_memories import texts_hidden_from
-from heartbit_site.api.routes.events import BEAT_SECONDS, with_silences
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.doors.a2a.tasks import ENDED, RESTING, artifact, task_of
+from heartbit_site.doors.runs import updates_of
 from heartbit_site.doors.spoken import SpokenText
 
 #: Events after which the state of a task may be another one.
@@ -54,11 +52,8 @@ async def story_of(access: Access, run: Run, *, after: int) -> AsyncGenerator[Pi
     if task["status"]["state"] in RESTING:
         return
     said, is_begun, has_closed = SpokenText(run.pk, after=after), False, False
-    hidden = partial(texts_hidden_from, access, run.pk)
-    news = with_silences(watch(run.pk, hidden=hidden), BEAT_SECONDS)
-    async with contextlib.aclosing(news):
-        async for batch in news:
-            updates: tuple[Update, ...] = () if batch is None else batch.updates
+    async with contextlib.aclosing(updates_of(access, run.pk)) as news:
+        async for updates in news:
             text = "".join(map(said.take, updates))
             events = [one for one in updates if isinstance(one, EventUpdate)]
             own = [one.recorded for one in events if one.run_id == run.pk]
@@ -68,9 +63,9 @@ async def story_of(access: Access, run: Run, *, after: int) -> AsyncGenerator[Pi
                 piece = {"artifact": artifact([{"text": text}]), "append": is_begun}
                 yield after, {"artifactUpdate": {**_ids(task), **piece}}
                 is_begun = True
-            if batch is None:
+            if not updates:
                 yield after, None
-            if batch is None or any(isinstance(one.recorded.event, _TURNS) for one in events):
+            if not updates or any(isinstance(one.recorded.event, _TURNS) for one in events):
                 now = await read()
                 if now["status"]["state"] in ENDED and not has_closed:
                     continue  # it says more before its last event comes

@@ -18,11 +18,9 @@ from agents.journal.events import (
 )
 from agents.journal.waits import EXTERNAL, kind_of
 from agents.live.updates import EventUpdate, Update
-from agents.live.watchers import watch
-from agents.reads.hidden_memories import texts_hidden_from
 from agents.reads.outcome import Outcome, read_outcome
 from heartbit_site.api.errors import problem_code
-from heartbit_site.api.routes.events import BEAT, BEAT_SECONDS, with_silences
+from heartbit_site.api.routes.events import BEAT
 from heartbit_site.base import orm
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.doors.agui.begin import Begun
@@ -31,6 +29,7 @@ from heartbit_site.doors.agui.requests import AgentInput
 from heartbit_site.doors.agui.state import SharedState, read_state
 from heartbit_site.doors.agui.story import AgEvent, Story, custom, encoded
 from heartbit_site.doors.client_tools import call_id_of
+from heartbit_site.doors.runs import updates_of
 
 logger = logging.getLogger("django.request")
 
@@ -63,14 +62,11 @@ async def events_of(body: AgentInput, begun: Begun) -> AsyncIterator[bytes]:
 async def _told(body: AgentInput, begun: Begun) -> AsyncGenerator[AgEvent | None, None]:
     run_id, stop = begun.run_id, None
     story, state = Story(run_id, after=begun.after), SharedState(body.state)
-    hidden = partial(texts_hidden_from, begun.access, run_id)
-    news = with_silences(watch(run_id, hidden=hidden), BEAT_SECONDS)
     is_asking = False
-    async with contextlib.aclosing(news):
-        async for batch in news:
-            if batch is None:
+    async with contextlib.aclosing(updates_of(begun.access, run_id)) as news:
+        async for updates in news:
+            if not updates:
                 yield None
-            updates = () if batch is None else batch.updates
             for update in updates:
                 for event in story.take(update):
                     yield event
