@@ -164,9 +164,11 @@ def streamed(events: AsyncIterator[bytes]) -> StreamingHttpResponse:
     """Return a response of server-sent events, which ends when the caller's key is revoked."""
 
     async def until_revoked() -> AsyncIterator[bytes]:
+        given: Any = events
         with contextlib.suppress(UnauthorizedError):
-            async for event in events:
-                yield event
+            async with contextlib.aclosing(given):
+                async for event in given:
+                    yield event
 
     response = StreamingHttpResponse(
         until_revoked(), content_type="text/event-stream; charset=utf-8"
