@@ -73,8 +73,8 @@ class BodyLimits:
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if "\x00" in scope["path"]:  # which no name has, and PostgreSQL does not compare
-            error = NotFoundError("There is nothing at this address: it has a NUL character.")
-            await _refuse(scope, send, error)
+            nowhere = NotFoundError("There is nothing at this address: it has a NUL character.")
+            await _refuse(scope, send, nowhere)
             return
         limit = limit_for(scope["path"])
         client = _client_of(scope)
