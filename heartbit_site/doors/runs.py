@@ -116,7 +116,7 @@ async def ended(access: Access, run_id: UUID) -> Outcome:
 
 
 async def _check_right(access: Access, checked_at: float) -> float:
-    """Return the time of the last check of a key, which is made anew after some seconds.
+    """Return the time of the last check of a key, or of a new one if some seconds have passed.
 
     Raises:
         UnauthorizedError: The key was revoked, or has lost the right to read.
