@@ -1,6 +1,6 @@
 """Access tokens of an OpenID Connect issuer, which open ``/mcp`` as an API key does.
 
-The issuer, whom the operator trusts, signs who somebody is (RFC 9068) and which address the token
+The issuer, which the operator trusts, signs who somebody is (RFC 9068) and which address the token
 is for (RFC 8707). What they may do is what their role here permits. Clients find the issuer in the
 metadata of the address (RFC 9728).
 """
@@ -68,7 +68,7 @@ def metadata_of(path: str, scopes: tuple[str, ...]) -> dict[str, Any]:
 
 
 async def access_by_token(request: HttpRequest, token: str, scopes: tuple[str, ...]) -> Access:
-    """Return the access of the person whom a token names.
+    """Return the access of the person that a token names.
 
     Args:
         request: The request; its header ``Heartbit-Workspace`` says where, for members of several.
