@@ -1,8 +1,8 @@
 """Access tokens of an OpenID Connect issuer, which open ``/mcp`` as an API key does.
 
-The issuer, which the operator trusts, signs the name of a person (RFC 9068) and the address that the token
-is for (RFC 8707). What they may do is what their role here permits. Clients find the issuer in the
-metadata of the address (RFC 9728).
+The issuer, which the operator trusts, signs the name of a person (RFC 9068) and the address that
+the token is for (RFC 8707). What they may do is what their role here permits. Clients find the
+issuer in the metadata of the address (RFC 9728).
 """
 
 from __future__ import annotations
