@@ -1,0 +1,160 @@
+"""Remote agents as tools: an agent of the official SDK, and Heartbit's own door."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from agents.actions.publish_agent import publish_agent
+from agents.actions.runs import cancel_run
+from agents.actions.waits import answer_wait
+from agents.models import Agent, Run, ToolBinding, Wait
+from agents.reads.tools import question_of
+from heartbit_site.base.audit import Actor
+from tests.fleet import Worker, wait_until
+from tests.mcp.servers import listens
+from tests.starts import start_run
+from tools.actions.mcp_servers import save_mcp_server
+from tools.actions.refresh_mcp_server import refresh_mcp_server
+from tools.models import McpServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from uuid import UUID
+
+    from pytest_django.fixtures import Settings
+
+    from heartbit_site.base.models import Workspace
+    from tests.fleet import WireServer
+
+ANNE = Actor("anne", via="web")
+OPEN = {"HEARTBIT_HTTP_ALLOWLIST": "127.0.0.1:*", "HEARTBIT_SWEEP_SECONDS": "0.5"}
+QUEUE = "remote"
+
+
+@pytest.fixture(autouse=True)
+def _allowed(settings: Settings) -> None:
+    settings.HEARTBIT_HTTP_ALLOWLIST = "127.0.0.1:*"
+
+
+@contextmanager
+def painter() -> Iterator[str]:
+    """The remote agent; its address."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    program = str(Path(__file__).parent / "a2a_server.py")
+    process = subprocess.Popen([sys.executable, program, str(port)])
+    try:
+        wait_until(lambda: listens(port), seconds=60, what="the remote agent")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with painter() as found:
+        yield found
+
+
+@pytest.fixture
+def hands(database: None, wire_server: WireServer) -> Iterator[Worker]:
+    with Worker(queues=QUEUE, environment=OPEN) as process:
+        yield process
+
+
+def added(workspace: Workspace, url: str, **fields: Any) -> McpServer:
+    """A remote agent whose card was read, and an agent that has it."""
+    address = f"{url}/.well-known/agent-card.json"
+    fields = {"name": "painter", "protocol": "a2a", "private_data": False, **fields}
+    server = McpServer(workspace=workspace, url=address, **fields)
+    save_mcp_server(server, by=ANNE)
+    result = refresh_mcp_server(server, by=ANNE)
+    assert result.ok, result.message
+    return server
+
+
+def boss(workspace: Workspace) -> None:
+    row = Agent.objects.create(
+        workspace=workspace, name="boss", system_prompt="x", queue=QUEUE, model="openai:fake"
+    )
+    ToolBinding.objects.create(agent=row, tool="painter_send")
+    publish_agent(row)
+
+
+def began(workspace: Workspace, text: str) -> UUID:
+    task = f'[[calls: painter_send {{"message": "{text}"}}]] [[text: Done.]]'
+    return start_run(workspace, task, agent="boss")
+
+
+def ended(run_id: UUID) -> tuple[str, list[tuple[str, str]]]:
+    """The status of a run that has ended, and its results of calls."""
+
+    def look() -> Run | None:
+        return Run.objects.filter(pk=run_id, finished_at__isnull=False).first()
+
+    run = wait_until(look, seconds=60, what="the run's end")
+    return run.status, [(call.status, call.result or "") for call in run.calls.order_by("id")]
+
+
+def waiting(run_id: UUID, kind: str) -> Wait:
+    def look() -> Wait | None:
+        rows = Wait.objects.filter(run=run_id, kind=kind, resolved_at=None)
+        return rows.select_related("run__workspace").first()
+
+    found: Wait = wait_until(look, seconds=60, what=f"a wait for {kind}")
+    return found
+
+
+def log(url: str) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = httpx.get(f"{url}/log").json()
+    return found
+
+
+def test_an_agent_gives_a_task_to_a_remote_agent(
+    hands: Worker, workspace: Workspace, url: str
+) -> None:
+    server = added(workspace, url)
+    assert server.facts["address"] == f"{url}/rpc"
+    boss(workspace)
+    assert ended(began(workspace, "a tree")) == ("succeeded", [("ok", "painted: a tree")])
+    assert ended(began(workspace, "direct"))[1] == [("ok", "Said at once.")]
+    [(status, said)] = ended(began(workspace, "fail"))[1]
+    assert status == "error"
+    assert said.endswith("The remote agent painter ended its task as failed: There is no paint.")
+    assert len(log(url)["messages"]) == 3
+
+
+def test_its_question_is_asked_and_the_answer_is_sent_on(
+    hands: Worker, workspace: Workspace, url: str
+) -> None:
+    added(workspace, url)
+    boss(workspace)
+    run_id = began(workspace, "ask")
+    wait = waiting(run_id, "tool_question")
+    assert question_of(wait).text == "The remote agent painter asks: Which colour?"
+    answer_wait(wait, "red", by=ANNE)
+    assert ended(run_id)[1] == [("ok", "painted red")]
+
+
+def test_the_task_survives_a_worker_that_is_killed(
+    hands: Worker, workspace: Workspace, url: str
+) -> None:
+    added(workspace, url)
+    boss(workspace)
+    run_id = began(workspace, "slow")
+    waiting(run_id, "remote")
+    assert Run.objects.get(pk=run_id).status == "waiting"
+    hands.kill()
+    httpx.post(f"{url}/go")
+    hands.start()
+    assert ended(run_id) == ("succeeded", [("ok", "painted: slow")])
+    assert len(log(url)["messages"]) == 1
