@@ -72,8 +72,8 @@ class McpServerSettings(Spec):
     )
     protocol: Literal["mcp", "a2a"] = Field(
         "mcp",
-        description="What the URL leads to: mcp, a server of tools; a2a, the card of a remote "
-        "agent, which is one tool.",
+        description="Protocol at the URL: mcp, of a server of tools; a2a, of a remote agent, which "
+        "is one tool; the URL is that of its card.",
     )
     command: Annotated[str, Field(max_length=64), _STORABLE] = Field(
         "",

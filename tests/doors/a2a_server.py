@@ -43,6 +43,9 @@ go = asyncio.Event()
 class Painter(AgentExecutor):
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         sent = context.message
+        assert sent is not None
+        assert context.task_id is not None
+        assert context.context_id is not None
         text = context.get_user_input()
         log["messages"].append([sent.message_id, text])
         said = Message(message_id=f"re-{sent.message_id}", role=Role.ROLE_AGENT)
@@ -77,6 +80,8 @@ class Painter(AgentExecutor):
         await updater.complete()
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
+        assert context.task_id is not None
+        assert context.context_id is not None
         log["cancelled"].append(context.task_id)
         await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
 

@@ -12,18 +12,24 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
+from agents.actions.cancel_remote_tasks import cancel_remote_tasks
 from agents.actions.publish_agent import publish_agent
 from agents.actions.runs import cancel_run
+from agents.actions.save_agent import create_agent
 from agents.actions.waits import answer_wait
 from agents.models import Agent, Run, ToolBinding, Wait
 from agents.reads.tools import question_of
-from heartbit_site.base.audit import Actor
+from agents.workflows.spec.workflow import WorkflowSpec
+from heartbit_site.base.audit import SYSTEM, Actor
+from tests.api.server import key_for
+from tests.conftest import new_workspace
 from tests.fleet import Worker, wait_until
 from tests.mcp.servers import listens
 from tests.starts import start_run
+from tools.actions.credentials import save_credential
 from tools.actions.mcp_servers import save_mcp_server
 from tools.actions.refresh_mcp_server import refresh_mcp_server
-from tools.models import McpServer
+from tools.models import Credential, McpServer, RemoteAgentTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
     from pytest_django.fixtures import Settings
 
     from heartbit_site.base.models import Workspace
+    from tests.api.server import WebServer
     from tests.fleet import WireServer
 
 ANNE = Actor("anne", via="web")
@@ -158,3 +165,87 @@ def test_the_task_survives_a_worker_that_is_killed(
     hands.start()
     assert ended(run_id) == ("succeeded", [("ok", "painted: slow")])
     assert len(log(url)["messages"]) == 1
+    assert not RemoteAgentTask.objects.filter(run_id=run_id).exists()
+
+
+def test_a_cancelled_run_cancels_the_task(hands: Worker, workspace: Workspace, url: str) -> None:
+    added(workspace, url)
+    boss(workspace)
+    run_id = began(workspace, "slow")
+    waiting(run_id, "remote")
+    assert cancel_remote_tasks() == 0
+    cancel_run(workspace, run_id, reason="enough", by=ANNE)
+    assert ended(run_id)[0] == "cancelled"
+    assert cancel_remote_tasks() == 1
+    assert len(log(url)["cancelled"]) == 1
+    assert not RemoteAgentTask.objects.filter(run_id=run_id).exists()
+
+
+def test_people_say_when_they_have_authorised_it(
+    hands: Worker, workspace: Workspace, url: str
+) -> None:
+    added(workspace, url)
+    boss(workspace)
+    run_id = began(workspace, "auth")
+    wait = waiting(run_id, "tool_question")
+    said = "The remote agent painter waits until people there have authorised it: Sign in first."
+    assert question_of(wait).text == said
+    answer_wait(wait, "done", by=ANNE)
+    waiting(run_id, "remote")  # it still waits for them there
+    cancel_run(workspace, run_id, reason="enough", by=ANNE)
+    run_id = began(workspace, "auth")
+    answer_wait(waiting(run_id, "tool_question"), "give up", by=ANNE)
+    [(status, said)] = ended(run_id)[1]
+    assert (status, said.partition(": ")[2]) == (
+        "error",
+        "The remote agent painter asked a question that was not answered, so its task is given up.",
+    )
+    assert cancel_remote_tasks() == 2
+
+
+def test_a_changed_card_waits_for_consent(hands: Worker, workspace: Workspace, url: str) -> None:
+    server = added(workspace, url)
+    boss(workspace)
+    httpx.post(f"{url}/rename")
+    [(status, said)] = ended(began(workspace, "a tree"))[1]
+    assert (status, log(url)["messages"]) == ("error", [])
+    assert "changed the tool painter_send, so it is not called" in said
+    server.refresh_from_db()
+    assert server.needs_refresh
+    assert "until a person accepts: painter_send." in refresh_mcp_server(server, by=ANNE).message
+
+
+def test_what_is_no_card_is_said_in_a_sentence(workspace: Workspace, url: str) -> None:
+    server = McpServer(workspace=workspace, name="painter", protocol="a2a", url=f"{url}/log")
+    save_mcp_server(server, by=ANNE)
+    said = refresh_mcp_server(server, by=ANNE).message
+    assert said.startswith("The remote agent painter has no card at this address: give")
+    server.url = f"{url}/nothing"
+    said = refresh_mcp_server(server, by=ANNE).message
+    assert said == "The remote agent painter answered with the status 404 instead of JSON of A2A."
+
+
+def test_an_agent_of_another_heartbit_is_a_node_and_a_member(
+    hands: Worker, worker: Worker, web: WebServer, workspace: Workspace
+) -> None:
+    other = new_workspace()
+    asks = {"name": "painter", "steps": {"colour": {"ask": "Which colour?"}}}
+    create_agent(other, WorkflowSpec.model_validate(asks), by=SYSTEM)
+    key = Credential(workspace=workspace, name="other", kind="bearer")
+    save_credential(key, {"url": web.url, "token": key_for(other)}, by=ANNE)
+    added(workspace, f"{web.url}/a2a/painter", credential="other")
+    step = {"tool": "painter_send", "arguments": {"message": "{{ input }}"}}
+    paints = {"name": "paints", "queue": QUEUE, "steps": {"paint": step}}
+    create_agent(workspace, WorkflowSpec.model_validate(paints), by=SYSTEM)
+    run_id = start_run(workspace, "a tree", agent="paints")
+    wait = waiting(run_id, "tool_question")
+    assert question_of(wait).text == "The remote agent painter asks: Which colour?"
+    answer_wait(wait, "red", by=ANNE)
+    assert ended(run_id)[0] == "succeeded"
+    assert Run.objects.get(pk=run_id).output == "red"
+    run_id = start_run(workspace, "a tree", agent="paints")
+    waiting(run_id, "tool_question")
+    cancel_run(workspace, run_id, reason="enough", by=ANNE)
+    assert cancel_remote_tasks() == 1
+    states = Run.objects.filter(workspace=other).order_by("created_at").values_list("status")
+    assert [state for (state,) in states] == ["succeeded", "cancelled"]

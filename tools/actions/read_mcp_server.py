@@ -65,7 +65,7 @@ def read_mcp_server(
     """
     progress = ["Connecting."]
     try:
-        reading = _read(server, _credential(server, user_id), progress.append)
+        reading = _read(server, credential_of(server, user_id), progress.append)
         future = aio.start(reading, job := aio.Job())
         try:
             while not futures.wait([future], BEAT_SECONDS).done:
@@ -79,7 +79,8 @@ def read_mcp_server(
     return Reading(offer, facts)
 
 
-def _credential(server: McpServer, user_id: int | None) -> CredentialType | None:
+def credential_of(server: McpServer, user_id: int | None) -> CredentialType | None:
+    """Return the value of the credential that a server's requests carry for a person."""
     spec = _asking(server)
     chosen = choose(spec, workspace_id=server.workspace_id, user_id=user_id, names={})
     return chosen[CREDENTIAL].value if CREDENTIAL in chosen else None

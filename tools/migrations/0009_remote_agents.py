@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='mcpserver',
             name='protocol',
-            field=models.CharField(choices=[('mcp', 'MCP: a server of tools'), ('a2a', 'A2A: a remote agent')], db_default='mcp', default='mcp', help_text='What the URL leads to: mcp, a server of tools; a2a, the card of a remote agent, which is one tool.', max_length=8),
+            field=models.CharField(choices=[('mcp', 'MCP: a server of tools'), ('a2a', 'A2A: a remote agent')], db_default='mcp', default='mcp', help_text='Protocol at the URL: mcp, of a server of tools; a2a, of a remote agent, which is one tool; the URL is that of its card.', max_length=8),
         ),
         migrations.CreateModel(
             name='RemoteAgentTask',
@@ -23,6 +23,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('run_id', models.UUIDField()),
                 ('call_id', models.CharField(max_length=64)),
+                ('user_id', models.BigIntegerField(null=True)),
                 ('task', models.CharField(max_length=500)),
                 ('url', models.TextField()),
                 ('tenant', models.TextField(blank=True, default='')),

@@ -15,6 +15,7 @@ class RemoteAgentTask(models.Model):
     Once the call has ended without it, by a cancel or a limit, the task is cancelled at the agent.
 
     Attributes:
+        user_id: Person of the call, whose credential is used first; null: none.
         task: Its id, given by the agent.
         url: Address that it was begun at; ``tenant`` likewise.
         attempts: Number of attempts to cancel it.
@@ -24,6 +25,7 @@ class RemoteAgentTask(models.Model):
     server = models.ForeignKey(McpServer, on_delete=models.CASCADE, related_name="+")
     run_id = models.UUIDField()
     call_id = models.CharField(max_length=64)
+    user_id = models.BigIntegerField(null=True)
     task = models.CharField(max_length=500)
     url = models.TextField()
     tenant = models.TextField(blank=True, default="")

@@ -1,8 +1,8 @@
 """One call of a remote agent: send the message once, then wait without a worker for its task.
 
 A call is carried on by several executions. Each looks at the task and either returns the result or
-suspends the run, with what the next one needs in the journal (``Progress``): until a later look, or
-until a person has answered what the agent asks. A message has an id that is derived from the call,
+suspends the run until a later look, or until a person has answered what the agent asks; the journal
+has what the next one needs (``CallProgress``). A message has an id that is derived from the call,
 so an execution that is repeated after a crash sends the message with the same id.
 """
 
@@ -25,7 +25,7 @@ from tools.mcp.endpoints import PinnedTool
 from tools.mcp.errors import changed_error
 from tools.mcp.listing import definition
 from tools.mcp.remote_agents.client import RemoteAgent, RemoteAgentConnectionError, load_card
-from tools.mcp.remote_agents.tasks import ASKING, ENDED, Answered, RemoteTask
+from tools.mcp.remote_agents.tasks import ASKING, ENDED, RemoteTask, SentAnswer
 from tools.models import McpServer, RemoteAgentTask
 
 #: Time after which an unfinished task is given up, and cancelled.
@@ -42,8 +42,8 @@ _TEXT: Final[dict[str, Any]] = {"type": "string", "minLength": 1, "maxLength": 2
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """What a call has done so far.
+class CallProgress:
+    """Progress of a call.
 
     Attributes:
         task: Id of the task, given by the agent.
@@ -86,7 +86,7 @@ async def call_remote_agent(
     """
     if context.reply is None:
         return await _begin(agent, tool, arguments, context)
-    before = Progress(**json.loads(context.reply.state))
+    before = CallProgress(**json.loads(context.reply.state))
     agent = replace(agent, url=before.url, tenant=before.tenant)
     progress = _replied(agent, before, context.reply)
     try:
@@ -118,12 +118,12 @@ async def _begin(
         rows = McpServer.objects.filter(pk=agent.endpoint.id, needs_refresh=False)
         await orm.run_in_thread(partial(rows.update, needs_refresh=True))
         raise changed_error(agent.endpoint.name, tool.name)
-    progress = Progress("", "", agent.url, agent.tenant, time.time())
+    progress = CallProgress("", "", agent.url, agent.tenant, time.time())
     task = await _send(agent, parts, context, progress)
     return task if isinstance(task, str) else await _look(agent, task, context, progress)
 
 
-def _replied(agent: RemoteAgent, progress: Progress, reply: QuestionReply) -> Progress:
+def _replied(agent: RemoteAgent, progress: CallProgress, reply: QuestionReply) -> CallProgress:
     """Return the progress with a person's reply to the open question, if there is one."""
     if not progress.asking:
         return progress
@@ -134,7 +134,7 @@ def _replied(agent: RemoteAgent, progress: Progress, reply: QuestionReply) -> Pr
 
 
 async def _send(
-    agent: RemoteAgent, parts: list[dict[str, Any]], context: ToolContext, progress: Progress
+    agent: RemoteAgent, parts: list[dict[str, Any]], context: ToolContext, progress: CallProgress
 ) -> RemoteTask | str:
     """Send a message; return the task, or the text of an agent that answers without one."""
     sent = uuid5(NAMESPACE_URL, f"heartbit:{context.idempotency_key}:{progress.asked}")
@@ -143,7 +143,7 @@ async def _send(
     message |= {"contextId": progress.context} if progress.context else {}
     wishes = {"configuration": {"returnImmediately": True}}
     try:
-        found = Answered.model_validate(
+        found = SentAnswer.model_validate(
             await agent.ask("SendMessage", {"message": message, **wishes})
         )
     except ValidationError:
@@ -152,7 +152,7 @@ async def _send(
 
 
 async def _look(
-    agent: RemoteAgent, task: RemoteTask, context: ToolContext, progress: Progress
+    agent: RemoteAgent, task: RemoteTask, context: ToolContext, progress: CallProgress
 ) -> str | Suspension:
     """Return what follows from the state of a task."""
     progress = replace(progress, task=task.id, context=task.context_id)
@@ -181,9 +181,9 @@ async def _look(
     return Suspension((), REPLY_SECONDS, QUESTION, question)
 
 
-def _remember(server_id: int, context: ToolContext, progress: Progress) -> None:
+def _remember(server_id: int, context: ToolContext, progress: CallProgress) -> None:
     """Store the task of a call, so that it is cancelled if the call ends without it."""
-    place = {"url": progress.url, "tenant": progress.tenant}
+    place = {"url": progress.url, "tenant": progress.tenant, "user_id": context.user_id}
     RemoteAgentTask.objects.get_or_create(
         run_id=context.run_id,
         call_id=context.call_id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
@@ -75,8 +75,10 @@ class RemoteTask(_Told):
         return f"{ids[:200]} {self.said()[:100]}"
 
     def said(self) -> str:
-        """Return the text of its status."""
-        return _text([self.status.message] if self.status.message else [])
+        """Return the text of its status; its data, which is for programs, only without a text."""
+        said = self.status.message
+        parts = said.parts if said else []
+        return _written([part for part in parts if part.text is not None] or parts)
 
     def result(self) -> str:
         """Return its artifacts as text, or else what it said at the end."""
@@ -84,7 +86,7 @@ class RemoteTask(_Told):
         return _text(self.artifacts) or self.said() or _text(spoken)
 
 
-class Answered(_Told):
+class SentAnswer(_Told):
     """Result of ``SendMessage``: a task, or the agent's whole answer."""
 
     task: RemoteTask | None = None
@@ -95,5 +97,9 @@ class Answered(_Told):
         return _text([self.message] if self.message else [])
 
 
-def _text(holders: Iterable[Any]) -> str:
-    return "\n\n".join(part.written() for one in holders for part in one.parts)
+def _text(holders: Iterable[_Message | _Artifact]) -> str:
+    return _written(part for one in holders for part in one.parts)
+
+
+def _written(parts: Iterable[_Part]) -> str:
+    return "\n\n".join(part.written() for part in parts)
