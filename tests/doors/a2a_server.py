@@ -1,7 +1,7 @@
 """A remote agent of the official SDK, as a process: ``python a2a_server.py PORT``.
 
 What it does is the first word of its task. ``GET /log`` tells what it was sent, ``POST /go`` lets
-tasks that are ``slow`` end, and ``POST /rename`` changes its card.
+tasks that are ``slow`` or ``late`` end, and ``POST /rename`` changes its card.
 """
 
 from __future__ import annotations
@@ -53,13 +53,15 @@ class Painter(AgentExecutor):
             said.parts.append(Part(text="Said at once."))
             await event_queue.enqueue_event(said)
             return
+        if text.startswith("late") and not go.is_set():
+            await go.wait()  # before it has answered
         updater = TaskUpdater(event_queue, context.task_id, context.context_id)
         if context.current_task is None:
             status = TaskStatus(state=TaskState.TASK_STATE_SUBMITTED)
             begun = Task(id=context.task_id, context_id=context.context_id, status=status)
             begun.history.append(sent)
             await event_queue.enqueue_event(begun)
-        elif text != "paint again":
+        else:
             await updater.add_artifact([Part(text=f"painted {text}")], name="picture")
             await updater.complete()
             return

@@ -168,6 +168,40 @@ def test_the_task_survives_a_worker_that_is_killed(
     assert not RemoteAgentTask.objects.filter(run_id=run_id).exists()
 
 
+def test_a_message_that_was_not_answered_is_sent_again_with_its_id(
+    hands: Worker, workspace: Workspace, url: str
+) -> None:
+    added(workspace, url)
+    boss(workspace)
+    run_id = began(workspace, "late")
+    wait_until(lambda: log(url)["messages"], seconds=60, what="the message")
+    hands.kill()
+    httpx.post(f"{url}/go")
+    hands.start()
+    assert ended(run_id) == ("succeeded", [("ok", "painted: late")])
+    [first, second] = log(url)["messages"]
+    assert first == second
+
+
+def test_a_remote_agent_that_is_away_for_a_while_is_asked_again(
+    hands: Worker, workspace: Workspace
+) -> None:
+    with painter() as url:
+        added(workspace, url)
+        boss(workspace)
+        run_id = began(workspace, "slow")
+        waiting(run_id, "remote")
+    looks = Wait.objects.filter(run=run_id, kind="remote", resolved_at__isnull=False)
+    before = looks.count()
+    wait_until(lambda: looks.count() > before + 1, seconds=60, what="looks in vain")
+    assert Run.objects.get(pk=run_id).finished_at is None
+    cancel_run(workspace, run_id, reason="enough", by=ANNE)
+    assert cancel_remote_tasks() == 0
+    task = RemoteAgentTask.objects.get(run_id=run_id)
+    assert task.attempts == 1
+    task.delete()
+
+
 def test_a_cancelled_run_cancels_the_task(hands: Worker, workspace: Workspace, url: str) -> None:
     added(workspace, url)
     boss(workspace)
