@@ -196,6 +196,7 @@ def test_a_remote_agent_that_is_away_for_a_while_is_asked_again(
     wait_until(lambda: looks.count() > before + 1, seconds=60, what="looks in vain")
     assert Run.objects.get(pk=run_id).finished_at is None
     cancel_run(workspace, run_id, reason="enough", by=ANNE)
+    assert ended(run_id)[0] == "cancelled"
     assert cancel_remote_tasks() == 0
     task = RemoteAgentTask.objects.get(run_id=run_id)
     assert task.attempts == 1
@@ -227,6 +228,7 @@ def test_people_say_when_they_have_authorised_it(
     answer_wait(wait, "done", by=ANNE)
     waiting(run_id, "remote")  # it still waits for them there
     cancel_run(workspace, run_id, reason="enough", by=ANNE)
+    assert ended(run_id)[0] == "cancelled"
     run_id = began(workspace, "auth")
     answer_wait(waiting(run_id, "tool_question"), "give up", by=ANNE)
     [(status, said)] = ended(run_id)[1]
@@ -280,6 +282,7 @@ def test_an_agent_of_another_heartbit_is_a_node_and_a_member(
     run_id = start_run(workspace, "a tree", agent="paints")
     waiting(run_id, "tool_question")
     cancel_run(workspace, run_id, reason="enough", by=ANNE)
+    assert ended(run_id)[0] == "cancelled"
     assert cancel_remote_tasks() == 1
     states = Run.objects.filter(workspace=other).order_by("created_at").values_list("status")
     assert [state for (state,) in states] == ["succeeded", "cancelled"]
