@@ -8,9 +8,9 @@ from agents.actions.task_pushes import save_task_push
 from agents.models import Run, TaskPush
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
-from heartbit_site.doors.a2a.asks import DECIDE
 from heartbit_site.doors.a2a.errors import INVALID_PARAMS, A2AError
 from heartbit_site.doors.a2a.requests import PushRequest
+from heartbit_site.doors.questions import DECIDE
 
 NOTHING: Final[dict[str, Any]] = {}
 
