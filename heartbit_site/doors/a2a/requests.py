@@ -60,7 +60,7 @@ class SentMessage(Given):
 
 
 class Authentication(Given):
-    """How a receiver knows the sender."""
+    """Header by which a receiver knows the sender."""
 
     scheme: Annotated[str, Field(min_length=1, max_length=50)]
     credentials: str = ""
