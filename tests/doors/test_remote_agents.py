@@ -261,21 +261,49 @@ def test_what_is_no_card_is_said_in_a_sentence(workspace: Workspace, url: str) -
     assert said == "The remote agent painter answered with the status 404 instead of JSON of A2A."
 
 
-def test_an_agent_of_another_heartbit_is_a_node_and_a_member(
-    hands: Worker, worker: Worker, web: WebServer, workspace: Workspace
-) -> None:
+def elsewhere(workspace: Workspace, web: WebServer, **steps: Any) -> Workspace:
+    """Another workspace, whose workflow is the remote agent."""
     other = new_workspace()
-    asks = {"name": "painter", "steps": {"colour": {"ask": "Which colour?"}}}
-    create_agent(other, WorkflowSpec.model_validate(asks), by=SYSTEM)
+    content = {"name": "painter", "steps": steps}
+    create_agent(other, WorkflowSpec.model_validate(content), by=SYSTEM)
     key = Credential(workspace=workspace, name="other", kind="bearer")
     save_credential(key, {"url": web.url, "token": key_for(other)}, by=ANNE)
     added(workspace, f"{web.url}/a2a/painter", credential="other")
+    return other
+
+
+def test_an_answer_that_is_refused_is_asked_for_again(
+    hands: Worker, worker: Worker, web: WebServer, workspace: Workspace
+) -> None:
+    asks = {"ask": "Which?"}
+    other = elsewhere(workspace, web, colour=asks, size=asks)
+    boss(workspace)
+    run_id = began(workspace, "a tree")
+    first = waiting(run_id, "tool_question")
+    answer_wait(first, "red", by=ANNE)
+    wait = waiting(run_id, "tool_question")
+    text = question_of(wait).text
+    assert text.startswith("The remote agent painter refused SendMessage: The task asks something")
+    assert text.endswith("The remote agent painter asks: Which?\n\nWhich?")
+    answer_wait(wait, None, by=ANNE)
+    assert ended(run_id)[1][0][0] == "error"
+    assert cancel_remote_tasks() == 1
+    assert Run.objects.get(workspace=other).status == "cancelled"
+
+
+def test_an_agent_of_another_heartbit_is_a_node_and_a_member(
+    hands: Worker, worker: Worker, web: WebServer, workspace: Workspace
+) -> None:
+    colour = {"ask": "Which colour?", "form": {"type": "string", "maxLength": 4}}
+    other = elsewhere(workspace, web, colour=colour)
     step = {"tool": "painter_send", "arguments": {"message": "{{ input }}"}}
     paints = {"name": "paints", "queue": QUEUE, "steps": {"paint": step}}
     create_agent(workspace, WorkflowSpec.model_validate(paints), by=SYSTEM)
     run_id = start_run(workspace, "a tree", agent="paints")
     wait = waiting(run_id, "tool_question")
-    assert question_of(wait).text == "The remote agent painter asks: Which colour?"
+    question = question_of(wait)
+    assert question.text == "The remote agent painter asks: Which colour?"
+    assert question.form == colour["form"]
     answer_wait(wait, "red", by=ANNE)
     assert ended(run_id)[0] == "succeeded"
     assert Run.objects.get(pk=run_id).output == "red"

@@ -24,7 +24,12 @@ from tools.definitions.registry import definition_hash
 from tools.mcp.endpoints import PinnedTool
 from tools.mcp.errors import changed_error
 from tools.mcp.listing import definition
-from tools.mcp.remote_agents.client import RemoteAgent, RemoteAgentConnectionError, load_card
+from tools.mcp.remote_agents.client import (
+    RemoteAgent,
+    RemoteAgentConnectionError,
+    RemoteAgentError,
+    load_card,
+)
 from tools.mcp.remote_agents.tasks import ASKING, ENDED, RemoteTask, SentAnswer
 from tools.models import McpServer, RemoteAgentTask
 
@@ -54,6 +59,7 @@ class CallProgress:
         asking: State in which the task asked the last question; empty: no question is open.
         mark: Mark of the status that asked it.
         answer: Answer that is still to be sent; None: none.
+        refused: Why the agent refused the last answer; empty: it did not.
     """
 
     task: str
@@ -64,7 +70,8 @@ class CallProgress:
     asked: int = 0
     asking: str = ""
     mark: str = ""
-    answer: str | None = None
+    answer: Any = None
+    refused: str = ""
 
     def text(self) -> str:
         """Return it for the journal."""
@@ -91,17 +98,32 @@ async def call_remote_agent(
     progress = _replied(agent, before, context.reply)
     try:
         if progress.answer is not None:
-            task = await _send(agent, [{"text": progress.answer}], context, progress)
+            task = await _send(agent, [_part(progress.answer)], context, progress)
             progress = replace(progress, answer=None)
         else:
-            task = RemoteTask.model_validate(await agent.ask("GetTask", {"id": progress.task}))
+            task = await _get(agent, progress)
     except RemoteAgentConnectionError:
         if time.time() - progress.since > LONGEST_SECONDS:
             raise
         return progress.wait()
+    except RemoteAgentError as error:
+        if progress.answer is None:
+            raise
+        # The answer does not fit, or others have answered meanwhile: it may ask again.
+        progress = replace(progress, answer=None, mark="", refused=str(error))
+        return progress.wait()
+    return task if isinstance(task, str) else await _look(agent, task, context, progress)
+
+
+async def _get(agent: RemoteAgent, progress: CallProgress) -> RemoteTask:
+    try:
+        return RemoteTask.model_validate(await agent.ask("GetTask", {"id": progress.task}))
     except ValidationError:
         raise agent.error("returned a task that violates the protocol") from None
-    return task if isinstance(task, str) else await _look(agent, task, context, progress)
+
+
+def _part(answer: Any) -> dict[str, Any]:
+    return {"text": answer} if isinstance(answer, str) else {"data": answer}
 
 
 async def _begin(
@@ -127,10 +149,10 @@ def _replied(agent: RemoteAgent, progress: CallProgress, reply: QuestionReply) -
     """Return the progress with a person's reply to the open question, if there is one."""
     if not progress.asking:
         return progress
-    if reply.status != "answered" or reply.value in (None, _GIVE_UP):
+    is_about_rights = progress.asking == "AUTH_REQUIRED"
+    if reply.value is None or (is_about_rights and reply.value == _GIVE_UP):
         raise agent.error("asked a question that was not answered, so its task is given up")
-    answer = None if progress.asking == "AUTH_REQUIRED" else str(reply.value)
-    return replace(progress, asking="", answer=answer)
+    return replace(progress, asking="", answer=None if is_about_rights else reply.value)
 
 
 async def _send(
@@ -170,14 +192,11 @@ async def _look(
     if progress.asked >= MOST_QUESTIONS:
         raise agent.error(f"asked {MOST_QUESTIONS} questions in one call, which is the limit")
     asked = replace(progress, asked=progress.asked + 1, asking=task.state, mark=task.mark)
-    text, form = f"The remote agent {agent.endpoint.name} asks: {task.said()}", _TEXT
+    verb, form = "asks", task.form() or _TEXT
     if task.state == "AUTH_REQUIRED":
-        text = (
-            f"The remote agent {agent.endpoint.name} waits until people there have authorised it: "
-            f"{task.said()}"
-        )
-        form = _AUTHORISED
-    question = Question(text[:_MOST_ASKED], form, asked.text())
+        verb, form = "waits until people there have authorised it", _AUTHORISED
+    text = f"{asked.refused} The remote agent {agent.endpoint.name} {verb}: {task.said()}".strip()
+    question = Question(text[:_MOST_ASKED], form, replace(asked, refused="").text())
     return Suspension((), REPLY_SECONDS, QUESTION, question)
 
 

@@ -96,8 +96,8 @@ async def read_card(agent: RemoteAgent) -> tuple[RemoteAgent, Offer, dict[str, s
 def _about(card: _Card, interface: _Interface) -> str:
     place = f"{interface.url}, tenant {interface.tenant}" if interface.tenant else interface.url
     lines = [
-        f"Give a task to the remote agent {_line(card.name)} ({place}) and wait for its result.",
-        _line(card.description),
+        f"The remote agent {_line(card.name)} ({place}): {_line(card.description)}",
+        "Give it a task, and get its result.",
     ]
     for skill in card.skills[:_MOST_SKILLS]:
         lines.append(f"- {_line(skill.name)}: {_line(skill.description)[:_MOST_ABOUT]}")

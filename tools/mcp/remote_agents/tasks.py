@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Final
+from contextlib import suppress
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.jsonschema import check_schema
 from heartbit_site.base.untrusted import clean_json, clean_text
 
+MOST_FORM_CHARACTERS: Final = 20_000
 _PREFIX: Final = "TASK_STATE_"
 #: States after which a task does not change.
 ENDED: Final = frozenset({"COMPLETED", "FAILED", "CANCELED", "REJECTED"})
@@ -79,6 +83,19 @@ class RemoteTask(_Told):
         said = self.status.message
         parts = said.parts if said else []
         return _written([part for part in parts if part.text is not None] or parts)
+
+    def form(self) -> dict[str, Any] | None:
+        """Return the schema of the answer to its one question, as Heartbit tells it; else None."""
+        said = self.status.message
+        for data in [part.data for part in said.parts] if said else []:
+            asks = data.get("asks") if isinstance(data, dict) else None
+            ask = asks[0] if isinstance(asks, list) and len(asks) == 1 else None
+            form: Any = clean_json(ask.get("schema")) if isinstance(ask, dict) else None
+            if isinstance(form, dict) and len(json.dumps(form)) <= MOST_FORM_CHARACTERS:
+                with suppress(ConfigurationError):
+                    check_schema(form)
+                    return form
+        return None
 
     def result(self) -> str:
         """Return its artifacts as text, or else what it said at the end."""
