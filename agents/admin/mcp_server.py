@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, ClassVar
 
 from django import forms
@@ -21,6 +23,7 @@ from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, Tone, format_datetime, pill, text_block, two_lines
 from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.visible_text import visible
 from tools.actions.mcp_servers import accept_mcp_change, remove_mcp_server, save_mcp_server
@@ -28,8 +31,10 @@ from tools.actions.refresh_mcp_server import start_mcp_refresh
 from tools.mcp.definition_text import difference
 from tools.models import CatalogueTool, McpServer
 from tools.models.mcp_server import McpServerQuerySet
+from tools.openapi.document import MAX_BYTES
 
 _FIELDS = ("workspace", "name", "transport", "url", "command", "credential", "sign_in")
+_API = ("openapi", "file", "operations", "effects", "idempotency_header")
 _LIMITS = ("trusted", "private_data", "timeout_seconds", "enabled")
 _TONES: dict[str, Tone] = {
     **dict.fromkeys(("failed", "interrupted"), "danger"),
@@ -40,12 +45,41 @@ _KINDS = {"+": "added", "-": "removed", "@": "place"}
 _FOUND = ("state", "about", "last_refresh", "tools_shown")
 
 
+_FILE_HELP = "Upload JSON or YAML of OpenAPI 3.0 or 3.1 instead of naming its address."
+_OPERATIONS_HELP = "Operations that are tools. The list is there once the document was read."
+
+
 class McpServerForm(VerbForm[McpServer]):
     """Address of a server, and what is believed of it."""
 
+    file = forms.FileField(required=False, label="document", help_text=_FILE_HELP)
+    operations = forms.MultipleChoiceField(
+        required=False, widget=forms.CheckboxSelectMultiple, help_text=_OPERATIONS_HELP
+    )
+    renamed: ClassVar = {"document": "file"}
+
     class Meta:
         model = McpServer
-        fields = (*_FIELDS, *_LIMITS)
+        fields = (*_FIELDS, *(name for name in _API if name != "file"), *_LIMITS)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "operations" in self.fields:
+            self.fields["operations"].choices = _choices(self.instance)  # type: ignore[attr-defined]
+
+    def clean_effects(self) -> Any:
+        """Return the effects; none for an empty text."""
+        return self.cleaned_data["effects"] or {}
+
+    def clean_file(self) -> Any:
+        """Return the text of a document to replace the stored one; None: it stays."""
+        file = self.cleaned_data["file"]
+        try:
+            return None if file is None else file.read(MAX_BYTES + 1).decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise forms.ValidationError(
+                "The document is not UTF-8 text: save it as UTF-8."
+            ) from None
 
 
 class AcceptForm(DialogForm):
@@ -79,7 +113,11 @@ class McpServerAdmin(VerbAdmin[McpServer]):
     actions_detail = ("connect", "refresh", "accept")
     fixed = ("workspace", "name")
     readonly_fields = _FOUND
-    fieldsets = ((None, {"fields": _FIELDS}), ("Calls", {"fields": _LIMITS}))
+    fieldsets = (
+        (None, {"fields": _FIELDS}),
+        ("OpenAPI document", {"fields": _API}),
+        ("Calls", {"fields": _LIMITS}),
+    )
 
     def get_fieldsets(self, request: HttpRequest, obj: McpServer | None = None) -> Any:
         """Return the fields; a new server has said nothing yet."""
@@ -109,13 +147,17 @@ class McpServerAdmin(VerbAdmin[McpServer]):
 
     def save_row(self, request: HttpRequest, row: McpServer, form: Any) -> None:
         """Save the server; nothing is connected yet."""
+        if form.cleaned_data.get("file"):
+            row.document = form.cleaned_data["file"]
+        elif row.openapi:
+            row.document = ""
         save_mcp_server(row, by=actor_of(request))
+        if row.transport == McpServer.Transport.OPENAPI and row.enabled:
+            transaction.on_commit(partial(_read_again, row, actor_of(request)))
 
     # ------------------------------------------------------------------------------------- columns
 
-    what = Column[McpServer](
-        "server", lambda row: two_lines(row.name, row.url or f"program {row.command}")
-    )
+    what = Column[McpServer]("server", lambda row: two_lines(row.name, _address(row)))
     counted = Column[McpServer]("tools", lambda row: getattr(row, "tool_count", 0))
     last_refresh = Column[McpServer](
         "last refresh", lambda row: format_datetime(row.refreshed_at, missing="never")
@@ -191,6 +233,28 @@ class McpServerAdmin(VerbAdmin[McpServer]):
                 accept_mcp_change(row, name, digest, by=actor_of(request))
         names = ", ".join(name for name, _ in changed)
         messages.success(request, f"{names}: accepted. {publish_again(outdated_agents(row))}")
+
+
+def _choices(server: McpServer) -> list[tuple[str, str]]:
+    """Return the operations to pick from, and those picked that the document does not have."""
+    known = {one["operation"]: one for one in server.offered}
+    lines = {
+        name: f"{visible(name)} · {visible(one['request'])} · {visible(one['summary'])}"
+        for name, one in known.items()
+    }
+    return [(name, lines.get(name, name)) for name in dict.fromkeys([*lines, *server.operations])]
+
+
+def _read_again(server: McpServer, by: Actor) -> None:
+    """Read an API after its settings changed, unless this process reads too many already."""
+    with contextlib.suppress(ConflictError):  # the page shows that it is to be refreshed
+        start_mcp_refresh(server, by=by)
+
+
+def _address(row: McpServer) -> str:
+    if row.transport == McpServer.Transport.OPENAPI:
+        return row.openapi or "an OpenAPI document"
+    return row.url or f"program {row.command}"
 
 
 def _pending(server_id: int) -> list[tuple[str, str]]:

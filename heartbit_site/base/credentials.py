@@ -119,7 +119,7 @@ class UrlCredential(CredentialType):
         # A path with dots or an encoded slash may mean another one to the server.
         plain = not any(part in other.path.lower() for part in ("/.", "%2e", "%2f", "%5c", "\\"))
         below = other.path == path or other.path.startswith(f"{path}/")
-        return same and plain and below and "@" not in other.netloc
+        return same and (not path or (plain and below)) and "@" not in other.netloc
 
 
 def _origin(parts: Any) -> tuple[str, str, int | None]:
@@ -199,6 +199,21 @@ class ApiKeyCredential(UrlCredential):
         max_length=100,
         pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",
         description="Name of the header.",
+    )
+    key: Key
+
+
+class QueryKeyCredential(UrlCredential):
+    """A key in the query of the URL, for APIs that take it nowhere else."""
+
+    kind = "query_key"
+    label = "API key in the URL"
+
+    parameter: str = Field(
+        "api_key",
+        max_length=100,
+        pattern=r"^[A-Za-z0-9_.~-]+$",
+        description="Name of the query's parameter.",
     )
     key: Key
 

@@ -20,6 +20,7 @@ from tools.credentials.choice import choose
 from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of, signed_in
 from tools.mcp.pool import McpPool
 from tools.models import McpServer
+from tools.openapi.reading import read_api
 
 if TYPE_CHECKING:
     from tools.mcp.listing import Offer
@@ -87,6 +88,9 @@ async def _read(
     server: McpServer, credential: CredentialType | None, say: Callable[[str], None]
 ) -> tuple[Offer, dict[str, str]]:
     allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
+    if server.transport == McpServer.Transport.OPENAPI:
+        async with GuardedClient(allow=allow) as http:
+            return await read_api(server, http, say)
     pool = McpPool(allow=allow)
     try:
         async with GuardedClient(allow=allow) as http:

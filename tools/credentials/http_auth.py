@@ -12,6 +12,7 @@ from heartbit_site.base.credentials import (
     BasicCredential,
     BearerCredential,
     OAuthClientCredential,
+    UrlCredential,
 )
 from heartbit_site.base.errors import HeartbitError
 from tools.credentials.oauth import access_token
@@ -41,10 +42,7 @@ async def auth_headers(
             carry it.
         OAuthError: The server returns no access token.
     """
-    if not credential.covers(url):
-        raise UnusableCredentialError(
-            f"The credential is only sent to URLs below {credential.url}: use such a URL."
-        )
+    check_url(credential, url)
     match credential:
         case BearerCredential():
             return bearer(credential.token)
@@ -54,6 +52,18 @@ async def auth_headers(
             return basic(credential.username, credential.password)
         case OAuthClientCredential():
             return {"authorization": f"Bearer {await access_token(credential, http)}"}
+
+
+def check_url(credential: UrlCredential, url: str) -> None:
+    """Check that a credential may be sent to a URL.
+
+    Raises:
+        UnusableCredentialError: It was entered for another URL.
+    """
+    if not credential.covers(url):
+        raise UnusableCredentialError(
+            f"The credential is only sent to URLs below {credential.url}: use such a URL."
+        )
 
 
 def bearer(token: SecretStr) -> dict[str, str]:

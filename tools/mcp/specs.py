@@ -22,6 +22,7 @@ from tools.mcp.endpoints import (
 )
 from tools.mcp.errors import McpError, changed_error
 from tools.models import CatalogueTool, McpServer
+from tools.openapi.calls import call_operation
 
 if TYPE_CHECKING:
     from tools.mcp.pool import McpPool
@@ -46,7 +47,9 @@ def server_tools(workspace_id: int, names: Iterable[str], pool: McpPool) -> dict
     rows = list(
         CatalogueTool.objects.filter(
             workspace_id=workspace_id, server__isnull=False, enabled=True, name__in=list(names)
-        ).select_related("server__workspace")
+        )
+        .select_related("server__workspace")
+        .defer("server__document", "server__offered")
     )
     stored = definitions.load(row.definition_id for row in rows)
     return {row.name: _callable(row, stored[row.definition_id], pool) for row in rows}
@@ -57,6 +60,8 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
     if server is None:
         raise TypeError("the tool of a server needs its server")
     tool = PinnedTool(row.name, row.remote_name, defined.effect, row.definition_id)
+
+    is_api = server.transport == McpServer.Transport.OPENAPI
 
     async def reach(
         context: ToolContext,
@@ -80,6 +85,9 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
     async def call(**arguments: Any) -> str | Suspension:
         context: ToolContext = arguments.pop(_CONTEXT)
         credential = arguments.pop(CREDENTIAL, None)
+        if is_api:
+            _check(server, row)
+            return await call_operation(server, defined, context, credential, arguments)
 
         async def ask(endpoint: McpEndpoint) -> str | Question:
             seconds = _seconds_left(context, server.timeout_seconds)
@@ -98,7 +106,7 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
     return replace(
         defined,
         function=call,
-        connect=connect,
+        connect=None if is_api else connect,
         timeout_seconds=float(server.timeout_seconds),
         context_parameter=_CONTEXT,
         credentials=needs_of(server),

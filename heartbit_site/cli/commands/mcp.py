@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
@@ -34,6 +35,13 @@ OPERATOR = common.flag("--operator", "Serve Heartbit's operations instead.")
 POLL_SECONDS: Final = 0.5
 
 
+def _text_of(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The document {path} cannot be read: {error}.") from None
+
+
 SETTINGS: Final = body_options(
     contract.McpServerIn,
     "name",
@@ -48,6 +56,9 @@ SETTINGS: Final = body_options(
         help="Count its answers as private data, which leaves only with a person's consent.",
     ),
     enabled=common.option("--enable/--disable", "A disabled server's tools are not called.", None),
+    document=typer.Option(
+        None, "--document", metavar="FILE", help="Read an OpenAPI document here.", parser=_text_of
+    ),
     timeout_seconds=typer.Option(None, "--timeout", metavar="SECONDS"),
 )
 
@@ -79,8 +90,14 @@ def add(name: str = NEW, *, settings: Annotated[Given, SETTINGS]) -> int:
 @app.command(cls=RemoteCommand)
 @with_groups
 def change(name: str = NAME, *, settings: Annotated[Given, SETTINGS]) -> int:
-    """Change what is named of a server; what is not stays. A URL replaces a program."""
-    return _done(chosen.send_change(contract.CHANGE_MCP_SERVER, settings, server=name))
+    """Change what is named of a server; what is not stays. A URL replaces a program.
+
+    An API is read again if that changed its tools.
+    """
+    changed = chosen.send_change(contract.CHANGE_MCP_SERVER, settings, server=name)
+    if changed.transport == "openapi" and changed.state == "to be refreshed" and changed.enabled:
+        return _refreshed(chosen.backend(), changed.name)
+    return _done(changed)
 
 
 @app.command(cls=RemoteCommand)
@@ -198,6 +215,13 @@ def _print(found: contract.McpServerDetailOut) -> None:
         write(publish_again(found.outdated_agents))
     for tool in found.tools:
         _print_tool(tool)
+    picked = {tool.remote_name for tool in found.tools}
+    others = [one for one in found.offered if one.operation not in picked]
+    if others:
+        write(f"\nOther operations, for --operation of `heartbit mcp change {found.name}`:")
+    for one in others:
+        head = "" if one.operation == one.request else f"{one_line(one.operation)}: "
+        write(f"  {head}{one_line(one.request)}  {one_line(one.summary, TEXT_WIDTH)}")
 
 
 def _print_state(one: contract.McpServerOut) -> None:
@@ -208,6 +232,7 @@ def _print_state(one: contract.McpServerOut) -> None:
         ("credential", one.credential),
         ("people sign in at", one.connect_url),
         ("says it is", named.strip()),
+        ("asks for", one.facts.get("credentials", "")),
         ("state", one.state if one.enabled else f"{one.state}, disabled"),
         ("result", one.message),
         ("trusted", "its hints are believed" if one.trusted else "no"),
@@ -227,6 +252,8 @@ def _print_tool(tool: contract.McpToolOut, *, write: Any = write) -> None:
 
 
 def _address(one: contract.McpServerOut) -> str:
+    if one.transport == "openapi":
+        return one.openapi or "an OpenAPI document"
     return one.url or f"program {one.command}"
 
 
