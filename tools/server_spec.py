@@ -18,7 +18,7 @@ from heartbit_site.base.spec import Spec
 from heartbit_site.base.untrusted import clean_text
 from heartbit_site.base.web_url import split_web_url
 from tools.openapi.document import MAX_BYTES, OpenApiError, parse_document
-from tools.texts.http_messages import REFUSED_HEADERS
+from tools.texts.header_names import REFUSED_HEADERS
 
 MOST_SECONDS: Final = 600
 MOST_OPERATIONS: Final = 256

@@ -56,13 +56,15 @@ def api_server() -> Iterator[Api]:
         def _serve(self) -> None:
             path = self.path.partition("?")[0]
             body = self.rfile.read(int(self.headers.get("content-length") or 0)).decode()
-            status, headers, text = 200, {"content-type": "application/json"}, '{"ok": true}'
+            status, headers = 200, {"content-type": "application/json"}
+            text: str | bytes = '{"ok": true}'
             if path in api.documents:
                 text = api.documents[path]
             else:
                 named = {name.lower(): value for name, value in self.headers.items()}
                 api.received.append(Received(self.command, self.path, named, body))
-                status, headers, text = api.answers.get(path, (status, headers, text))
+                if path in api.answers:
+                    status, headers, text = api.answers[path]
             if status == 0:
                 api.held.wait(60)
                 return

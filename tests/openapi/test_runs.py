@@ -150,7 +150,10 @@ async def test_forms_and_keys_in_urls_are_sent_and_not_shown(
         '{"q": "Köln & Bonn", "fields": ["wind", "rain"], "box": {"north": 51.5}, "days": null, '
         '"filter": {"a": [1]}, "stations": ["1", "2"]}'
     )
-    body = '{"amount": 5, "currency": "eur", "capture": false, "expand": ["a"], "metadata": {"k": "v w"}}'
+    body = (
+        '{"amount": 5, "currency": "eur", "capture": false, "expand": ["a"], '
+        '"metadata": {"k": "v w"}}'
+    )
     run, results = await ran(
         studio,
         f'sky_get_forecast {forecast}, sky_get_alerts {{"region": "x"}}, '

@@ -17,10 +17,10 @@ from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.toolspec import ToolSpec
 from tools.credentials.choice import choose
+from tools.mcp.api_reading import read_api
 from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of, signed_in
 from tools.mcp.pool import McpPool
 from tools.models import McpServer
-from tools.openapi.reading import read_api
 
 if TYPE_CHECKING:
     from tools.mcp.listing import Offer

@@ -11,6 +11,7 @@ from heartbit_site.base.credentials import CredentialType, SignInCredential
 from heartbit_site.base.suspensions import QUESTION, Question, Suspension
 from heartbit_site.base.toolspec import Origin, ToolContext, ToolSpec
 from tools.definitions import catalogue as definitions
+from tools.mcp.api_calls import call_operation
 from tools.mcp.endpoints import (
     CREDENTIAL,
     McpEndpoint,
@@ -22,7 +23,6 @@ from tools.mcp.endpoints import (
 )
 from tools.mcp.errors import McpError, changed_error
 from tools.models import CatalogueTool, McpServer
-from tools.openapi.calls import call_operation
 
 if TYPE_CHECKING:
     from tools.mcp.pool import McpPool

@@ -102,14 +102,13 @@ def _from_yaml(data: bytes) -> Any:
         raise OpenApiError(f"The document is neither JSON nor YAML{where}: {why}.") from None
 
 
-def _check_events(events: Iterator[Any], alias: type) -> None:
+def _check_events(events: Iterator[Any], alias: Any) -> None:
     """Refuse aliases, since a few lines of them stand for gigabytes, deep nesting and long texts.
 
     Raises:
         OpenApiError: The document has too much of them.
     """
     depth = 0
-    event: Any
     for number, event in enumerate(events):
         name = type(event).__name__
         depth += name.endswith("StartEvent") - name.endswith("EndEvent")

@@ -11,7 +11,7 @@ from typing import Any, Final
 from heartbit_site.base.toolspec import Effect
 from tools.openapi.document import OpenApiError, Table, part_behind, server_url
 from tools.openapi.schemas import SchemaReader
-from tools.texts.http_messages import REFUSED_HEADERS
+from tools.texts.header_names import REFUSED_HEADERS
 
 MAX_OPERATIONS: Final = 3_000
 MAX_PARAMETERS: Final = 100

@@ -51,7 +51,9 @@ async def read_api(
         if operation is None:
             offer.left_out[name] = "the document has no such operation"
         elif operation.name not in offer.tools:
-            effect = Effect(server.effects.get(name, operation.effect))
+            spellings = (name, operation.name, operation.request)
+            effects = (server.effects[each] for each in spellings if each in server.effects)
+            effect = Effect(next(effects, operation.effect))
             _take(offer, operation, document, address, effect)
     return offer, _facts(document)
 
