@@ -130,7 +130,7 @@ class McpServerSettings(Spec):
     effects: dict[OperationName, Literal["pure", "idempotent", "at_most_once"]] = Field(
         {},
         description="Effects of operations whose method says another: GET is pure, PUT and DELETE "
-        "are idempotent, POST and PATCH at_most_once.",
+        'are idempotent, POST and PATCH at_most_once. Such as {"updateIssue": "idempotent"}.',
     )
     idempotency_header: Annotated[str, Field(max_length=100), AfterValidator(_header)] = Field(
         "",

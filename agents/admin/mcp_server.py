@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from agents.definitions.advice import publish_again
 from agents.reads.agents import outdated_agents
@@ -33,8 +34,11 @@ from tools.models import CatalogueTool, McpServer
 from tools.models.mcp_server import McpServerQuerySet
 from tools.openapi.document import MAX_BYTES
 
-_FIELDS = ("workspace", "name", "transport", "url", "command", "credential", "sign_in")
 _API = ("openapi", "file", "operations", "effects", "idempotency_header")
+_FIELDS = (
+    *("workspace", "name", "transport", *_API[:2], "url", "command", "credential", "sign_in"),
+    *_API[2:],
+)
 _LIMITS = ("trusted", "private_data", "timeout_seconds", "enabled")
 _TONES: dict[str, Tone] = {
     **dict.fromkeys(("failed", "interrupted"), "danger"),
@@ -54,13 +58,13 @@ class McpServerForm(VerbForm[McpServer]):
 
     file = forms.FileField(required=False, label="document", help_text=_FILE_HELP)
     operations = forms.MultipleChoiceField(
-        required=False, widget=forms.CheckboxSelectMultiple, help_text=_OPERATIONS_HELP
+        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text=_OPERATIONS_HELP
     )
     renamed: ClassVar = {"document": "file"}
 
     class Meta:
         model = McpServer
-        fields = (*_FIELDS, *(name for name in _API if name != "file"), *_LIMITS)
+        fields = (*(name for name in _FIELDS if name != "file"), *_LIMITS)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -112,10 +116,10 @@ class McpServerAdmin(VerbAdmin[McpServer]):
     actions_row = ("refresh",)
     actions_detail = ("connect", "refresh", "accept")
     fixed = ("workspace", "name")
+    conditional_fields: ClassVar = dict.fromkeys(_API, "transport == 'openapi'")
     readonly_fields = _FOUND
     fieldsets = (
         (None, {"fields": _FIELDS}),
-        ("OpenAPI document", {"fields": _API}),
         ("Calls", {"fields": _LIMITS}),
     )
 
