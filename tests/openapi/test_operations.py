@@ -107,7 +107,9 @@ def test_what_models_cannot_use_has_a_reason(name: str, operation: str, reason: 
 
 
 def test_effects_follow_the_method() -> None:
-    item = {method: {} for method in ("get", "head", "put", "delete", "post", "patch", "options")}
+    item: dict[str, Any] = {
+        method: {} for method in ("get", "head", "put", "delete", "post", "patch", "options")
+    }
     read = parse_document(json.dumps({"openapi": "3.0.0", "paths": {"/x": item}}))
     assert {each.request: each.effect for each in operations_of(read).values()} == {
         "GET /x": Effect.PURE,
@@ -157,7 +159,7 @@ def test_schemas_that_refer_to_themselves_stay_finite() -> None:
     assert list(made["$defs"]) == ["Node"]
     ring = {"$ref": "#/components/schemas/Ring"}
     assert validate(of_schema(ring, Ring=ring), {"body": 1}) == []
-    every = {f"S{n}": {"anyOf": [{"$ref": f"#/components/schemas/S{m}"} for m in range(9)]}
+    every: Any = {f"S{n}": {"anyOf": [{"$ref": f"#/components/schemas/S{m}"} for m in range(9)]}
              for n in range(9)}  # fmt: skip
     made = of_schema({"$ref": "#/components/schemas/S0"}, **every)
     assert len(made["$defs"]) == 9
@@ -181,7 +183,9 @@ def test_schemas_that_cannot_be_read_have_a_reason(schema: Any, reason: str) -> 
 
 
 def test_a_chain_of_many_references_is_refused() -> None:
-    chain = {f"S{n}": {"items": {"$ref": f"#/components/schemas/S{n + 1}"}} for n in range(300)}
+    chain: Any = {
+        f"S{n}": {"items": {"$ref": f"#/components/schemas/S{n + 1}"}} for n in range(300)
+    }
     with pytest.raises(OpenApiError, match="more than 200 schemas"):
         of_schema({"$ref": "#/components/schemas/S0"}, **chain, S300={})
 

@@ -35,13 +35,6 @@ OPERATOR = common.flag("--operator", "Serve Heartbit's operations instead.")
 POLL_SECONDS: Final = 0.5
 
 
-def _text_of(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"The document {path} cannot be read: {error}.") from None
-
-
 SETTINGS: Final = body_options(
     contract.McpServerIn,
     "name",
@@ -57,7 +50,7 @@ SETTINGS: Final = body_options(
     ),
     enabled=common.option("--enable/--disable", "A disabled server's tools are not called.", None),
     document=typer.Option(
-        None, "--document", metavar="FILE", help="Read an OpenAPI document here.", parser=_text_of
+        None, "--document", metavar="FILE", help="Read an OpenAPI document here."
     ),
     timeout_seconds=typer.Option(None, "--timeout", metavar="SECONDS"),
 )
@@ -83,7 +76,8 @@ def show(name: str = NAME) -> int:
 def add(name: str = NEW, *, settings: Annotated[Given, SETTINGS]) -> int:
     """Add a server, and read its tools."""
     server = chosen.backend()
-    made = server.call(contract.CREATE_MCP_SERVER, {"name": name, **settings})
+    body = {"name": name, **_with_document(settings)}
+    made = server.call(contract.CREATE_MCP_SERVER, body)
     return _refreshed(server, made.name) if made.enabled else _done(made)
 
 
@@ -92,10 +86,11 @@ def add(name: str = NEW, *, settings: Annotated[Given, SETTINGS]) -> int:
 def change(name: str = NAME, *, settings: Annotated[Given, SETTINGS]) -> int:
     """Change what is named of a server; what is not stays. A URL replaces a program.
 
-    An API is read again if that changed its tools.
+    An API's document is then read again.
     """
-    changed = chosen.send_change(contract.CHANGE_MCP_SERVER, settings, server=name)
-    if changed.transport == "openapi" and changed.state == "to be refreshed" and changed.enabled:
+    body = _with_document(settings)
+    changed = chosen.send_change(contract.CHANGE_MCP_SERVER, body, server=name)
+    if changed.transport == "openapi" and changed.enabled:
         return _refreshed(chosen.backend(), changed.name)
     return _done(changed)
 
@@ -174,6 +169,17 @@ def serve(*, operator: bool = OPERATOR) -> int:
         make = make_operator_server if operator else make_server
         asyncio.run(answer_stdio(make(Caller(LocalBackend().access))))
     return OK
+
+
+def _with_document(settings: Given) -> Given:
+    """Return the settings with the text of the file that `--document` names."""
+    path = settings.get("document")
+    if not path:
+        return settings
+    try:
+        return settings | {"document": Path(path).read_text(encoding="utf-8")}
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The document {path} cannot be read: {error}.") from None
 
 
 def _refreshed(server: Backend, name: str) -> int:
