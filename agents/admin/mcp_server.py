@@ -16,7 +16,11 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
+from unfold.widgets import (
+    UnfoldAdminCheckboxSelectMultipleWidget,
+    UnfoldAdminFileFieldWidget,
+    UnfoldAdminTextareaWidget,
+)
 
 from agents.definitions.advice import publish_again
 from agents.reads.agents import outdated_agents
@@ -45,6 +49,7 @@ _TONES: dict[str, Tone] = {
     "to be refreshed": "warning",
     "read": "success",
 }
+_LINE = 110
 _KINDS = {"+": "added", "-": "removed", "@": "place"}
 _FOUND = ("state", "about", "last_refresh", "tools_shown")
 
@@ -56,7 +61,9 @@ _OPERATIONS_HELP = "Operations that are tools. The list is there once the docume
 class McpServerForm(VerbForm[McpServer]):
     """Address of a server, and what is believed of it."""
 
-    file = forms.FileField(required=False, label="document", help_text=_FILE_HELP)
+    file = forms.FileField(
+        required=False, label="Upload", help_text=_FILE_HELP, widget=UnfoldAdminFileFieldWidget
+    )
     operations = forms.MultipleChoiceField(
         required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text=_OPERATIONS_HELP
     )
@@ -65,6 +72,7 @@ class McpServerForm(VerbForm[McpServer]):
     class Meta:
         model = McpServer
         fields = (*(name for name in _FIELDS if name != "file"), *_LIMITS)
+        widgets: ClassVar = {"effects": UnfoldAdminTextareaWidget(attrs={"rows": 3})}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -241,12 +249,14 @@ class McpServerAdmin(VerbAdmin[McpServer]):
 
 def _choices(server: McpServer) -> list[tuple[str, str]]:
     """Return the operations to pick from, and those picked that the document does not have."""
-    known = {one["operation"]: one for one in server.offered}
-    lines = {
-        name: f"{visible(name)} · {visible(one['request'])} · {visible(one['summary'])}"
-        for name, one in known.items()
-    }
+    lines = {one["operation"]: _line(one) for one in server.offered}
     return [(name, lines.get(name, name)) for name in dict.fromkeys([*lines, *server.operations])]
+
+
+def _line(operation: dict[str, str]) -> str:
+    parts = dict.fromkeys(operation[name] for name in ("operation", "request", "summary"))
+    line = " · ".join(visible(part) for part in parts if part)
+    return line if len(line) <= _LINE else f"{line[:_LINE]}…"
 
 
 def _read_again(server: McpServer, by: Actor) -> None:
