@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
 import httpx
 
@@ -13,7 +12,7 @@ from heartbit_site.base.credentials import CredentialType, QueryKeyCredential
 from heartbit_site.base.http.errors import OutboundLimitError
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec
 from tools.credentials.hiding import hide_secrets
-from tools.credentials.http_auth import HttpCredential, auth_headers, check_url
+from tools.credentials.http_auth import HttpCredential, authorize
 from tools.openapi.document import OpenApiError
 from tools.openapi.requests import ApiRequest, build_request
 from tools.texts import http_messages as messages
@@ -86,16 +85,11 @@ async def _authorized(
     request: ApiRequest, credential: CredentialType | None, http: httpx.AsyncClient
 ) -> tuple[ApiRequest, str]:
     """Return a request with its credential, and the access token in it."""
-    if isinstance(credential, QueryKeyCredential):
-        check_url(credential, request.url)
-        key = quote(credential.key.get_secret_value(), safe="")
-        mark = "&" if "?" in request.url else "?"
-        return replace(request, url=f"{request.url}{mark}{credential.parameter}={key}"), ""
-    if isinstance(credential, HttpCredential):
-        try:
-            headers = await auth_headers(credential, request.url, http)
-        except httpx.HTTPError as error:
-            raise OpenApiError(f"The request for an access token failed: {_said(error)}.") from None
-        token = headers.get("authorization", "").partition(" ")[2]
-        return replace(request, headers=request.headers | headers), token
-    return request, ""
+    if not isinstance(credential, HttpCredential | QueryKeyCredential):
+        return request, ""
+    try:
+        url, headers = await authorize(credential, request.url, http)
+    except httpx.HTTPError as error:
+        raise OpenApiError(f"The request for an access token failed: {_said(error)}.") from None
+    token = headers.get("authorization", "").partition(" ")[2]
+    return replace(request, url=url, headers=request.headers | headers), token

@@ -14,6 +14,7 @@ from heartbit_site.base.credentials import (
     CredentialType,
     ImapCredential,
     OAuthClientCredential,
+    QueryKeyCredential,
     SigningCredential,
     SmtpCredential,
 )
@@ -86,6 +87,7 @@ def http_credentials(url: str) -> list[CredentialType]:
     return [
         BearerCredential(url=url, token=SECRET),
         ApiKeyCredential(url=url, key=SECRET),
+        QueryKeyCredential(url=url, key=SECRET),
         BasicCredential(url=url, username="ada", password=SECRET),
     ]
 
