@@ -12,7 +12,7 @@ from heartbit_site.base import amounts
 from heartbit_site.base.toolspec import Effect
 from tools.mcp.listing import Offer, fault_of
 from tools.openapi.document import OpenApiError, Table, parse_document
-from tools.openapi.operations import Operation, operations_of, security_schemes, tool_of
+from tools.openapi.operations import ApiOperation, operations_of, security_schemes, tool_of
 
 if TYPE_CHECKING:
     from tools.models import McpServer
@@ -71,7 +71,7 @@ async def _fetched(address: str, http: httpx.AsyncClient) -> tuple[bytes, str]:
 
 
 def _take(
-    offer: Offer, operation: Operation, document: Table, address: str, effect: Effect
+    offer: Offer, operation: ApiOperation, document: Table, address: str, effect: Effect
 ) -> None:
     """Add an operation to the offer, or the reason why models cannot use it."""
     try:
@@ -95,7 +95,7 @@ def _take(
         offer.requests[operation.name] = found.request
 
 
-def _shown(operation: Operation) -> dict[str, str]:
+def _shown(operation: ApiOperation) -> dict[str, str]:
     return {
         "operation": operation.name,
         "request": operation.request,

@@ -60,7 +60,6 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
     if server is None:
         raise TypeError("the tool of a server needs its server")
     tool = PinnedTool(row.name, row.remote_name, defined.effect, row.definition_id)
-
     is_api = server.transport == McpServer.Transport.OPENAPI
 
     async def reach(
@@ -75,6 +74,9 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
 
     async def connect(**arguments: Any) -> None:
         context: ToolContext = arguments.pop(_CONTEXT)
+        if is_api:
+            _check(server, row)
+            return
 
         async def open_connection(endpoint: McpEndpoint) -> None:
             seconds = _seconds_left(context, server.timeout_seconds)
@@ -106,7 +108,7 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
     return replace(
         defined,
         function=call,
-        connect=None if is_api else connect,
+        connect=connect,
         timeout_seconds=float(server.timeout_seconds),
         context_parameter=_CONTEXT,
         credentials=needs_of(server),

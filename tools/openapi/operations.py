@@ -37,7 +37,7 @@ _IN_PATH: Final = re.compile(r"\{([^{}]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class ApiOperation:
     """An operation of a document.
 
     Attributes:
@@ -83,7 +83,7 @@ class OperationTool:
     request: dict[str, Any]
 
 
-def operations_of(document: Table) -> dict[str, Operation]:
+def operations_of(document: Table) -> dict[str, ApiOperation]:
     """Return the operations of a document by name, in its order.
 
     Raises:
@@ -98,20 +98,20 @@ def operations_of(document: Table) -> dict[str, Operation]:
         own = each.content.get("operationId")
         is_own = isinstance(own, str) and own.strip() and ids[own] == 1 and len(own) <= 128
         name = own.strip() if is_own and isinstance(own, str) else each.request
-        named[name] = Operation(name, each.method, each.path, each.item, each.content)
+        named[name] = ApiOperation(name, each.method, each.path, each.item, each.content)
     return named
 
 
-def _operations(document: Table) -> Iterator[Operation]:
+def _operations(document: Table) -> Iterator[ApiOperation]:
     for path, item in document["paths"].items():
         if not isinstance(item, dict) or not path.startswith("/"):
             continue
         for method in _EFFECTS:
             if isinstance(content := item.get(method), dict):
-                yield Operation("", method, path, item, content)
+                yield ApiOperation("", method, path, item, content)
 
 
-def tool_of(operation: Operation, document: Table, address: str) -> OperationTool:
+def tool_of(operation: ApiOperation, document: Table, address: str) -> OperationTool:
     """Return an operation as a tool.
 
     Args:
@@ -152,7 +152,7 @@ def tool_of(operation: Operation, document: Table, address: str) -> OperationToo
     return OperationTool(_description(operation), schema, request)
 
 
-def _description(operation: Operation) -> str:
+def _description(operation: ApiOperation) -> str:
     texts = [operation.content.get("summary"), operation.content.get("description")]
     given = [text.strip() for text in texts if isinstance(text, str) and text.strip()]
     if operation.content.get("deprecated") is True:
@@ -160,7 +160,7 @@ def _description(operation: Operation) -> str:
     return "\n\n".join(dict.fromkeys(given))[:MAX_TEXT] or operation.request
 
 
-def _parameters(operation: Operation, document: Table) -> Iterator[Table]:
+def _parameters(operation: ApiOperation, document: Table) -> Iterator[Table]:
     """Yield the parameters of an operation and of its path that the caller has to give."""
     found: dict[tuple[str, str], Table] = {}
     for place in (operation.item, operation.content):
@@ -196,7 +196,7 @@ def security_schemes(document: Table) -> dict[str, Table]:
     return {name: scheme for name, scheme in known.items() if isinstance(scheme, dict)}
 
 
-def _body(operation: Operation, document: Table) -> tuple[str, Any, bool] | None:
+def _body(operation: ApiOperation, document: Table) -> tuple[str, Any, bool] | None:
     """Return the kind of an operation's body, its schema, and True if it is required."""
     given = operation.content.get("requestBody")
     if given is None or operation.method in ("get", "head"):
