@@ -7,6 +7,7 @@ setting's name.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Final, Literal
@@ -16,8 +17,12 @@ from pydantic import AfterValidator, Field, ValidationError
 from heartbit_site.base.spec import Spec
 from heartbit_site.base.untrusted import clean_text
 from heartbit_site.base.web_url import split_web_url
+from tools.openapi.document import MAX_BYTES, OpenApiError, parse_document
+from tools.texts.header_names import REFUSED_HEADERS
 
 MOST_SECONDS: Final = 600
+MOST_OPERATIONS: Final = 256
+_TAKEN_HEADERS: Final = REFUSED_HEADERS | {"authorization", "content-type", "accept"}
 MOST_CHARACTERS: Final = 24  # of a name: its tools' names, 64 at most, begin with it
 _PHRASES: Final = {
     "value_error": "{error}",
@@ -25,6 +30,7 @@ _PHRASES: Final = {
     "less_than_equal": "must be at most {le}",
     "string_too_long": "must have at most {max_length} characters",
 }
+_HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]*")
 _NEITHER: Final = re.compile(r"[^a-z0-9]+")
 _NAME: Final = re.compile(rf"[a-z][a-z0-9_]{{0,{MOST_CHARACTERS - 1}}}")
 
@@ -52,6 +58,27 @@ def _url(url: str) -> str:
     return url
 
 
+def document_text(text: str) -> str:
+    """Return an OpenAPI document as JSON on one line; an empty text stays.
+
+    Raises:
+        ValueError: It cannot be read; the end of a sentence.
+    """
+    if not text.strip():
+        return ""
+    try:
+        return json.dumps(parse_document(text), ensure_ascii=False, separators=(",", ":"))
+    except OpenApiError as error:
+        message = str(error).removeprefix("The document ")
+        raise ValueError(message.rstrip(".")) from None
+
+
+def _header(name: str) -> str:
+    if not _HEADER.fullmatch(name) or name.lower() in _TAKEN_HEADERS:
+        raise ValueError("is not a header that can be set; name one such as Idempotency-Key")
+    return name
+
+
 def _storable(text: str) -> str:
     if clean_text(text) != text:
         raise ValueError("contains a NUL character, which cannot be stored")
@@ -60,6 +87,7 @@ def _storable(text: str) -> str:
 
 _STORABLE = AfterValidator(_storable)
 ServerName = Annotated[str, AfterValidator(_name)]
+OperationName = Annotated[str, Field(min_length=1, max_length=128), _STORABLE]
 
 
 class McpServerSettings(Spec):
@@ -68,7 +96,8 @@ class McpServerSettings(Spec):
     url: Annotated[str, Field(max_length=500), _STORABLE, AfterValidator(_url)] = Field(
         "",
         description="Address of a server that speaks HTTP, e.g. https://mcp.example.com/mcp. A "
-        "host that is not public has to be in HEARTBIT_HTTP_ALLOWLIST.",
+        "host that is not public has to be in HEARTBIT_HTTP_ALLOWLIST. Of an API with an OpenAPI "
+        "document: where its paths begin; empty: as the document says.",
     )
     protocol: Literal["mcp", "a2a"] = Field(
         "mcp",
@@ -89,6 +118,29 @@ class McpServerSettings(Spec):
         default=False,
         description="People sign in to the server in the browser (OAuth). A call has the sign-in "
         "of the person behind it, or else the workspace's.",
+    )
+    openapi: Annotated[str, Field(max_length=500), _STORABLE, AfterValidator(_url)] = Field(
+        "",
+        description="Address of an OpenAPI document (3.0 or 3.1, JSON or YAML), whose operations "
+        "become tools; instead of an MCP server.",
+    )
+    document: Annotated[
+        str, Field(max_length=MAX_BYTES), _STORABLE, AfterValidator(document_text)
+    ] = Field("", description="Text of an OpenAPI document; instead of its address.")
+    operations: Annotated[list[OperationName], Field(max_length=MOST_OPERATIONS)] = Field(
+        [],
+        description="Operations of the OpenAPI document that are tools, by operationId, or by "
+        "method and path (GET /pets).",
+    )
+    effects: dict[OperationName, Literal["pure", "idempotent", "at_most_once"]] = Field(
+        {},
+        description="Effects of operations whose method says another: GET is pure, PUT and DELETE "
+        'are idempotent, POST and PATCH at_most_once. Such as {"updateIssue": "idempotent"}.',
+    )
+    idempotency_header: Annotated[str, Field(max_length=100), AfterValidator(_header)] = Field(
+        "",
+        description="Header by which the API knows a repeated call, sent with every call that has "
+        "an effect. Empty: Idempotency-Key, for operations whose document names it.",
     )
     trusted: bool = Field(
         default=False,
@@ -113,26 +165,51 @@ class McpServerSpec(McpServerSettings):
 
 
 #: Settings whose rule ``address_fault`` is.
-ADDRESS: Final = ("url", "command", "credential", "sign_in", "protocol")
+ADDRESS: Final = (
+    *("url", "command", "credential", "sign_in", "protocol"),
+    *("openapi", "document"),
+)
+#: Settings of an API with an OpenAPI document alone.
+OF_API: Final = ("openapi", "document", "operations", "effects", "idempotency_header")
+#: Settings after whose change the tools are read again.
+READ: Final = (*ADDRESS, "operations", "effects")
 #: Settings that are columns of the same name.
 SETTINGS: Final = tuple(McpServerSettings.model_fields)
 
 
 def address_fault(
-    url: object, command: object, credential: object, sign_in: object, protocol: object
+    url: object,
+    command: object,
+    credential: object,
+    sign_in: object,
+    protocol: object,
+    openapi: object = "",
+    document: object = "",
 ) -> tuple[str, str] | None:
     """Return a setting that conflicts with others, and the end of a sentence; None if none does."""
-    if url and command:
-        return "command", "is given together with url: keep one of them"
-    if not url and not command:
-        return "url", "is missing (or command, for a program)"
+    if openapi and document:
+        return "document", "is given together with openapi: keep one of them"
+    if command and (url or openapi or document):
+        other = "url" if url else "openapi" if openapi else "document"
+        return "command", f"is given together with {other}: keep one of them"
+    if not url and not command and not openapi and not document:
+        return "url", "is missing (or command, for a program; or openapi, for an API)"
+    if sign_in and (openapi or document):
+        return "sign_in", "is for MCP servers: give an API a credential"
     if command and credential:
         return "credential", "requires url: a program is sent no requests"
     if command and sign_in:
         return "sign_in", "requires url: no one signs in to a program"
     if command and protocol == "a2a":
         return "protocol", "requires url: a remote agent is no program"
+    if protocol == "a2a" and (openapi or document):
+        return "protocol", "is of remote agents: leave it out for an API"
     return None
+
+
+def transport_of(*, command: object, openapi: object, document: object) -> str:
+    """Return the transport of a server with these settings, as its row has it."""
+    return "stdio" if command else "openapi" if openapi or document else "http"
 
 
 def program_fault(command: object, programs: Collection[str]) -> str:
@@ -158,8 +235,9 @@ def first_fault(content: Mapping[str, Any]) -> tuple[str, str] | None:
         McpServerSpec.model_validate(content)
     except ValidationError as error:
         [details, *_] = error.errors(include_url=False)
-        phrase = _PHRASES.get(details["type"], f"is not valid: {details['msg']}")
-        return str(details["loc"][0]), phrase.format(**details.get("ctx", {}))
+        phrase = _PHRASES.get(details["type"], "is not valid: {msg}")
+        words = {"msg": details["msg"], **details.get("ctx", {})}
+        return str(details["loc"][0]), phrase.format(**words)
     return address_fault(*(content[name] for name in ADDRESS))
 
 

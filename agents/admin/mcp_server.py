@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, ClassVar
 
 from django import forms
@@ -14,6 +16,11 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from unfold.widgets import (
+    UnfoldAdminCheckboxSelectMultipleWidget,
+    UnfoldAdminFileFieldWidget,
+    UnfoldAdminTextareaWidget,
+)
 
 from agents.definitions.advice import publish_again
 from agents.reads.agents import outdated_agents
@@ -21,6 +28,7 @@ from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, Tone, format_datetime, pill, text_block, two_lines
 from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.visible_text import visible
 from tools.actions.mcp_servers import accept_mcp_change, remove_mcp_server, save_mcp_server
@@ -28,9 +36,12 @@ from tools.actions.refresh_mcp_server import start_mcp_refresh
 from tools.mcp.definition_text import difference
 from tools.models import CatalogueTool, McpServer
 from tools.models.mcp_server import McpServerQuerySet
+from tools.openapi.document import MAX_BYTES
 
+_API = ("openapi", "file", "operations", "effects", "idempotency_header")
 _FIELDS = (
-    *("workspace", "name", "protocol", "transport", "url", "command", "credential", "sign_in"),
+    *("workspace", "name", "protocol", "transport", *_API[:2], "url", "command", "credential"),
+    *("sign_in", *_API[2:]),
 )
 _LIMITS = ("trusted", "private_data", "timeout_seconds", "enabled")
 _TONES: dict[str, Tone] = {
@@ -38,16 +49,49 @@ _TONES: dict[str, Tone] = {
     "to be refreshed": "warning",
     "read": "success",
 }
+_LINE = 110
 _KINDS = {"+": "added", "-": "removed", "@": "place"}
 _FOUND = ("state", "about", "last_refresh", "tools_shown")
+
+
+_FILE_HELP = "Upload JSON or YAML of OpenAPI 3.0 or 3.1 instead of naming its address."
+_OPERATIONS_HELP = "Operations that are tools. The list is there once the document was read."
 
 
 class McpServerForm(VerbForm[McpServer]):
     """Address of a server, and what is believed of it."""
 
+    file = forms.FileField(
+        required=False, label="Upload", help_text=_FILE_HELP, widget=UnfoldAdminFileFieldWidget
+    )
+    operations = forms.MultipleChoiceField(
+        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text=_OPERATIONS_HELP
+    )
+    renamed: ClassVar = {"document": "file"}
+
     class Meta:
         model = McpServer
-        fields = (*_FIELDS, *_LIMITS)
+        fields = (*(name for name in _FIELDS if name != "file"), *_LIMITS)
+        widgets: ClassVar = {"effects": UnfoldAdminTextareaWidget(attrs={"rows": 3})}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "operations" in self.fields:
+            self.fields["operations"].choices = _choices(self.instance)  # type: ignore[attr-defined]
+
+    def clean_effects(self) -> Any:
+        """Return the effects; none for an empty text."""
+        return self.cleaned_data["effects"] or {}
+
+    def clean_file(self) -> Any:
+        """Return the text of a document to replace the stored one; None: it stays."""
+        file = self.cleaned_data["file"]
+        try:
+            return None if file is None else file.read(MAX_BYTES + 1).decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise forms.ValidationError(
+                "The document is not UTF-8 text: save it as UTF-8."
+            ) from None
 
 
 class AcceptForm(DialogForm):
@@ -80,8 +124,12 @@ class McpServerAdmin(VerbAdmin[McpServer]):
     actions_row = ("refresh",)
     actions_detail = ("connect", "refresh", "accept")
     fixed = ("workspace", "name")
+    conditional_fields: ClassVar = dict.fromkeys(_API, "transport == 'openapi'")
     readonly_fields = _FOUND
-    fieldsets = ((None, {"fields": _FIELDS}), ("Calls", {"fields": _LIMITS}))
+    fieldsets = (
+        (None, {"fields": _FIELDS}),
+        ("Calls", {"fields": _LIMITS}),
+    )
 
     def get_fieldsets(self, request: HttpRequest, obj: McpServer | None = None) -> Any:
         """Return the fields; a new server has said nothing yet."""
@@ -111,13 +159,17 @@ class McpServerAdmin(VerbAdmin[McpServer]):
 
     def save_row(self, request: HttpRequest, row: McpServer, form: Any) -> None:
         """Save the server; nothing is connected yet."""
+        if form.cleaned_data.get("file"):
+            row.document = form.cleaned_data["file"]
+        elif row.openapi:
+            row.document = ""
         save_mcp_server(row, by=actor_of(request))
+        if row.transport == McpServer.Transport.OPENAPI and row.enabled:
+            transaction.on_commit(partial(_read_again, row, actor_of(request)))
 
     # ------------------------------------------------------------------------------------- columns
 
-    what = Column[McpServer](
-        "server", lambda row: two_lines(row.name, row.url or f"program {row.command}")
-    )
+    what = Column[McpServer]("server", lambda row: two_lines(row.name, _address(row)))
     counted = Column[McpServer]("tools", lambda row: getattr(row, "tool_count", 0))
     last_refresh = Column[McpServer](
         "last refresh", lambda row: format_datetime(row.refreshed_at, missing="never")
@@ -193,6 +245,30 @@ class McpServerAdmin(VerbAdmin[McpServer]):
                 accept_mcp_change(row, name, digest, by=actor_of(request))
         names = ", ".join(name for name, _ in changed)
         messages.success(request, f"{names}: accepted. {publish_again(outdated_agents(row))}")
+
+
+def _choices(server: McpServer) -> list[tuple[str, str]]:
+    """Return the operations to pick from, and those picked that the document does not have."""
+    lines = {one["operation"]: _line(one) for one in server.offered}
+    return [(name, lines.get(name, name)) for name in dict.fromkeys([*lines, *server.operations])]
+
+
+def _line(operation: dict[str, str]) -> str:
+    parts = dict.fromkeys(operation[name] for name in ("operation", "request", "summary"))
+    line = " · ".join(visible(part) for part in parts if part)
+    return line if len(line) <= _LINE else f"{line[:_LINE]}…"
+
+
+def _read_again(server: McpServer, by: Actor) -> None:
+    """Read an API after its settings changed, unless this process reads too many already."""
+    with contextlib.suppress(ConflictError):  # the page shows that it is to be refreshed
+        start_mcp_refresh(server, by=by)
+
+
+def _address(row: McpServer) -> str:
+    if row.transport == McpServer.Transport.OPENAPI:
+        return row.openapi or "an OpenAPI document"
+    return row.url or f"program {row.command}"
 
 
 def _pending(server_id: int) -> list[tuple[str, str]]:

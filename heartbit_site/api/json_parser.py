@@ -17,8 +17,11 @@ from heartbit_site.api.errors import (
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 
 MAX_BODY_BYTES = 1_000_000
-#: Of requests below these paths: a document of 10 MB in base64.
-LARGER_BODIES = (("/api/v1/knowledge-bases/", MOST_BODY_BYTES),)
+#: Of requests below these paths: a document of 10 MB, in base64 or as text.
+LARGER_BODIES = (
+    ("/api/v1/knowledge-bases/", MOST_BODY_BYTES),
+    ("/api/v1/mcp-servers", MOST_BODY_BYTES),
+)
 
 
 def body_limit(path: str) -> int:

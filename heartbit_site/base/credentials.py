@@ -120,7 +120,7 @@ class UrlCredential(CredentialType):
         written = other.path.lower().replace("/.well-known/", "/", 1)
         plain = not any(part in written for part in ("/.", "%2e", "%2f", "%5c", "\\"))
         below = other.path == path or other.path.startswith(f"{path}/")
-        return same and plain and below and "@" not in other.netloc
+        return same and (not path or (plain and below)) and "@" not in other.netloc
 
 
 def _origin(parts: Any) -> tuple[str, str, int | None]:
@@ -200,6 +200,21 @@ class ApiKeyCredential(UrlCredential):
         max_length=100,
         pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",
         description="Name of the header.",
+    )
+    key: Key
+
+
+class QueryKeyCredential(UrlCredential):
+    """A key in the query of the URL, for APIs that take it nowhere else."""
+
+    kind = "query_key"
+    label = "API key in the URL"
+
+    parameter: str = Field(
+        "api_key",
+        max_length=100,
+        pattern=r"^[A-Za-z0-9_.~-]+$",
+        description="Name of the query's parameter.",
     )
     key: Key
 

@@ -185,6 +185,7 @@ class ToolSpec:
         requires: Django permission that the person behind the run has to have; empty: none.
         source: Its module, or its package with version, for lists.
         origin: Source of its registration.
+        request: The HTTP request that a call makes, for an API's operation; None: other tools.
     """
 
     name: str
@@ -205,6 +206,7 @@ class ToolSpec:
     requires: str = ""
     source: str = ""
     origin: Origin = Origin.CODE
+    request: Mapping[str, Any] | None = None
 
     @property
     def is_async(self) -> bool:

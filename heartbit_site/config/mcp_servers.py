@@ -12,7 +12,7 @@ from tools.actions.mcp_servers import save_mcp_server, set_mcp_server
 from tools.actions.read_mcp_server import Reading, read_mcp_server
 from tools.actions.refresh_mcp_server import store_reading
 from tools.models import McpServer
-from tools.server_spec import ADDRESS, McpServerSpec
+from tools.server_spec import READ, McpServerSpec, transport_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,11 +139,12 @@ def _rows(workspace: Workspace) -> dict[str, McpServer]:
 
 
 def _transport(spec: McpServerSpec) -> McpServer.Transport:
-    return McpServer.Transport.STDIO if spec.command else McpServer.Transport.HTTP
+    found = transport_of(command=spec.command, openapi=spec.openapi, document=spec.document)
+    return McpServer.Transport(found)
 
 
 def _leads_elsewhere(row: McpServer, spec: McpServerSpec) -> bool:
-    return any(getattr(row, name) != getattr(spec, name) for name in ADDRESS)
+    return any(getattr(row, name) != getattr(spec, name) for name in READ)
 
 
 def _differs(row: McpServer, spec: McpServerSpec) -> bool:

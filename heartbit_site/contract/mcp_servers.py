@@ -24,13 +24,17 @@ class McpServerOut(View):
         description="Number of the server, which paths accept as well as its name.",
     )
     name: str
-    transport: Literal["http", "stdio"]
+    transport: Literal["http", "stdio", "openapi"]
     protocol: Literal["mcp", "a2a"]
     url: str
     command: str
     credential: str
     sign_in: bool
     connect_url: str = Field(description="Page where people sign in; empty if they do not.")
+    openapi: str
+    operations: list[str]
+    effects: dict[str, str]
+    idempotency_header: str
     trusted: bool
     private_data: bool
     timeout_seconds: int
@@ -47,7 +51,8 @@ class McpServerOut(View):
         validation_alias="refresh_message", description="Result of the last refresh."
     )
     facts: dict[str, str] = Field(
-        description="Its name, version and protocol, as reported by the server."
+        description="Its name, version and protocol, as reported by the server; of an API also "
+        "the credentials that its document asks for."
     )
     tool_count: int
     pending_count: int = Field(description="Number of tools whose change waits for a person.")
@@ -82,8 +87,21 @@ class McpToolOut(View):
     )
 
 
+class McpOperationOut(View):
+    """An operation of an API's OpenAPI document."""
+
+    operation: str = Field(description="Its name in `operations`.")
+    request: str = Field(description="Its method and path.")
+    summary: str
+    effect: str = Field(description="Effect by its method.")
+
+
 class McpServerDetailOut(McpServerOut):
     """An MCP server with its tools and their changes."""
+
+    offered: list[McpOperationOut] = Field(
+        description="Operations of an API's document, to pick from in `operations`."
+    )
 
     tools: list[McpToolOut]
     outdated_agents: list[str] = Field(

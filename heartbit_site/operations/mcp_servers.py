@@ -43,6 +43,7 @@ def list_mcp_servers(
 def create_mcp_server(access: Access, body: McpServerIn) -> McpServerOut:
     """Add a server; `POST /mcp-servers/{server}/refresh` reads its tools. 409 if the name is taken.
 
+    With `openapi` or `document` it is an API: a refresh reads which `operations` can be picked.
     Only programs that an administrator has named in HEARTBIT_MCP_COMMANDS are accepted.
     """
     row = McpServer(workspace=access.workspace)
@@ -56,7 +57,10 @@ def show_mcp_server(access: Access, server: Named) -> McpServerDetailOut:
 
 
 def change_mcp_server(access: Access, server: Named, body: McpServerChangeIn) -> McpServerOut:
-    """Change the given settings. A new address requires a refresh; the name cannot change."""
+    """Change the given settings; the name cannot change.
+
+    A new address, or other operations, require a refresh.
+    """
     row = _find(access, server)
     set_mcp_server(row, body.model_dump(exclude_unset=True), by=actor_of(access))
     return McpServerOut.of(_rows(access).get(pk=row.pk))

@@ -92,7 +92,7 @@ UNFOLD: dict[str, Any] = {
                 _page("Versions", "history", "agents.agentversion"),
                 _page("Skills", "school", "agents.skill"),
                 _page("Tools", "construction", "tools.cataloguetool"),
-                _page("MCP servers", "hub", "tools.mcpserver"),
+                _page("MCP servers and APIs", "hub", "tools.mcpserver"),
                 _page("Memories", "psychology", "memory.memoryitem"),
                 _page("Memory settings", "tune", "memory.memorypolicy"),
                 _page("Knowledge bases", "menu_book", "memory.knowledgebase"),

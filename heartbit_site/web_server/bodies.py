@@ -30,7 +30,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 #: Limit for the admin's forms, which hold prompts and schemas: Django's own limit.
 FORM_BYTES: Final = 2_621_440
-#: Limit for the admin's form of documents, whose file may have 10 MB.
+#: Limit for the admin's forms of documents and of MCP servers, whose file may have 10 MB.
 UPLOAD_BYTES: Final = 11_000_000
 #: Limit for every other path: a login form needs no more, and a page or a file reads no body.
 OTHER_BYTES: Final = 65_536
@@ -42,6 +42,7 @@ LIMITS: Final = (
     ("/mcp", MAX_BODY_BYTES),
     ("/a2a", MAX_BODY_BYTES),
     ("/admin/memory/document/", UPLOAD_BYTES),
+    ("/admin/tools/mcpserver/", UPLOAD_BYTES),
     ("/admin/", FORM_BYTES),
 )
 #: Limit for the bodies of all requests together; one client may use a quarter of it.

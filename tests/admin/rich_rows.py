@@ -237,6 +237,11 @@ def _connections(workspace: Workspace, person: User) -> None:
         workspace=workspace, name="files", transport="stdio", command="files",
         credential="the signing", **limits,
     )  # fmt: skip
+    McpServer.objects.create(
+        workspace=workspace, name="weather", transport="openapi",
+        openapi="https://weather.example/openapi.json", operations=["getForecast"],
+        effects={"getForecast": "idempotent"}, idempotency_header="Idempotency-Key", **limits,
+    )  # fmt: skip
 
 
 def _beat() -> None:

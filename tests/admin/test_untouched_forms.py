@@ -55,6 +55,7 @@ EMPTY = {
     "memory.document": {"file"},
     "memory.memoryitem": {"reason"},
     "tools.credential": {"field_password", "field_secret"},
+    "tools.mcpserver": {"file"},
 }
 
 

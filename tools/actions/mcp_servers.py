@@ -13,13 +13,16 @@ from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.errors import ConfigurationError, ConflictError, about
 from heartbit_site.base.rights import require
 from tools.actions.refresh_mcp_server import pending_sentence
-from tools.mcp.endpoints import labels_of
+from tools.mcp.endpoints import labels_of, stored_needs
 from tools.models import CatalogueTool, McpServer
-from tools.server_spec import SETTINGS, first_fault, program_fault
+from tools.server_spec import SETTINGS, document_text, first_fault, program_fault, transport_of
 
 _RECORDED = ("name", "transport", *SETTINGS)
 _LABELS = {field.name: str(field.verbose_name) for field in McpServer._meta.fields}
-_ADDRESS = ("transport", "protocol", "url", "command")
+_READ = (
+    *("transport", "protocol", "url", "command"),
+    *("openapi", "document", "operations", "effects"),
+)
 
 
 def save_mcp_server(server: McpServer, *, by: Actor) -> None:
@@ -50,12 +53,14 @@ def save_mcp_server(server: McpServer, *, by: Actor) -> None:
             server.save()
         else:  # a refresh may be writing its own columns
             written = [*_RECORDED, "updated_at"]
-            if any(getattr(old, x) != getattr(server, x) for x in _ADDRESS):
+            if any(getattr(old, x) != getattr(server, x) for x in _READ):
                 server.needs_refresh = True
                 written.append("needs_refresh")
             server.save(update_fields=written)
             labels = sorted(labels_of(private_data=server.private_data))
-            CatalogueTool.objects.filter(server=server).update(labels=labels)
+            CatalogueTool.objects.filter(server=server).update(
+                labels=labels, credentials=stored_needs(server)
+            )
         changes = audit.changes(old, server, _RECORDED)
         if changes or before is None:
             action = f"mcp_server.{'add' if before is None else 'change'}"
@@ -65,7 +70,8 @@ def save_mcp_server(server: McpServer, *, by: Actor) -> None:
 def set_mcp_server(server: McpServer, settings: Mapping[str, Any], *, by: Actor) -> None:
     """Change some settings of a server, by the names of ``McpServerSpec``, and save it.
 
-    A URL replaces a program, and a program a URL.
+    A URL replaces a program, and a program a URL; the address of an OpenAPI document replaces its
+    text, and the text the address. A URL beside a document is where the API is.
 
     Raises:
         ConfigurationError: As for ``save_mcp_server``; or both are given.
@@ -73,22 +79,42 @@ def set_mcp_server(server: McpServer, settings: Mapping[str, Any], *, by: Actor)
     """
     for name, value in settings.items():
         setattr(server, name, value)
-    if settings.get("url") and settings.get("command"):
-        _refuse("command", "is given together with url: keep one of them")
-    if settings.get("command"):
-        server.transport, server.url = McpServer.Transport.STDIO, ""
-    elif settings.get("url"):
-        server.transport, server.command = McpServer.Transport.HTTP, ""
+    given = {name for name in ("command", "url", "openapi", "document") if settings.get(name)}
+    if "command" in given and len(given) > 1:
+        other = max(given - {"command"})
+        _refuse("command", f"is given together with {other}: keep one of them")
+    if "command" in given:
+        server.url = server.openapi = server.document = ""
+    elif given:
+        server.command = ""
+    if "document" in given and "openapi" not in given:
+        server.openapi = ""
+    if "openapi" in given and "document" not in given:
+        server.document = ""
+    if given:
+        places = {"openapi": server.openapi, "document": server.document}
+        server.transport = transport_of(command=server.command, **places)
     save_mcp_server(server, by=by)
 
 
 def _check(server: McpServer) -> None:
     server.name = server.name.strip()
     server.url, server.command = server.url.strip(), server.command.strip()
+    server.openapi = server.openapi.strip()
     if server.transport == McpServer.Transport.STDIO:
         server.url = ""
     else:
         server.command = ""
+    if server.transport == McpServer.Transport.OPENAPI:
+        if not server.openapi and not server.document:
+            _refuse("openapi", "is missing: name its address, or give its text")
+        try:
+            server.document = document_text(server.document)
+        except ValueError as error:
+            _refuse("document", str(error))
+    else:
+        server.openapi = server.document = server.idempotency_header = ""
+        server.operations, server.effects = [], {}
     fault = first_fault(server.settings())
     unknown = program_fault(server.command, settings.HEARTBIT_MCP_COMMANDS)
     if unknown and server.enabled:  # a server whose program is gone can still be disabled

@@ -17,6 +17,7 @@ from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.toolspec import ToolSpec
 from tools.credentials.choice import choose
+from tools.mcp.api_reading import read_api
 from tools.mcp.endpoints import (
     CREDENTIAL,
     McpEndpoint,
@@ -96,6 +97,9 @@ async def _read(
     server: McpServer, credential: CredentialType | None, say: Callable[[str], None]
 ) -> tuple[Offer, dict[str, str]]:
     allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
+    if server.transport == McpServer.Transport.OPENAPI:
+        async with GuardedClient(allow=allow) as http:
+            return await read_api(server, http, say)
     pool = McpPool(allow=allow)
     try:
         read = partial(pool.read, say=say)

@@ -23,7 +23,7 @@ from heartbit_site.base.visible_text import visible
 from tools.actions.read_mcp_server import Reading, read_mcp_server
 from tools.definitions import catalogue as definitions
 from tools.definitions.registry import definition_hash, registry
-from tools.mcp.endpoints import labels_of, needs_of
+from tools.mcp.endpoints import labels_of, stored_needs
 from tools.mcp.listing import Offer, definition, effect_of, local_names
 from tools.models import CatalogueTool, McpServer
 
@@ -77,13 +77,13 @@ def store_reading(server: McpServer, reading: Reading, *, by: Actor) -> Refresh:
     if reading.offer is None:
         result = Refresh(ok=False, message=visible(reading.fault))
         with transaction.atomic():
-            _store(server, result, {})
+            _store(server, result, Reading())
             record_on(by, "mcp_server.refresh", server, details={"error": result.message})
         return result
     with transaction.atomic():
         McpServer.objects.select_for_update().get(pk=server.pk)
         result = _written(server, reading.offer)
-        _store(server, result, reading.facts)
+        _store(server, result, reading)
         record_on(by, "mcp_server.refresh", server, details=result.names())
     return result
 
@@ -123,6 +123,9 @@ def _written(server: McpServer, offer: Offer) -> Refresh:
     CatalogueTool.objects.filter(pk__in=[row.pk for row in gone]).delete()
     removed = tuple(sorted(row.name for row in gone))
     message = f"It has {amounts.counted(len(specs), 'tool')}."
+    if offer.operations:
+        picked = f"{len(specs)} of {amounts.counted(len(offer.operations), 'operation')}"
+        message = f"{picked} {'is a tool' if len(specs) == 1 else 'are tools'}."
     message += pending_sentence(changed)
     if removed:
         message += f" Gone: {', '.join(removed)}."
@@ -143,13 +146,18 @@ def _specs(server: McpServer, offer: Offer, *, known: Mapping[str, str]) -> dict
     """Return the definitions of a server's tools, by the server's names."""
     others = CatalogueTool.objects.filter(Q(workspace=None) | Q(workspace=server.workspace_id))
     taken = {*registry, *others.exclude(server=server).values_list("name", flat=True)}
-    names = local_names(server.name, tuple(offer.tools), known=known, taken=taken)
-    trusted = server.trusted or server.protocol == McpServer.Protocol.A2A
+    is_api = server.transport == McpServer.Transport.OPENAPI
+    names = local_names(
+        server.name, tuple(offer.tools), known=known, taken=taken, splits_words=is_api
+    )
+    # The effects of an API's operations come from their methods and from people.
+    trusted = server.trusted or is_api or server.protocol == McpServer.Protocol.A2A
     return {
         remote: definition(
             offer.tools[remote],
             name=name,
             effect=effect_of(offer.tools[remote], trusted=trusted),
+            request=offer.requests.get(remote),
         )
         for remote, name in names.items()
     }
@@ -164,23 +172,20 @@ def _add(server: McpServer, remote: str, spec: ToolSpec, digest: str) -> None:
         definition_id=digest,
         origin=Origin.MCP,
         source=server.name,
-        credentials=[
-            {"parameter": "credential", "kinds": list(need.kinds), "optional": need.optional}
-            for need in needs_of(server)
-        ],
+        credentials=stored_needs(server),
         labels=sorted(labels_of(private_data=server.private_data)),
     )
 
 
-def _store(server: McpServer, result: Refresh, facts: dict[str, str]) -> None:
+def _store(server: McpServer, result: Refresh, reading: Reading) -> None:
     server.refreshed_at = timezone.now()
     server.refresh_ok, server.refresh_message = result.ok, result.message
-    if result.ok:
-        server.facts = {name: visible(text) for name, text in facts.items()}
-        server.needs_refresh = False
-    server.save(
-        update_fields=["refreshed_at", "refresh_ok", "refresh_message", "facts", "needs_refresh"]
-    )
+    written = ["refreshed_at", "refresh_ok", "refresh_message"]
+    if reading.offer is not None:
+        server.facts = {name: visible(text) for name, text in reading.facts.items()}
+        server.needs_refresh, server.offered = False, reading.offer.operations
+        written += ["facts", "needs_refresh", "offered"]
+    server.save(update_fields=written)
 
 
 logger = logging.getLogger(__name__)

@@ -25,7 +25,7 @@ from tools.connectors.send_email import ResendCredential, server_of
 from tools.connectors.service import read_json
 from tools.connectors.web_search import BraveCredential, SearxngCredential, search_web
 from tools.credentials.hiding import hide_secrets
-from tools.credentials.http_auth import HttpCredential, auth_headers, bearer
+from tools.credentials.http_auth import HttpCredential, authorize, bearer
 from tools.credentials.oauth import access_token, forget_token
 from tools.mail.imap import open_mailbox
 from tools.mail.smtp import open_outbox
@@ -76,9 +76,11 @@ def _visit(server: AbstractContextManager[object]) -> None:
         pass
 
 
-async def _check_http(value: HttpCredential, http: httpx.AsyncClient) -> None:
-    headers = await auth_headers(value, value.url, http)
-    response = await http.get(value.url, headers=headers, follow_redirects=False)
+async def _check_http(
+    value: HttpCredential | credentials.QueryKeyCredential, http: httpx.AsyncClient
+) -> None:
+    url, headers = await authorize(value, value.url, http)
+    response = await http.get(url, headers=headers, follow_redirects=False)
     if response.status_code in (401, 403):
         raise CheckError(
             f"{value.url} refused the credential: {response.status_code} {response.reason_phrase}."
@@ -115,6 +117,7 @@ _CHECKS: dict[type[credentials.CredentialType], _Check] = {
     credentials.ImapCredential: _check_imap,
     credentials.BearerCredential: _check_http,
     credentials.ApiKeyCredential: _check_http,
+    credentials.QueryKeyCredential: _check_http,
     credentials.BasicCredential: _check_http,
     credentials.OAuthClientCredential: _check_oauth,
     credentials.SigningCredential: _check_signing,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from pydantic import SecretStr
 
@@ -12,6 +13,8 @@ from heartbit_site.base.credentials import (
     BasicCredential,
     BearerCredential,
     OAuthClientCredential,
+    QueryKeyCredential,
+    UrlCredential,
 )
 from heartbit_site.base.errors import HeartbitError
 from tools.credentials.oauth import access_token
@@ -41,10 +44,7 @@ async def auth_headers(
             carry it.
         OAuthError: The server returns no access token.
     """
-    if not credential.covers(url):
-        raise UnusableCredentialError(
-            f"The credential is only sent to URLs below {credential.url}: use such a URL."
-        )
+    _check_url(credential, url)
     match credential:
         case BearerCredential():
             return bearer(credential.token)
@@ -54,6 +54,24 @@ async def auth_headers(
             return basic(credential.username, credential.password)
         case OAuthClientCredential():
             return {"authorization": f"Bearer {await access_token(credential, http)}"}
+
+
+async def authorize(
+    credential: HttpCredential | QueryKeyCredential, url: str, http: httpx.AsyncClient
+) -> tuple[str, dict[str, str]]:
+    """Return the URL and the headers that carry a credential to a URL; as ``auth_headers``."""
+    if not isinstance(credential, QueryKeyCredential):
+        return url, await auth_headers(credential, url, http)
+    _check_url(credential, url)
+    key = quote(credential.key.get_secret_value(), safe="")
+    return f"{url}{'&' if '?' in url else '?'}{credential.parameter}={key}", {}
+
+
+def _check_url(credential: UrlCredential, url: str) -> None:
+    if not credential.covers(url):
+        raise UnusableCredentialError(
+            f"The credential is only sent to URLs below {credential.url}: use such a URL."
+        )
 
 
 def bearer(token: SecretStr) -> dict[str, str]:

@@ -45,6 +45,7 @@ def store(specs: Iterable[ToolSpec]) -> None:
             parameters=json.dumps(dict(spec.parameters)),
             effect=spec.effect.value,
             answer_parameter=spec.answer_parameter or "",
+            request=None if spec.request is None else dict(spec.request),
         )
         for spec in specs
     ]
@@ -92,6 +93,7 @@ def _spec_of(row: ToolDefinition) -> ToolSpec:
         function=not_here,
         effect=Effect(row.effect),
         answer_parameter=row.answer_parameter or None,
+        request=row.request,
     )
 
 

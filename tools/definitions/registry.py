@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.jsonschema import check_schema
@@ -84,12 +84,14 @@ def marked(values: Iterable[object]) -> Iterator[ToolSpec]:
 def definition_hash(spec: ToolSpec) -> str:
     """Return the SHA-256 (hexadecimal) of a tool's definition as shown to models and people.
 
-    It covers name, description, schema, effect and whether the tool asks a person, but neither code
-    nor limits.
+    It covers name, description, schema, effect, whether the tool asks a person, and the request
+    that it makes as an API's operation, but neither code nor limits.
     """
-    shown = [spec.name, spec.description, dict(spec.parameters), spec.effect.value]
+    shown: list[Any] = [spec.name, spec.description, dict(spec.parameters), spec.effect.value]
     if spec.answer_parameter is not None:
         shown.append(spec.answer_parameter)
+    if spec.request is not None:
+        shown.append({"request": dict(spec.request)})
     text = json.dumps(shown, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 
 
 def as_lines(definition: ToolDefinition) -> list[str]:
-    """Return effect, description and schema as lines, with hidden characters made visible."""
+    """Return effect, request, description and schema as lines, hidden characters made visible."""
+    request = [] if definition.request is None else readable_json(definition.request).splitlines()
     return [
         f"effect: {definition.effect.replace('_', ' ')}",
+        *(f"request: {line}" for line in request),
         *visible(definition.description).splitlines(),
         *readable_json(json.loads(definition.parameters)).splitlines(),
     ]

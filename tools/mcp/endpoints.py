@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
 import httpx
 from django.conf import settings
 from pydantic import SecretStr
 
 from heartbit_site.base import orm
-from heartbit_site.base.credentials import CredentialNeed, CredentialType, SignInCredential
+from heartbit_site.base.credentials import (
+    CredentialNeed,
+    CredentialType,
+    QueryKeyCredential,
+    SignInCredential,
+)
 from heartbit_site.base.toolspec import Label
 from tools.credentials.hiding import HIDDEN
 from tools.credentials.http_auth import HttpCredential, auth_headers, bearer
@@ -78,7 +83,17 @@ def needs_of(server: McpServer) -> tuple[CredentialNeed, ...]:
         )
     if not server.credential:
         return ()
-    return (CredentialNeed(CREDENTIAL, KINDS, name=server.credential),)
+    is_api = server.transport == McpServer.Transport.OPENAPI
+    kinds = (*KINDS, QueryKeyCredential.kind) if is_api else KINDS
+    return (CredentialNeed(CREDENTIAL, kinds, name=server.credential),)
+
+
+def stored_needs(server: McpServer) -> list[dict[str, Any]]:
+    """Return the credential that a server's tools need, as their rows have it."""
+    return [
+        {"parameter": "credential", "kinds": list(need.kinds), "optional": need.optional}
+        for need in needs_of(server)
+    ]
 
 
 def connect(server: McpServer) -> str:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from heartbit_site.base import amounts
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tools.mcp.tool_screen import ToolScreen
 
 _NEITHER: Final = re.compile(r"[^a-z0-9]+")
+_WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 MAX_TOOLS: Final = 256
 MAX_PAGES: Final = 32
 MAX_NAME_CHARACTERS: Final = 128
@@ -45,10 +46,14 @@ class Offer:
     Attributes:
         tools: Its usable tools, by their own names, in its order.
         left_out: Reasons why its other tools cannot be used, by name.
+        requests: Requests of the tools that are operations of an API.
+        operations: All operations of an API, for people to pick from.
     """
 
     tools: dict[str, mcp_types.Tool]
     left_out: dict[str, str]
+    requests: dict[str, dict[str, Any]] = field(default_factory=dict)
+    operations: list[dict[str, str]] = field(default_factory=list)
 
 
 async def read_offer(
@@ -96,20 +101,23 @@ def _take(offer: Offer, tool: mcp_types.Tool) -> int:
     if tool.name in offer.tools:
         offer.left_out[tool.name] = "it is listed twice"
         return 0
-    if fault := _fault(tool):
+    if fault := fault_of(tool):
         offer.left_out[tool.name[:MAX_NAME_CHARACTERS]] = fault
         return 0
     offer.tools[tool.name] = tool
     return len(tool.description or "") + _size(tool.input_schema)
 
 
-def definition(tool: mcp_types.Tool, *, name: str, effect: Effect) -> ToolSpec:
+def definition(
+    tool: mcp_types.Tool, *, name: str, effect: Effect, request: dict[str, Any] | None = None
+) -> ToolSpec:
     """Return a server's tool as a definition that can be shown and pinned, but not called.
 
     Args:
         tool: The tool, as the server lists it.
         name: Its name in the workspace.
         effect: Consequence of repeating its calls, see ``effect_of``.
+        request: Request of an API's operation.
     """
 
     def not_here(**_arguments: Any) -> NoReturn:
@@ -123,6 +131,7 @@ def definition(tool: mcp_types.Tool, *, name: str, effect: Effect) -> ToolSpec:
         function=not_here,
         effect=effect,
         origin=Origin.MCP,
+        request=request,
     )
 
 
@@ -142,6 +151,7 @@ def local_names(
     *,
     known: Mapping[str, str],
     taken: Collection[str],
+    splits_words: bool = False,
 ) -> dict[str, str]:
     """Return the workspace's names of a server's tools, by the server's.
 
@@ -150,11 +160,13 @@ def local_names(
         remote_names: Names that the server gives.
         known: Existing names of some of them, which are kept.
         taken: Names of other tools.
+        splits_words: True to read ``getUser`` as two words.
     """
     names = {remote: known[remote] for remote in remote_names if remote in known}
     used = {*taken, *known.values()}
     for remote in sorted(set(remote_names) - set(names)):
-        own = _NEITHER.sub("_", remote.lower()).strip("_")
+        words = _WORD_START.sub("_", remote) if splits_words else remote
+        own = _NEITHER.sub("_", words.lower()).strip("_")
         name = f"{tool_prefix(server)}{own}".strip("_")
         if len(name) > _MAX_NAME or name in used:
             mark = hashlib.sha256(remote.encode("utf-8", "replace")).hexdigest()[:6]
@@ -169,7 +181,7 @@ def _parameters(tool: mcp_types.Tool) -> dict[str, Any]:
     return {"type": "object", "properties": {}, **tool.input_schema}
 
 
-def _fault(tool: mcp_types.Tool) -> str:
+def fault_of(tool: mcp_types.Tool) -> str:
     """Return why a tool cannot be used, or an empty string."""
     if not tool.name or len(tool.name) > MAX_NAME_CHARACTERS or clean_text(tool.name) != tool.name:
         return f"its name does not have 1 to {MAX_NAME_CHARACTERS} storable characters"

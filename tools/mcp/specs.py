@@ -11,6 +11,7 @@ from heartbit_site.base.credentials import CredentialType, SignInCredential
 from heartbit_site.base.suspensions import QUESTION, Question, Suspension
 from heartbit_site.base.toolspec import Origin, ToolContext, ToolSpec
 from tools.definitions import catalogue as definitions
+from tools.mcp.api_calls import call_operation
 from tools.mcp.endpoints import (
     CREDENTIAL,
     McpEndpoint,
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from tools.mcp.pool import McpPool
 
 T = TypeVar("T")
+Call = Callable[..., Awaitable["str | Suspension"]]
+Connect = Callable[..., Awaitable[None]]
 
 _CONTEXT: Final = "heartbit:context"
 #: Time limit for a reply to a server's question; the server is then called without an answer.
@@ -49,7 +52,9 @@ def server_tools(workspace_id: int, names: Iterable[str], pool: McpPool) -> dict
     rows = list(
         CatalogueTool.objects.filter(
             workspace_id=workspace_id, server__isnull=False, enabled=True, name__in=list(names)
-        ).select_related("server__workspace")
+        )
+        .select_related("server__workspace")
+        .defer("server__document", "server__offered")
     )
     stored = definitions.load(row.definition_id for row in rows)
     return {row.name: _callable(row, stored[row.definition_id], pool) for row in rows}
@@ -59,6 +64,42 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
     server = row.server
     if server is None:
         raise TypeError("the tool of a server needs its server")
+    if server.transport == McpServer.Transport.OPENAPI:
+        call, connect = _of_api(server, row, defined)
+    else:
+        call, connect = _of_server(server, row, defined, pool)
+    return replace(
+        defined,
+        function=call,
+        connect=connect,
+        timeout_seconds=float(server.timeout_seconds),
+        context_parameter=_CONTEXT,
+        credentials=needs_of(server),
+        labels=labels_of(private_data=server.private_data),
+        source=server.name,
+        origin=Origin.MCP,
+    )
+
+
+def _of_api(server: McpServer, row: CatalogueTool, defined: ToolSpec) -> tuple[Call, Connect]:
+    """Return what calls an operation of an API, and what is done before a call's intent."""
+
+    async def connect(**_: Any) -> None:
+        _check(server, row)
+
+    async def call(**arguments: Any) -> str:
+        context: ToolContext = arguments.pop(_CONTEXT)
+        credential = arguments.pop(CREDENTIAL, None)
+        _check(server, row)
+        return await call_operation(server, defined, context, credential, arguments)
+
+    return call, connect
+
+
+def _of_server(
+    server: McpServer, row: CatalogueTool, defined: ToolSpec, pool: McpPool
+) -> tuple[Call, Connect | None]:
+    """Return what calls a tool of an MCP server or a remote agent, and what connects to it."""
     tool = PinnedTool(row.name, row.remote_name, defined.effect, row.definition_id)
     is_agent = server.protocol == McpServer.Protocol.A2A
 
@@ -102,17 +143,7 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
         answer = await reach(context, credential, ask)
         return _asked(server, context, answer) if isinstance(answer, Question) else answer
 
-    return replace(
-        defined,
-        function=call,
-        connect=None if is_agent else connect,
-        timeout_seconds=float(server.timeout_seconds),
-        context_parameter=_CONTEXT,
-        credentials=needs_of(server),
-        labels=labels_of(private_data=server.private_data),
-        source=server.name,
-        origin=Origin.MCP,
-    )
+    return call, None if is_agent else connect
 
 
 def _asked(server: McpServer, context: ToolContext, asked: Question) -> Suspension:
@@ -125,7 +156,7 @@ def _asked(server: McpServer, context: ToolContext, asked: Question) -> Suspensi
     return Suspension((), REPLY_SECONDS, QUESTION, asked)
 
 
-def _check(server: McpServer, row: CatalogueTool, *, begun: bool) -> None:
+def _check(server: McpServer, row: CatalogueTool, *, begun: bool = False) -> None:
     """Refuse a call; one that a remote agent has begun is carried on despite a change."""
     if not server.enabled:
         raise McpError(f"The MCP server {server.name} is disabled.")

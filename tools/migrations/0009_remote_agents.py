@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tools', '0007_private_data'),
+        ('tools', '0008_openapi'),
     ]
 
     operations = [

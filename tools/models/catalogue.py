@@ -19,6 +19,7 @@ class ToolDefinition(models.Model):
     Attributes:
         parameters: JSON Schema as text: ``jsonb`` would lose the order of the arguments.
         answer_parameter: Parameter filled by a person's answer; empty: there is none.
+        request: The request that a call makes (``tools.openapi.operations``); null: other tools.
     """
 
     hash = models.CharField(max_length=64, primary_key=True)
@@ -27,6 +28,7 @@ class ToolDefinition(models.Model):
     parameters = models.TextField()
     effect = models.CharField(max_length=16)
     answer_parameter = models.TextField(blank=True, default="")
+    request = models.JSONField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:

@@ -18,6 +18,10 @@ from tools.server_spec import SETTINGS, McpServerSpec
 _SILENT: Final = timedelta(seconds=15)
 
 
+_EMPTY_LIST: Final = models.Value([], models.JSONField())
+_EMPTY_OBJECT: Final = models.Value({}, models.JSONField())
+
+
 def _help(name: str) -> str:
     return McpServerSpec.model_fields[name].description or ""
 
@@ -27,7 +31,7 @@ class McpServerQuerySet(models.QuerySet["McpServer"]):
 
     def counted(self) -> Self:
         """Add the numbers of the servers' tools and of the changes that wait for consent."""
-        return self.annotate(
+        return self.defer("document", "offered").annotate(
             tool_count=models.Count("tools", distinct=True),
             pending_count=models.Count("tools__pending"),
         )
@@ -40,6 +44,8 @@ class McpServer(models.Model):
         command: Name of an entry of ``HEARTBIT_MCP_COMMANDS``, for a server that is a process.
         credential: Name of the credential that requests carry; the person behind the call may have
             one of their own under this name. Empty: none. With ``sign_in``, of the OAuth app.
+        openapi: Address of an API's OpenAPI document; empty: ``document`` has its text, as JSON.
+        offered: Operations of that document, from which ``operations`` are picked.
         facts: What the server last said about itself: protocol, name, version.
         needs_refresh: True once the server announced that its tools changed.
         refresh_ok: Result of the last refresh; null: none yet.
@@ -52,6 +58,7 @@ class McpServer(models.Model):
 
         HTTP = "http", "HTTP (Streamable HTTP)"
         STDIO = "stdio", "A program on the workers (stdio)"
+        OPENAPI = "openapi", "An API with an OpenAPI document"
 
     class Protocol(models.TextChoices):
         """Protocol of a server."""
@@ -79,6 +86,23 @@ class McpServer(models.Model):
     private_data = models.BooleanField(
         "holds private data", default=True, db_default=True, help_text=_help("private_data")
     )
+    openapi = models.CharField(
+        "OpenAPI document", max_length=500, blank=True, default="", db_default="",
+        help_text=_help("openapi"),
+    )  # fmt: skip
+    document = models.TextField(
+        "document", blank=True, default="", db_default="", help_text=_help("document")
+    )
+    operations = models.JSONField(
+        default=list, blank=True, db_default=_EMPTY_LIST, help_text=_help("operations")
+    )
+    effects = models.JSONField(
+        default=dict, blank=True, db_default=_EMPTY_OBJECT, help_text=_help("effects")
+    )
+    idempotency_header = models.CharField(
+        max_length=100, blank=True, default="", db_default="", help_text=_help("idempotency_header")
+    )
+    offered = models.JSONField(default=list, blank=True, db_default=_EMPTY_LIST, editable=False)
     timeout_seconds = models.PositiveSmallIntegerField(
         "timeout", default=60, help_text=_help("timeout_seconds")
     )

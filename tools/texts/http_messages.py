@@ -10,6 +10,7 @@ from pydantic import Field
 
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.transport import FROM_PRIVATE_HOST
+from tools.texts.header_names import REFUSED_HEADERS
 
 Url = Annotated[str, Field(description="Complete http or https URL.", max_length=8_000)]
 Headers = Annotated[
@@ -20,10 +21,6 @@ TextBody = Annotated[str | None, Field(description="Body to send as text.")]
 
 _SHOWN_CHARACTERS = 200_000
 _TEXT_TYPES = ("json", "xml", "yaml", "csv", "javascript", "html", "x-www-form-urlencoded")
-# They control the connection, not the request: a virtual host or a second message in the body.
-_REFUSED_HEADERS = frozenset(
-    {"connection", "content-length", "host", "te", "trailer", "transfer-encoding", "upgrade"}
-)
 
 
 class UnusableRequestError(HeartbitError):
@@ -42,7 +39,7 @@ def read_headers(headers: dict[str, str] | None) -> dict[str, str]:
         UnusableRequestError: A model must not set one of them, or HTTP cannot carry one.
     """
     checked = {name.lower().strip(): value for name, value in (headers or {}).items()}
-    refused = sorted(_REFUSED_HEADERS & checked.keys())
+    refused = sorted(REFUSED_HEADERS & checked.keys())
     if refused:
         raise UnusableRequestError(f"The header {refused[0]!r} is set by the client: omit it.")
     try:

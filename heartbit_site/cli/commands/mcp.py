@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
@@ -48,6 +49,9 @@ SETTINGS: Final = body_options(
         help="Count its answers as private data, which leaves only with a person's consent.",
     ),
     enabled=common.option("--enable/--disable", "A disabled server's tools are not called.", None),
+    document=typer.Option(
+        None, "--document", metavar="FILE", help="Read an OpenAPI document here."
+    ),
     timeout_seconds=typer.Option(None, "--timeout", metavar="SECONDS"),
 )
 
@@ -72,15 +76,23 @@ def show(name: str = NAME) -> int:
 def add(name: str = NEW, *, settings: Annotated[Given, SETTINGS]) -> int:
     """Add a server, and read its tools."""
     server = chosen.backend()
-    made = server.call(contract.CREATE_MCP_SERVER, {"name": name, **settings})
+    body = {"name": name, **_with_document(settings)}
+    made = server.call(contract.CREATE_MCP_SERVER, body)
     return _refreshed(server, made.name) if made.enabled else _done(made)
 
 
 @app.command(cls=RemoteCommand)
 @with_groups
 def change(name: str = NAME, *, settings: Annotated[Given, SETTINGS]) -> int:
-    """Change what is named of a server; what is not stays. A URL replaces a program."""
-    return _done(chosen.send_change(contract.CHANGE_MCP_SERVER, settings, server=name))
+    """Change what is named of a server; what is not stays. A URL replaces a program.
+
+    An API's document is then read again.
+    """
+    body = _with_document(settings)
+    changed = chosen.send_change(contract.CHANGE_MCP_SERVER, body, server=name)
+    if changed.transport == "openapi" and changed.enabled:
+        return _refreshed(chosen.backend(), changed.name)
+    return _done(changed)
 
 
 @app.command(cls=RemoteCommand)
@@ -159,6 +171,17 @@ def serve(*, operator: bool = OPERATOR) -> int:
     return OK
 
 
+def _with_document(settings: Given) -> Given:
+    """Return the settings with the text of the file that `--document` names."""
+    path = settings.get("document")
+    if not path:
+        return settings
+    try:
+        return settings | {"document": Path(path).read_text(encoding="utf-8")}
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The document {path} cannot be read: {error}.") from None
+
+
 def _refreshed(server: Backend, name: str) -> int:
     """Refresh a server, follow the progress and print the result; return the exit code."""
     state = server.call(contract.REFRESH_MCP_SERVER, server=name)
@@ -198,6 +221,13 @@ def _print(found: contract.McpServerDetailOut) -> None:
         write(publish_again(found.outdated_agents))
     for tool in found.tools:
         _print_tool(tool)
+    picked = {tool.remote_name for tool in found.tools}
+    others = [one for one in found.offered if one.operation not in picked]
+    if others:
+        write(f"\nOther operations, for --operation of `heartbit mcp change {found.name}`:")
+    for one in others:
+        head = "" if one.operation == one.request else f"{one_line(one.operation)}: "
+        write(f"  {head}{one_line(one.request)}  {one_line(one.summary, TEXT_WIDTH)}")
 
 
 def _print_state(one: contract.McpServerOut) -> None:
@@ -208,6 +238,7 @@ def _print_state(one: contract.McpServerOut) -> None:
         ("credential", one.credential),
         ("people sign in at", one.connect_url),
         ("says it is", named.strip()),
+        ("asks for", one.facts.get("credentials", "")),
         ("state", one.state if one.enabled else f"{one.state}, disabled"),
         ("result", one.message),
         ("trusted", "its hints are believed" if one.trusted else "no"),
@@ -227,6 +258,8 @@ def _print_tool(tool: contract.McpToolOut, *, write: Any = write) -> None:
 
 
 def _address(one: contract.McpServerOut) -> str:
+    if one.transport == "openapi":
+        return one.openapi or "an OpenAPI document"
     return one.url or f"program {one.command}"
 
 

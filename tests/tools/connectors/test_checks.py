@@ -14,6 +14,7 @@ from heartbit_site.base.credentials import (
     CredentialType,
     ImapCredential,
     OAuthClientCredential,
+    QueryKeyCredential,
     SigningCredential,
     SmtpCredential,
 )
@@ -86,15 +87,17 @@ def http_credentials(url: str) -> list[CredentialType]:
     return [
         BearerCredential(url=url, token=SECRET),
         ApiKeyCredential(url=url, key=SECRET),
+        QueryKeyCredential(url=url, key=SECRET),
         BasicCredential(url=url, username="ada", password=SECRET),
     ]
 
 
 async def test_an_address_is_asked_with_the_credential(server: Server) -> None:
     for value in http_credentials(f"http://127.0.0.1:{server.port}/"):
-        server.answers["/"] = response(CANARY.encode(), status="404 Not Found")
+        target = f"/?api_key={CANARY}" if isinstance(value, QueryKeyCredential) else "/"
+        server.answers[target] = response(CANARY.encode(), status="404 Not Found")
         assert await said(value) == ""
-        server.answers["/"] = response(CANARY.encode(), status="401 Unauthorized")
+        server.answers[target] = response(CANARY.encode(), status="401 Unauthorized")
         assert await said(value) == (
             f"http://127.0.0.1:{server.port}/ refused the credential: 401 Unauthorized."
         )
