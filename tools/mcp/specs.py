@@ -64,6 +64,8 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
     server = row.server
     if server is None:
         raise TypeError("the tool of a server needs its server")
+    call: Call
+    connect: Connect | None
     if server.transport == McpServer.Transport.OPENAPI:
         call, connect = _of_api(server, row, defined)
     else:
