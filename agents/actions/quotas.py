@@ -4,8 +4,8 @@ Quotas are polled, as webhook deliveries are (docs/decisions/0009), so that a ru
 the audit's chain, which is locked until its writer's transaction ends.
 
 Each quota is reported once per period when it is nearly used up (``quota.warning``) and once when
-it is used up (``quota.reached``): by an audit entry, which is a system event too. The row keeps the period of its last notice, written in the
-notice's transaction.
+it is used up (``quota.reached``): by an audit entry, which is a system event too. The row keeps the
+period of its last notice, written in the notice's transaction.
 """
 
 from __future__ import annotations

@@ -91,7 +91,12 @@ class WebhookDelivery(Attempted):
         verbose_name_plural = "webhook deliveries"
         constraints = [
             unique(
-                "webhook_told_once", "endpoint", "run_id", "event", "event_key", nulls_distinct=False
+                "webhook_told_once",
+                "endpoint",
+                "run_id",
+                "event",
+                "event_key",
+                nulls_distinct=False,
             ),
             one_of("status", DeliveryStatus.values, name="webhook_status_known"),
         ]

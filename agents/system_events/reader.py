@@ -14,6 +14,7 @@ import json
 from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final, Self
 
 from agents.system_events.sources import HAPPENED
@@ -175,7 +176,7 @@ async def follow_events(
 ) -> AsyncGenerator[EventPage, None]:
     """Yield pages of events as they are committed, also empty ones: one a second at least."""
     while True:
-        page = await orm.read_in_thread(lambda at=place: read_events(workspace_id, at, wanted))
+        page = await orm.read_in_thread(partial(read_events, workspace_id, place, wanted))
         yield page
         place = page.place
         if not page.has_more:

@@ -11,13 +11,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from heartbit_site.base.audit import BY_SCHEDULE
-
-#: A transaction's full number from the 32 bits that a row has of it.
-_XID: Final = "(c.top - ((c.top - ({row}.xmin)::text::bigint) & 4294967295))"
-
-_JOURNAL: Final = f"""
-SELECT {_XID.format(row="e")} AS xid, e.at, e.run_id || ':' || lpad(e.seq::text, 9, '0') AS key,
+_JOURNAL: Final = """
+SELECT e.xmin AS xid, e.at, e.run_id || ':' || lpad(e.seq::text, 9, '0') AS key,
        k.type, r.root_id AS run_id, 'run:' || r.id AS subject,
        jsonb_strip_nulls(CASE WHEN k.type LIKE 'run.%%' THEN jsonb_build_object(
            'run_id', r.id, 'agent', r.agent, 'kind', r.kind,
@@ -32,9 +27,9 @@ SELECT {_XID.format(row="e")} AS xid, e.at, e.run_id || ':' || lpad(e.seq::text,
                'tool', coalesce(c2.approval_view ->> 'tool', c2.tool),
                'waiting_since', CASE WHEN e.type <> 'wait.resolved' THEN e.at END,
                'expires_at', e.at + make_interval(secs => (e.payload ->> 'timeout_seconds')::float),
-               'decision', e.payload #>> '{{value,status}}',
-               'decided_by', e.payload #>> '{{value,by}}')) END) AS data
-FROM c CROSS JOIN agents_runevent e
+               'decision', e.payload #>> '{value,status}',
+               'decided_by', e.payload #>> '{value,by}')) END) AS data
+FROM agents_runevent e
 JOIN agents_run r ON r.id = e.run_id AND r.workspace_id = %(workspace)s
 JOIN agents_run t ON t.id = r.root_id
 LEFT JOIN agents_toolcall c2 ON c2.run_id = e.run_id AND c2.call_id = e.payload ->> 'call_id'
@@ -57,62 +52,68 @@ WHERE e.at >= %(floor)s AND r.kind <> 'extraction'
                  'run.quarantined', 'run.unquarantined', 'approval.requested',
                  'approval.escalated', 'outcome.requested', 'wait.resolved')
 """
-_FIRED: Final = f"""
-SELECT {_XID.format(row="e")}, e.at, 'fired:' || e.run_id, 'schedule.fired', r.id,
-       'schedule:' || substr(r.started_by, {len(BY_SCHEDULE) + 1}),
-       jsonb_build_object('schedule', substr(r.started_by, {len(BY_SCHEDULE) + 1}),
+# ``base.audit.BY_SCHEDULE`` begins the name of the starter.
+_FIRED: Final = """
+SELECT e.xmin, e.at, 'fired:' || e.run_id, 'schedule.fired', r.id,
+       'schedule:' || substr(r.started_by, 10),
+       jsonb_build_object('schedule', substr(r.started_by, 10),
                           'agent', r.agent, 'run_id', r.id)
-FROM c CROSS JOIN agents_runevent e
+FROM agents_runevent e
 JOIN agents_run r ON r.id = e.run_id AND r.workspace_id = %(workspace)s
-WHERE e.at >= %(floor)s AND e.type = 'run.created' AND r.started_by LIKE '{BY_SCHEDULE}%%'
+WHERE e.at >= %(floor)s AND e.type = 'run.created' AND r.started_by LIKE 'schedule %%'
   AND r.parent_id IS NULL
 """
 # A firing is deferred for a day at most; that it started is in the journal.
-_FIRINGS: Final = f"""
-SELECT {_XID.format(row="f")}, coalesce(f.retry_at, f.created_at), 'firing:' || f.id,
+_FIRINGS: Final = """
+SELECT f.xmin, coalesce(f.retry_at, f.created_at), 'firing:' || f.id,
        'schedule.' || f.status, NULL, 'schedule:' || s.name,
        jsonb_build_object('schedule', s.name, 'agent', a.name, 'scheduled_for', f.scheduled_for,
                           'reason', f.note)
-FROM c CROSS JOIN scheduling_firing f
+FROM scheduling_firing f
 JOIN scheduling_schedule s ON s.id = f.schedule_id AND s.workspace_id = %(workspace)s
 JOIN agents_agent a ON a.id = s.agent_id
 WHERE f.created_at >= %(floor)s::timestamptz - interval '25 hours'
   AND f.status IN ('skipped', 'failed')
 """
 # An ended delivery keeps the end of its last attempt's lease, which is later than its end.
-_DELIVERIES: Final = f"""
-SELECT {_XID.format(row="d")}, coalesce(d.delivered_at, d.next_at - make_interval(
+_DELIVERIES: Final = """
+SELECT d.xmin, coalesce(d.delivered_at, d.next_at - make_interval(
            secs => CASE d.kind WHEN 'webhook' THEN 60 ELSE 300 END)),
        'delivery:' || d.id || ':' || extract(epoch FROM d.next_at),
        CASE d.status WHEN 'delivered' THEN 'delivery.sent' ELSE 'delivery.failed' END,
        d.run_id, 'delivery:' || d.id,
        jsonb_build_object('delivery_id', d.id, 'run_id', d.run_id, 'agent', r.agent,
                           'kind', d.kind, 'attempts', d.attempts, 'error', d.error)
-FROM c CROSS JOIN agents_delivery d LEFT JOIN agents_run r ON r.id = d.run_id
+FROM agents_delivery d LEFT JOIN agents_run r ON r.id = d.run_id
 WHERE d.workspace_id = %(workspace)s AND d.status <> 'pending' AND d.next_at >= %(floor)s
 """
-_MESSAGES: Final = f"""
-SELECT {_XID.format(row="m")}, m.created_at, 'message:' || m.id, 'message.sent', NULL,
+_MESSAGES: Final = """
+SELECT m.xmin, m.created_at, 'message:' || m.id, 'message.sent', NULL,
        'message:' || m.id,
        jsonb_build_object('message_id', m.id, 'sender', m.sender, 'recipient', m.recipient,
                           'kind', m.kind, 'run_id', m.source_run_id)
-FROM c CROSS JOIN agents_message m
+FROM agents_message m
 WHERE m.workspace_id = %(workspace)s AND m.created_at >= %(floor)s
 """
-_AUDIT: Final = f"""
-SELECT {_XID.format(row="a")}, a.at, 'audit:' || a.id, a.action, NULL, a.target,
+_AUDIT: Final = """
+SELECT a.xmin, a.at, 'audit:' || a.id, a.action, NULL, a.target,
        a.details || CASE WHEN a.action LIKE 'quota.%%'
-           THEN jsonb_build_object('quota', a.label, 'workspace', w.slug) ELSE '{{}}' END
-FROM c CROSS JOIN base_auditentry a JOIN base_workspace w ON w.id = a.workspace_id
+           THEN jsonb_build_object('quota', a.label, 'workspace', w.slug) ELSE '{}' END
+FROM base_auditentry a JOIN base_workspace w ON w.id = a.workspace_id
 WHERE a.workspace_id = %(workspace)s AND a.at >= %(floor)s
   AND a.action IN ('quota.warning', 'quota.reached', 'alert.raised', 'alert.resolved')
 """
-#: Common table expressions: ``c`` has the transactions, ``happened`` the events.
+#: Common table expressions: ``c`` has the transactions, ``happened`` the events. A row has the last
+#: 32 bits of its transaction's number.
 HAPPENED: Final = f"""
 c AS MATERIALIZED (
     SELECT pg_snapshot_xmin(s)::text::bigint AS horizon, pg_snapshot_xmax(s)::text::bigint AS top
     FROM pg_current_snapshot() s
-), happened AS ({" UNION ALL ".join(
-    (_JOURNAL, _FIRED, _FIRINGS, _DELIVERIES, _MESSAGES, _AUDIT)
-)})
-"""
+), happened AS (
+    SELECT c.top - ((c.top - u.xid::text::bigint) & 4294967295) AS xid,
+           u.at, u.key, u.type, u.run_id, u.subject, u.data
+    FROM c CROSS JOIN ({
+    " UNION ALL ".join((_JOURNAL, _FIRED, _FIRINGS, _DELIVERIES, _MESSAGES, _AUDIT))
+}) u
+)
+"""  # noqa: S608  constants

@@ -65,6 +65,7 @@ REDELIVER_RESULT = RESULTS.post(
 
 SECRET = Field(description="Secret, whsec_...; returned only once.")
 
+
 def _titled(name: str) -> str:
     if not name.strip():
         raise ValueError("name its purpose")

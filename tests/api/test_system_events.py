@@ -40,9 +40,7 @@ def stream(caller: Caller, last: str = "", **query: Any) -> Iterator[ServerSentE
 
 
 def recorded(caller: Caller, last: str = "", **query: Any) -> list[dict[str, Any]]:
-    return [
-        json.loads(one.data) for one in stream(caller, last, follow=False, **query) if one.data
-    ]
+    return [json.loads(one.data) for one in stream(caller, last, follow=False, **query) if one.data]
 
 
 def parked(workspace: Workspace) -> None:
@@ -132,9 +130,7 @@ def test_given_a_call_that_asks_then_question_and_decision_are_told(
     place = str(now())
     task = 'Work. [[calls: calculate {"expression": "1+1"}]]'
     run_id = caller.submit(task, agent="analyst", require_approval=True)["id"]
-    [call] = wait_until(
-        lambda: caller.get("/approvals").json()["calls"], what="a call"
-    )
+    [call] = wait_until(lambda: caller.get("/approvals").json()["calls"], what="a call")
     caller.post(
         f"/runs/{run_id}/calls/{call['call_id']}/decision",
         {"digest": call["digest"], "verdict": "approve"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -121,7 +121,7 @@ def test_given_a_run_that_ends_then_it_is_told_once_and_signed(
     assert data["usage"] == {"input_tokens": 100, "output_tokens": 20}
     assert (data["cost_usd"], data["error"], data["status"]) == ("0.0012", None, "succeeded")
     assert run.finished_at is not None
-    assert message["timestamp"] == data["finished_at"]
+    assert run.finished_at - datetime.fromisoformat(message["timestamp"]) < timedelta(seconds=1)
     assert data["finished_at"][:19] == run.finished_at.isoformat()[:19]
     [row] = deliveries(endpoint)
     assert told.headers["webhook-id"] == row.message_id
@@ -257,12 +257,12 @@ def test_given_a_long_pause_then_a_look_goes_back_a_day_and_no_further(
     ends = "run.succeeded"
     late, lost = succeeded(alone), succeeded(alone)
     with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE agents_runevent DISABLE TRIGGER USER")
+        cursor.execute("SET LOCAL session_replication_role = replica")  # no trigger refuses it
         for run, hours in ((late, 23), (lost, 25)):
             RunEvent.objects.filter(run=run.pk, type=ends).update(
                 at=timezone.now() - timedelta(hours=hours)
             )
-        cursor.execute("ALTER TABLE agents_runevent ENABLE TRIGGER USER")
+        cursor.execute("SET LOCAL session_replication_role = origin")
     longest = timezone.now() - timedelta(hours=48)
     endpoint.events_from = endpoint.read_from = longest
     endpoint.save(update_fields=["events_from", "read_from"])
@@ -272,7 +272,7 @@ def test_given_a_long_pause_then_a_look_goes_back_a_day_and_no_further(
 
 @transacted
 def test_given_patterns_then_what_they_select_is_sent(alone: Workspace, receiver: Receiver) -> None:
-    endpoint, secret = webhook(alone, receiver.url, ["run.s*"])
+    _, secret = webhook(alone, receiver.url, ["run.s*"])
     succeeded(alone)
     deliver_webhooks()
     told = [read(one, secret) for one in receiver.told]
@@ -392,7 +392,7 @@ def test_given_what_no_webhook_can_be_then_it_is_refused(alone: Workspace) -> No
     for url in ("ftp://x.example/", "https://a:b@x.example/", "https://x.example/#a", "x"):
         with pytest.raises(ConfigurationError, match="The webhook URL is not valid"):
             webhook(alone, url)
-    with pytest.raises(ConfigurationError, match=r"gets no run\.exploded"):
+    with pytest.raises(ConfigurationError, match=r"'run\.exploded' selects no event"):
         webhook(alone, "https://x.example/", ["run.exploded"])
     assert not WebhookEndpoint.objects.filter(workspace=alone).exists()
 
@@ -462,7 +462,7 @@ def test_given_the_admin_then_a_secret_is_shown_once(alone: Workspace, receiver:
     user.is_staff = True
     user.save()
     client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
-    data = {"workspace": alone.pk, "name": "hook", "url": receiver.url, "events": ALL}
+    data = {"workspace": alone.pk, "name": "hook", "url": receiver.url, "events": ENDINGS}
     place = "admin:agents_webhookendpoint"
     shown = client.post(reverse(f"{place}_add"), data | {"enabled": "on"}, follow=True)
     [secret] = re.findall(r"whsec_[A-Za-z0-9+/=]+", shown.content.decode())
@@ -486,4 +486,3 @@ def test_given_the_admin_then_a_secret_is_shown_once(alone: Workspace, receiver:
         *("webhook.create", "webhook.ping", "webhook.rotate"),
         *("webhook.send_again", "webhook.remove"),
     ]
-

@@ -42,7 +42,7 @@ router = Router(tags=["events"])
 def stream(
     request: HttpRequest,
     *,
-    type: Annotated[  # noqa: A002  the parameter's name
+    type: Annotated[
         list[Pattern],
         Query(
             [],
@@ -69,10 +69,8 @@ def stream(
     access = access_of(request)
     wanted = Wanted.of(type, agent)
     number = last_event_id or after
-    if number:
-        place = Place.parse(number)
-    else:
-        place = now() if since is None else Place(0, since)
+    begin = now() if since is None else Place(0, since)
+    place = Place.parse(number) if number else begin
     workspace_id = access.workspace.pk
     if not follow:
         return as_stream(HttpResponse(b"".join(_recorded(workspace_id, place, wanted))))
