@@ -20,7 +20,7 @@ from agents.live.member_consumer import IDLE, MALFORMED, NOT_FOUND, UNKNOWN, Mem
 from agents.live.watchers import watch
 from agents.querysets import find_run
 from agents.reads.hidden_memories import texts_hidden_from
-from agents.system_events.reader import Place, Wanted, follow_events, now
+from agents.system_events.reader import Position, Wanted, follow_events, now
 from agents.system_events.types import check_pattern
 from heartbit_site.base import orm
 from heartbit_site.base.access import is_session_valid, workspaces_of
@@ -125,14 +125,14 @@ class EventConsumer(MemberConsumer):
             if content.get("type") != "subscribe" or self._is_told:
                 raise ValueError(content)
             wanted = Wanted.of(map(check_pattern, patterns), agent)
-            place = Place.parse(after) if after else await orm.run_in_thread(now)
+            place = Position.parse(after) if after else await orm.run_in_thread(now)
         except (TypeError, ValueError, AttributeError, ConfigurationError) as error:
             await self.close(MALFORMED, str(error)[:MOST_OF_REASON])
             return
         self._is_told = True
         self.start_task(self._tell(place, wanted))
 
-    async def _tell(self, place: Place, wanted: Wanted) -> None:
+    async def _tell(self, place: Position, wanted: Wanted) -> None:
         pages = follow_events(self.access.workspace.pk, place, wanted)
         async with contextlib.aclosing(pages):
             async for page in pages:

@@ -33,7 +33,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """A place in the stream: after an event, or after all transactions before one.
 
     Attributes:
@@ -99,7 +99,7 @@ class EventPage:
     """Events, the place after them, and whether more are there already."""
 
     events: list[EventOut]
-    place: Place
+    place: Position
     has_more: bool
 
 
@@ -130,14 +130,14 @@ def floor() -> datetime:
     return found
 
 
-def now() -> Place:
+def now() -> Position:
     """Return the place after everything that is committed."""
     at = floor()
     xid = fetch_one("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint")[0]
-    return Place(xid, at)
+    return Position(xid, at)
 
 
-def read_events(workspace_id: int, place: Place, wanted: Wanted) -> EventPage:
+def read_events(workspace_id: int, place: Position, wanted: Wanted) -> EventPage:
     """Return the committed events after a place, 500 at most.
 
     They are read up to the oldest transaction that still runs: none is missed, or read twice.
@@ -161,18 +161,18 @@ def read_events(workspace_id: int, place: Place, wanted: Wanted) -> EventPage:
     rows = fetch_all(_READ, values)
     horizon = rows[0][0]
     found = [row[1:] for row in rows if row[1] is not None]
-    places = [Place(xid, at, key) for xid, at, key, *_ in found[:MOST_EVENTS]]
+    places = [Position(xid, at, key) for xid, at, key, *_ in found[:MOST_EVENTS]]
     events = [
         EventOut.read(str(one), kind, at, subject, json.loads(data))
         for one, (_, at, _, kind, subject, data) in zip(places, found, strict=False)
     ]
     if len(found) > MOST_EVENTS:
         return EventPage(events, places[-1], has_more=True)
-    return EventPage(events, Place(horizon, later), has_more=False)
+    return EventPage(events, Position(horizon, later), has_more=False)
 
 
 async def follow_events(
-    workspace_id: int, place: Place, wanted: Wanted
+    workspace_id: int, place: Position, wanted: Wanted
 ) -> AsyncGenerator[EventPage, None]:
     """Yield pages of events as they are committed, also empty ones: one a second at least."""
     while True:

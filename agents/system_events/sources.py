@@ -2,7 +2,7 @@
 
 Journal, audit and messages are never changed, and a firing or a delivery that has ended is not
 either, until it is redelivered. So the transaction that wrote a row (``xmin``) places its event:
-whoever has read the events of all transactions before one knows exactly what is left.
+after the events of all transactions before one, exactly the others are left.
 
 Parameters: ``workspace``; ``floor``, before which no wanted row was written.
 """

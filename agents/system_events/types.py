@@ -8,7 +8,6 @@ Usage::
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from pydantic import Field, JsonValue
@@ -53,7 +52,7 @@ def check_pattern(pattern: str) -> str:
     Raises:
         ValueError: The pattern selects no type.
     """
-    if not any(fnmatchcase(name, pattern) for name in EVENTS):
+    if not matching([pattern]):
         known = ", ".join(EVENTS)
         raise ValueError(
             f"{pattern[:60]!r} selects no event: choose from {known}, or a pattern such as run.*"
@@ -64,7 +63,20 @@ def check_pattern(pattern: str) -> str:
 def matching(patterns: Iterable[str]) -> list[str]:
     """Return the types that any of the patterns selects."""
     wanted = list(patterns)
-    return [name for name in EVENTS if any(fnmatchcase(name, one) for one in wanted)]
+    return [name for name in EVENTS if any(_matches(name, one) for one in wanted)]
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Return True if a name fits a pattern, whose ``*`` stand for any text."""
+    first, *parts = pattern.split("*")
+    if not parts or not name.startswith(first):
+        return name == pattern
+    rest = name.removeprefix(first)
+    for part in parts[:-1]:
+        _, found, rest = rest.partition(part) if part else ("", "*", rest)
+        if not found:
+            return False
+    return rest.endswith(parts[-1])
 
 
 class RunEventData(View):
@@ -74,9 +86,9 @@ class RunEventData(View):
     parent_id: Id | None = None
     agent: str
     kind: str = Field(description="Engine of the run, such as agent, workflow or tool_call.")
-    reason: str | None = Field(None, description="Of a requeued or waiting run.")
+    reason: str | None = Field(None, description="Reason of a requeued or waiting run.")
     waits_for: str | None = Field(None, description="Kind of the wait of a waiting run.")
-    error_kind: str | None = Field(None, description="Of a failed run.")
+    error_kind: str | None = Field(None, description="Kind of the error of a failed run.")
 
 
 class CallEventData(View):
@@ -91,7 +103,7 @@ class CallEventData(View):
         tool: str | None = None
         waiting_since: Time | None = None
         expires_at: Time | None = None
-        decision: str | None = Field(None, description="How it ended, such as approved or expired.")
+        decision: str | None = Field(None, description="Decision, such as approved or expired.")
         decided_by: str | None = None
 
     run_id: Id = Field(description="The run, or the one whose sub-agent made the call.")
@@ -177,7 +189,7 @@ class EventOut(View):
     id: str = Field(description="Position in the stream, for `Last-Event-ID`.")
     type: str = Field(description=f"One of {', '.join(EVENTS)}.")
     timestamp: Time
-    subject: str = Field(description="What it is about, such as `run:0192...` or `delivery:7`.")
+    subject: str = Field(description="Subject, such as `run:0192...` or `delivery:7`.")
     data: (
         RunEventData
         | CallEventData

@@ -20,7 +20,7 @@ from heartbit_site.base.audit import SYSTEM, record
 from heartbit_site.base.models import AlertState, Workspace
 from heartbit_site.monitoring.metrics import METRICS
 from heartbit_site.monitoring.readings import read_values
-from heartbit_site.monitoring.rules import RULES, Rule
+from heartbit_site.monitoring.rules import RULES, AlertRule
 
 logger = logging.getLogger(__name__)
 
@@ -113,7 +113,7 @@ def _notices(
 
 def _holding(
     state: AlertState, values: Values, now: datetime
-) -> Iterator[tuple[Rule, dict[str, str], float]]:
+) -> Iterator[tuple[AlertRule, dict[str, str], float]]:
     """Yield the series for which a rule's condition holds, and update the windows."""
     windows: dict[str, list[list[float]]] = {}
     for rule in RULES:
@@ -136,7 +136,7 @@ def _holding(
     state.readings = windows
 
 
-def _key(rule: Rule, labels: Mapping[str, str]) -> str:
+def _key(rule: AlertRule, labels: Mapping[str, str]) -> str:
     return " ".join([rule.name, *(f"{name}={value}" for name, value in labels.items())])
 
 

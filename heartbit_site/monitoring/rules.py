@@ -9,7 +9,7 @@ from heartbit_site.base.amounts import duration
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AlertRule:
     """A rule about one metric, for each of its series.
 
     Attributes:
@@ -69,14 +69,14 @@ class Rule:
 _LABELS: Final = {name: f"{{{{ $labels.{name} }}}}" for name in ("queue", "kind")}
 
 RULES: Final = (
-    Rule(
+    AlertRule(
         "HeartbitOldestRunWaits",
         "A run of the queue {queue} has waited {duration} for a slot. Start workers.",
         "heartbit_queue_oldest_seconds",
         above=300,
         minutes=1,
     ),
-    Rule(
+    AlertRule(
         "HeartbitQueueWithoutWorker",
         "Runs are due in the queue {queue}, which no worker serves.",
         "heartbit_queue_runs",
@@ -84,14 +84,14 @@ RULES: Final = (
         minutes=2,
         severity="critical",
     ),
-    Rule(
+    AlertRule(
         "HeartbitWorkersLost",
         "{value} workers are silent: their leases have expired.",
         "heartbit_workers",
         {"state": "stale"},
         minutes=5,
     ),
-    Rule(
+    AlertRule(
         "HeartbitFewerWorkers",
         "There are {value} workers, fewer than in the last half hour.",
         "heartbit_workers",
@@ -100,38 +100,38 @@ RULES: Final = (
         window_minutes=30,
         minutes=5,
     ),
-    Rule(
+    AlertRule(
         "HeartbitDeliveriesFailed",
         "A message ({kind}) was given up. Redeliver it once its receiver works.",
         "heartbit_deliveries_failed",
         compare="rise",
         window_minutes=10,
     ),
-    Rule(
+    AlertRule(
         "HeartbitCircuitOpen",
         "Workers back off from {value} provider accounts, which keep failing.",
         "heartbit_open_circuits",
         minutes=5,
     ),
-    Rule(
+    AlertRule(
         "HeartbitBudgetExceeded",
         "{value} budgets refuse model calls until their period ends.",
         "heartbit_budgets",
         {"state": "exceeded"},
     ),
-    Rule(
+    AlertRule(
         "HeartbitUncertainCalls",
         "The outcome of {value} tool calls is unknown. Resolve them in Approvals.",
         "heartbit_uncertain_calls",
         minutes=10,
     ),
-    Rule(
+    AlertRule(
         "HeartbitRunsQuarantined",
         "{value} runs are quarantined, because their workers crashed too often.",
         "heartbit_runs",
         {"status": "quarantined"},
     ),
-    Rule(
+    AlertRule(
         "HeartbitSchedulesLate",
         "A schedule is {duration} late. Is a worker running?",
         "heartbit_schedule_lateness_seconds",

@@ -13,7 +13,7 @@ from httpx_sse import EventSource, ServerSentEvent
 from websockets.sync.client import connect
 
 from agents.models import Agent, Delivery
-from agents.system_events.reader import Place, Wanted, now, read_events
+from agents.system_events.reader import Position, Wanted, now, read_events
 from agents.system_events.types import EVENTS, check_pattern, matching
 from heartbit_site.base.models import ApiKey
 from scheduling.choices import FiringStatus
@@ -105,7 +105,7 @@ def test_given_transactions_that_end_in_another_order_then_none_is_missed_or_dou
     assert read_events(workspace.pk, after.place, wanted).events == []
     # The same for one who stopped at any of them.
     [first, second] = after.events
-    assert read_events(workspace.pk, Place.parse(first.id), wanted).events == [second]
+    assert read_events(workspace.pk, Position.parse(first.id), wanted).events == [second]
 
 
 def test_given_many_events_then_they_come_in_pages(
@@ -235,7 +235,11 @@ def test_patterns_select_types_of_the_one_list() -> None:
         "approval.escalated",
         "approval.decided",
     ]
-    assert matching(["*"]) == list(EVENTS)
+    assert matching(["*"]) == matching(["r*", "**", "x"]) == list(EVENTS)
+    assert matching(["*.*failed*"]) == ["run.failed", "schedule.failed", "delivery.failed"]
+    assert matching(["q*.*ed", "run", "ran.*"]) == [
+        *("question.asked", "question.answered", "quota.reached")
+    ]
     assert check_pattern("run.*") == "run.*"
     with pytest.raises(ValueError, match="selects no event"):
         check_pattern("RUN.*")

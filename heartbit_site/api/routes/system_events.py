@@ -18,7 +18,7 @@ from typing import Annotated, Any
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from ninja import Header, Query, Router
 
-from agents.system_events.reader import Place, Wanted, follow_events, now, read_events
+from agents.system_events.reader import Position, Wanted, follow_events, now, read_events
 from agents.system_events.types import MOST_PATTERNS, EventOut
 from heartbit_site.api.auth import READ_RUNS, access_of
 from heartbit_site.api.openapi import answers, stream_of
@@ -69,8 +69,8 @@ def stream(
     access = access_of(request)
     wanted = Wanted.of(type, agent)
     number = last_event_id or after
-    begin = now() if since is None else Place(0, since)
-    place = Place.parse(number) if number else begin
+    begin = now() if since is None else Position(0, since)
+    place = Position.parse(number) if number else begin
     workspace_id = access.workspace.pk
     if not follow:
         return as_stream(HttpResponse(b"".join(_recorded(workspace_id, place, wanted))))
@@ -78,14 +78,14 @@ def stream(
     return as_stream(StreamingHttpResponse(body))
 
 
-def _recorded(workspace_id: int, place: Place, wanted: Wanted) -> list[bytes]:
+def _recorded(workspace_id: int, place: Position, wanted: Wanted) -> list[bytes]:
     """Return one page of the stream, and the place after it."""
     page = read_events(workspace_id, place, wanted)
     return [*map(_message, page.events), _place(page.place)]
 
 
 async def _followed(
-    workspace_id: int, place: Place, wanted: Wanted, allowed: Callable[[], Awaitable[bool]]
+    workspace_id: int, place: Position, wanted: Wanted, allowed: Callable[[], Awaitable[bool]]
 ) -> AsyncIterator[bytes]:
     checked_at = said_at = time.monotonic()
     yield _place(place)
@@ -108,6 +108,6 @@ def _message(event: EventOut) -> bytes:
     return f"id: {event.id}\nevent: {event.type}\ndata: {event.model_dump_json()}\n\n".encode()
 
 
-def _place(place: Place) -> bytes:
+def _place(place: Position) -> bytes:
     """Return an id without an event: EventSource takes it over, and keeps the connection."""
     return f"id: {place}\n\n".encode()

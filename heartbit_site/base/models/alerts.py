@@ -1,4 +1,4 @@
-"""State of the alert rules between two evaluations."""
+"""The alert rules between two evaluations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 
 
 class AlertState(models.Model):
-    """What the alert rules found (``heartbit_site.monitoring.alerts``); its only row has the id 1.
+    """State of the alert rules (``heartbit_site.monitoring.alerts``); its only row has the id 1.
 
     Attributes:
         evaluated_at: Time of the last evaluation; null: none yet.

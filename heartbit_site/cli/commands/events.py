@@ -28,7 +28,10 @@ def events(
     after: str = AFTER,
     follow: bool = FOLLOW,
 ) -> int:
-    """Print the workspace's events of the last hour, the oldest first, or as they happen."""
+    """Print the workspace's events, or follow them.
+
+    The oldest comes first, of those of the last hour.
+    """
     try:
         wanted = [check_pattern(one) for one in patterns or ()]
     except ValueError as error:

@@ -84,7 +84,9 @@ def _recorded(backend: LocalBackend, query: dict[str, Any], *, follow: bool) -> 
     after = query["after"]
     since = query.get("since")
     place = (
-        reader.Place.parse(after) if after else reader.Place(0, datetime.fromisoformat(str(since)))
+        reader.Position.parse(after)
+        if after
+        else reader.Position(0, datetime.fromisoformat(str(since)))
     )
     while True:
         page = reader.read_events(backend.access.workspace.pk, place, wanted)
