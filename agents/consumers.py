@@ -111,8 +111,9 @@ class EventConsumer(MemberConsumer):
     """WebSocket of a workspace's system events (``agents.system_events``).
 
     The client sends one request: ``{"type": "subscribe", "events": ["run.*"], "agent": "writer",
-    "after": "<id of an event>"}``; all but the type may be left out. It receives
-    ``{"type": "event", "event": {...}}``, and asks for the rest after a disconnect.
+    "after": "<id of an event>"}``; all but the type may be left out. It receives its position,
+    ``{"type": "position", "id": "..."}``, then ``{"type": "event", "event": {...}}``, and asks for
+    the rest after a disconnect.
     """
 
     _is_told = False
@@ -133,6 +134,7 @@ class EventConsumer(MemberConsumer):
         self.start_task(self._tell(place, wanted))
 
     async def _tell(self, place: Position, wanted: Wanted) -> None:
+        await self.send_json({"type": "position", "id": str(place)})
         pages = follow_events(self.access.workspace.pk, place, wanted)
         async with contextlib.aclosing(pages):
             async for page in pages:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
+# By ``OFFSET`` the few events of a poll look up their runs, never all runs of a workspace.
 _JOURNAL: Final = """
 SELECT e.xmin AS xid, e.at, e.run_id || ':' || lpad(e.seq::text, 9, '0') AS key,
        k.type, r.root_id AS run_id, 'run:' || r.id AS subject,
@@ -30,7 +31,8 @@ SELECT e.xmin AS xid, e.at, e.run_id || ':' || lpad(e.seq::text, 9, '0') AS key,
                'decision', e.payload #>> '{value,status}',
                'decided_by', e.payload #>> '{value,by}')) END) AS data
 FROM agents_runevent e
-JOIN agents_run r ON r.id = e.run_id AND r.workspace_id = %(workspace)s
+JOIN LATERAL (SELECT * FROM agents_run o WHERE o.id = e.run_id OFFSET 0) r
+    ON r.workspace_id = %(workspace)s
 JOIN agents_run t ON t.id = r.root_id
 LEFT JOIN agents_toolcall c2 ON c2.run_id = e.run_id AND c2.call_id = e.payload ->> 'call_id'
 CROSS JOIN LATERAL (SELECT CASE e.type
@@ -59,7 +61,8 @@ SELECT e.xmin, e.at, 'fired:' || e.run_id, 'schedule.fired', r.id,
        jsonb_build_object('schedule', substr(r.started_by, 10),
                           'agent', r.agent, 'run_id', r.id)
 FROM agents_runevent e
-JOIN agents_run r ON r.id = e.run_id AND r.workspace_id = %(workspace)s
+JOIN LATERAL (SELECT * FROM agents_run o WHERE o.id = e.run_id OFFSET 0) r
+    ON r.workspace_id = %(workspace)s
 WHERE e.at >= %(floor)s AND e.type = 'run.created' AND r.started_by LIKE 'schedule %%'
   AND r.parent_id IS NULL
 """

@@ -206,6 +206,7 @@ def test_given_a_revoked_key_then_a_socket_ends(workspace: Workspace, web: WebSe
     address = f"{web.url.replace('http', 'ws')}/ws/{workspace.slug}/events/"
     with connect(address, additional_headers={"Authorization": f"Bearer {key}"}) as socket:
         socket.send(json.dumps({"type": "subscribe", "events": ["run.*"], "after": str(now())}))
+        assert json.loads(socket.recv(timeout=20))["type"] == "position"
         run = start_run(workspace, "x", agent="writer")
         told = json.loads(socket.recv(timeout=20))
         assert (told["type"], told["event"]["subject"]) == ("event", f"run:{run}")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.system_events.types import EventOut
+from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.backend.server import Server, ServerBackend
-from heartbit_site.cli.terminal.errors import CANNOT_START, LostError
+from heartbit_site.cli.terminal.errors import CANNOT_START, LostError, UsageError
 
 if TYPE_CHECKING:
     from heartbit_site.cli.backend.local import LocalBackend
@@ -36,10 +37,13 @@ def listen(backend: Backend, query: dict[str, Any], *, follow: bool) -> Iterator
         yield from _recorded(local, query, follow=follow)
         return
     place: list[str] = []
-    while True:
+    is_over = False
+    while not is_over:
+        is_over = not follow
         try:
-            yield from _streamed(backend.server, query, place, follow=follow)
-            return
+            for event in _streamed(backend.server, query, place, follow=follow):
+                is_over = False  # an answer is a page
+                yield event
         except LostError:
             if not (follow and place):
                 raise
@@ -80,14 +84,14 @@ def _streamed(
 def _recorded(backend: LocalBackend, query: dict[str, Any], *, follow: bool) -> Iterator[EventOut]:
     from agents.system_events import reader  # noqa: PLC0415  needs Django set up
 
-    wanted = reader.Wanted.of(query["type"], query["agent"])
-    after = query["after"]
-    since = query.get("since")
-    place = (
-        reader.Position.parse(after)
-        if after
-        else reader.Position(0, datetime.fromisoformat(str(since)))
-    )
+    begins = datetime.fromisoformat(query["since"]) if "since" in query else datetime.now(UTC)
+    place = reader.Position(0, begins)
+    try:
+        wanted = reader.Wanted.of(query["type"], query["agent"])
+        if query["after"]:
+            place = reader.Position.parse(query["after"])
+    except ConfigurationError as error:
+        raise UsageError(str(error)) from None
     while True:
         page = reader.read_events(backend.access.workspace.pk, place, wanted)
         yield from page.events
