@@ -27,6 +27,10 @@ class Migration(migrations.Migration):
             name='read_from',
             field=models.DateTimeField(editable=False, null=True),
         ),
+        # What was sent before is not sent again under another key.
+        migrations.RunSQL(
+            "UPDATE agents_webhookendpoint SET read_from = last_polled_at", migrations.RunSQL.noop
+        ),
         migrations.AlterField(
             model_name='webhookendpoint',
             name='events',

@@ -57,8 +57,11 @@ def _evaluate(values: Values, now: datetime) -> int:
     state = AlertState.objects.select_for_update(skip_locked=True).filter(pk=1).first()
     if state is None:  # another process evaluates them
         return 0
-    workspace = Workspace.objects.filter(slug=settings.HEARTBIT_ALERT_WORKSPACE).first()
+    slug = settings.HEARTBIT_ALERT_WORKSPACE
+    workspace = Workspace.objects.filter(slug=slug).first()
     notices = list(_notices(state, values, now))
+    if notices and slug and workspace is None:
+        logger.warning("HEARTBIT_ALERT_WORKSPACE names %r, which is no workspace", slug)
     for event, details in notices:
         record(
             SYSTEM,

@@ -19,6 +19,7 @@ from heartbit_site.base.models import ApiKey
 from scheduling.choices import FiringStatus
 from scheduling.models import Firing, Schedule
 from tests.api.server import key_for
+from tests.cli.test_run import TEAM
 from tests.conftest import new_workspace
 from tests.fleet import wait_until
 from tests.starts import start_run
@@ -61,6 +62,26 @@ def test_given_a_run_then_its_life_is_told_in_order(caller: Caller, worker: Work
     assert recorded(caller, place, type="run.s*") == found[1:]
     assert recorded(caller, place, agent="writer") == found
     assert recorded(caller, place, agent="analyst") == []
+
+
+def test_given_sub_agents_and_a_fork_then_runs_are_told_of_once(
+    caller: Caller, worker: Worker
+) -> None:
+    place = str(now())
+    run_id = caller.submit(TEAM)["id"]
+    caller.ended(run_id)
+    first = recorded(caller, place, type="run.*")
+    assert {one["subject"] for one in first} == {f"run:{run_id}"}
+    assert [one["type"] for one in first] == [
+        *("run.queued", "run.started", "run.waiting", "run.started", "run.succeeded")
+    ]
+    assert first[2]["data"]["waits_for"] == "child"
+    fork = caller.post(f"/runs/{run_id}/fork", {"turn": 1}).json()["id"]
+    caller.ended(fork)
+    then = recorded(caller, first[-1]["id"], type="run.*")
+    assert {one["subject"] for one in then} == {f"run:{fork}"}
+    assert then[0]["type"] == "run.queued"
+    assert [one["type"] for one in then].count("run.succeeded") == 1
 
 
 def test_given_a_follower_then_events_come_as_they_happen(
@@ -168,12 +189,19 @@ def test_given_firings_and_deliveries_then_they_are_told_once(
         target={},
     )
     assert [one["type"] for one in recorded(caller, place)] == ["schedule.skipped", "run.queued"]
+    fired = str(now())
+    assert caller.post("/schedules/nightly/run", {}).status_code in (200, 201)
+    [one] = recorded(caller, fired, type="schedule.*")
+    assert (one["type"], one["subject"]) == ("schedule.fired", "schedule:nightly")
+    assert one["data"]["agent"] == "writer"
     Delivery.objects.filter(pk=sent.pk).update(status="failed", attempts=7, error="No.")
     found = recorded(caller, place, type=["schedule.*", "delivery.*"])
-    assert [one["type"] for one in found] == ["schedule.skipped", "delivery.failed"]
+    assert [one["type"] for one in found] == [
+        *("schedule.skipped", "schedule.fired", "delivery.failed")
+    ]
     assert found[0]["data"]["reason"] == "Busy."
-    assert (found[1]["data"]["attempts"], found[1]["data"]["error"]) == (7, "No.")
-    assert recorded(caller, found[1]["id"]) == []
+    assert (found[2]["data"]["attempts"], found[2]["data"]["error"]) == (7, "No.")
+    assert recorded(caller, found[2]["id"]) == []
 
 
 def test_given_another_workspace_then_nothing_of_it_is_told(
