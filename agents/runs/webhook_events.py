@@ -54,6 +54,7 @@ CROSS JOIN LATERAL (
     FROM base_usageentry WHERE run_id = r.id
 ) u
 WHERE e.id = %(endpoint)s AND e.enabled
+ORDER BY h.xid, h.key COLLATE "C"
 ON CONFLICT DO NOTHING
 """  # noqa: S608  constants
 

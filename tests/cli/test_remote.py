@@ -200,7 +200,8 @@ def test_events_are_followed_over_broken_connections(afar: Afar, parked: str) ->
             HEARTBIT_URL=between.url,
         )
         assert process.stdout is not None
-        runs, told = [], []
+        runs: list[str] = []
+        told: list[str] = []
         for _ in range(4):
             runs.append(str(start_run(default_workspace(), "x", agent=parked)))
             while not told or told[-1] != runs[-1]:

@@ -276,6 +276,7 @@ def test_given_patterns_then_what_they_select_is_sent(alone: Workspace, receiver
     succeeded(alone)
     deliver_webhooks()
     told = [read(one, secret) for one in receiver.told]
+    told.sort(key=lambda one: one["timestamp"])
     assert [one["type"] for one in told] == ["run.started", "run.succeeded"]
     assert told[0]["subject"] == f"run:{told[0]['data']['run_id']}"
 
