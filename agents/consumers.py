@@ -20,10 +20,14 @@ from agents.live.member_consumer import IDLE, MALFORMED, NOT_FOUND, UNKNOWN, Mem
 from agents.live.watchers import watch
 from agents.querysets import find_run
 from agents.reads.hidden_memories import texts_hidden_from
+from agents.system_events.reader import Position, Wanted, follow_events, now
+from agents.system_events.types import check_pattern
 from heartbit_site.base import orm
 from heartbit_site.base.access import is_session_valid, workspaces_of
+from heartbit_site.base.errors import ConfigurationError
 
 ASK_SECONDS = 10.0
+MOST_OF_REASON = 60  # characters of a close's reason, which has 123 bytes
 _DRAWN = re.compile(r"[0-9]{1,16}")
 
 
@@ -101,6 +105,41 @@ class WorkspaceConsumer(MemberConsumer):
                 if now != last:
                     await self.send_json({"type": "pulse", **now})
                     last = now
+
+
+class EventConsumer(MemberConsumer):
+    """WebSocket of a workspace's system events (``agents.system_events``).
+
+    The client sends one request: ``{"type": "subscribe", "events": ["run.*"], "agent": "writer",
+    "after": "<id of an event>"}``; all but the type may be left out. It receives its position,
+    ``{"type": "position", "id": "..."}``, then ``{"type": "event", "event": {...}}``, and asks for
+    the rest after a disconnect.
+    """
+
+    _is_told = False
+
+    async def receive_json(self, content: Any, **kwargs: Any) -> None:
+        """Accept the one request."""
+        patterns, agent = content.get("events", ["*"]), content.get("agent", "")
+        after = content.get("after", "")
+        try:
+            if content.get("type") != "subscribe" or self._is_told:
+                raise ValueError(content)
+            wanted = Wanted.of(map(check_pattern, patterns), agent)
+            place = Position.parse(after) if after else await orm.run_in_thread(now)
+        except (TypeError, ValueError, AttributeError, ConfigurationError) as error:
+            await self.close(MALFORMED, str(error)[:MOST_OF_REASON])
+            return
+        self._is_told = True
+        self.start_task(self._tell(place, wanted))
+
+    async def _tell(self, place: Position, wanted: Wanted) -> None:
+        await self.send_json({"type": "position", "id": str(place)})
+        pages = follow_events(self.access.workspace.pk, place, wanted)
+        async with contextlib.aclosing(pages):
+            async for page in pages:
+                for event in page.events:
+                    await self.send_json({"type": "event", "event": event.model_dump(mode="json")})
 
 
 class AdminConsumer(MemberConsumer):

@@ -74,7 +74,7 @@ app.conf.update(
     task_default_queue=queues.SYSTEM,
     task_publish_retry=False,
     timezone="UTC",
-    imports=("agents.tasks", "scheduling.tasks"),
+    imports=("agents.tasks", "scheduling.tasks", "heartbit_site.monitoring.tasks"),
     beat_schedule=BEAT_SCHEDULE,
     beat_scheduler="django_celery_beat.schedulers:DatabaseScheduler",
     beat_sync_every=1,

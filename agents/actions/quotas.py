@@ -4,14 +4,13 @@ Quotas are polled, as webhook deliveries are (docs/decisions/0009), so that a ru
 the audit's chain, which is locked until its writer's transaction ends.
 
 Each quota is reported once per period when it is nearly used up (``quota.warning``) and once when
-it is used up (``quota.reached``). The row keeps the period of its last notice, written in the
-notice's transaction.
+it is used up (``quota.reached``): by an audit entry, which is a system event too. The row keeps the
+period of its last notice, written in the notice's transaction.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -20,14 +19,12 @@ from django.db import DatabaseError, transaction
 from django.db.models import DecimalField, F, Q, Sum
 from django.db.models.functions import Cast
 from django.db.models.lookups import GreaterThanOrEqual
-from django.utils import timezone
 
-from agents.delivery.sending import message, new_message_id
-from agents.models import Budget, Run, RunCount, WebhookDelivery
+from agents.models import Budget, Run, RunCount
 from heartbit_site.base.audit import SYSTEM, lock_chain, record
 from heartbit_site.base.errors import ConfigurationError, ConflictError, about
 from heartbit_site.base.models import UsageEntry, Workspace
-from heartbit_site.base.query import fetch_all, fetch_one
+from heartbit_site.base.query import fetch_one
 
 logger = logging.getLogger(__name__)
 
@@ -80,12 +77,6 @@ def _check(budget: Budget) -> None:
 
 _WARNING, _REACHED = "quota.warning", "quota.reached"
 _MOST_PERCENT = 1000
-
-# An endpoint under removal is skipped: the removal waits for the chain that is locked here.
-_ENDPOINTS = """
-    SELECT id FROM agents_webhookendpoint WHERE workspace_id = %s AND enabled AND events ? %s
-    FOR KEY SHARE SKIP LOCKED
-"""
 
 
 def _passes(used: str, limit: str, warn_at: str) -> Q:
@@ -148,7 +139,9 @@ def _tell_of_budget(workspace: Workspace, row: Budget) -> int:
         notices.append((_REACHED, row.exceeded_period))
         row.exceeded_notified_period = row.exceeded_period
     for event, start in notices:
-        _notify(workspace, event, f"budget:{row.pk}", label, start, _budget_details(row, start))
+        details = _budget_details(row, start)
+        target = f"budget:{row.pk}"
+        record(SYSTEM, event, workspace=workspace, target=target, label=label, details=details)
     row.save(update_fields=["warned_period", "exceeded_notified_period"])
     return len(notices)
 
@@ -174,35 +167,10 @@ def _tell_of_day(workspace: Workspace, row: RunCount) -> int:
         row.exceeded_period = row.starts_at
     label = f"the runs a day of tier {tier.name}"
     for event in events:
-        _notify(workspace, event, f"tier:{tier.pk}", label, row.starts_at, details)
+        target = f"tier:{tier.pk}"
+        record(SYSTEM, event, workspace=workspace, target=target, label=label, details=details)
     row.save(update_fields=["warned_period", "exceeded_period"])
     return len(events)
-
-
-def _notify(
-    workspace: Workspace,
-    event: str,
-    target: str,
-    label: str,
-    start: datetime,
-    details: Mapping[str, Any],
-) -> None:
-    """Write one audit entry, and a message to each subscribed webhook, under the chain's lock."""
-    record(SYSTEM, event, workspace=workspace, target=target, label=label, details=details)
-    payload = message(
-        event, timezone.now(), {**details, "workspace": workspace.slug, "quota": label}
-    )
-    endpoints = [endpoint for (endpoint,) in fetch_all(_ENDPOINTS, [workspace.pk, event])]
-    WebhookDelivery.objects.bulk_create(
-        WebhookDelivery(
-            endpoint_id=endpoint,
-            event=event,
-            event_key=f"{target} {start:%Y-%m-%dT%H:%M}",
-            message_id=new_message_id(),
-            payload=payload,
-        )
-        for endpoint in endpoints
-    )
 
 
 def _label(workspace: Workspace, row: Budget) -> str:

@@ -14,11 +14,12 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from agents.delivery.sending import EVENTS, OVERLAP, body_of, headers_of, new_secret, store_attempt
+from agents.delivery.sending import OVERLAP, body_of, headers_of, new_secret, store_attempt
 from agents.errors import TooManyWebhooksError
 from agents.models import Channel, WebhookDelivery, WebhookEndpoint
 from agents.models.webhook import check_webhook_url
 from agents.runs.webhook_events import create_webhook_deliveries
+from agents.system_events.types import check_pattern
 from heartbit_site.base import aio, secrets
 from heartbit_site.base.audit import SYSTEM, Actor, record_on
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
@@ -63,14 +64,15 @@ def _check(endpoint: WebhookEndpoint) -> None:
         check_webhook_url(endpoint.url)
     except ValidationError as error:
         raise ConfigurationError(f"The webhook URL is not valid: {error.messages[0]}") from None
-    wanted = sorted(set(endpoint.events))
-    unknown = [event for event in wanted if event not in EVENTS]
-    if unknown:
+    endpoint.events = sorted(set(endpoint.events))
+    try:
+        for pattern in endpoint.events:
+            check_pattern(pattern)
+    except ValueError as error:
         raise ConfigurationError(
-            f"A webhook gets no {', '.join(unknown)}: choose from {', '.join(EVENTS)}, or no event "
-            "for a webhook that only gets results."
-        )
-    endpoint.events = wanted
+            f"The webhook's events are not valid: {error}; none, for a webhook that only gets "
+            "results."
+        ) from None
 
 
 def _make(endpoint: WebhookEndpoint, by: Actor) -> str:
@@ -101,7 +103,8 @@ def _change(endpoint: WebhookEndpoint, by: Actor) -> None:
     if "enabled" in changes:
         endpoint.disabled_reason = ""
         endpoint.events_from = Now() if endpoint.enabled else before.events_from
-    endpoint.save(update_fields=[*_CHANGED, "disabled_reason", "events_from"])
+        endpoint.read_from = None if endpoint.enabled else before.read_from
+    endpoint.save(update_fields=[*_CHANGED, "disabled_reason", "events_from", "read_from"])
     endpoint.refresh_from_db(fields=["events_from"])
     record_on(by, "webhook.change", endpoint, details=changes)
 

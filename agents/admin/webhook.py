@@ -13,8 +13,8 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from agents.actions.redeliver import ping_webhook
 from agents.actions.webhooks import remove_webhook, rotate_secret, save_webhook
-from agents.delivery.sending import EVENTS
 from agents.models import Channel, WebhookEndpoint
+from agents.system_events.types import EVENTS
 from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, format_datetime, pill, two_lines
 from heartbit_site.admin.permissions import rights
@@ -67,7 +67,10 @@ class WebhookForm(VerbForm[WebhookEndpoint]):
     """Address of a webhook, and its events."""
 
     events = forms.MultipleChoiceField(
-        choices=[(name, f"{name}: {meaning}") for name, meaning in EVENTS.items()],
+        choices=[
+            ("*", "*: Every event."),
+            *((name, f"{name}: {meaning}") for name, meaning in EVENTS.items()),
+        ],
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
         required=False,
         help_text="Events that are posted to the URL. None: only results that are delivered to it.",
@@ -76,6 +79,14 @@ class WebhookForm(VerbForm[WebhookEndpoint]):
     class Meta:
         model = WebhookEndpoint
         fields = ("workspace", "name", "url", "events", "enabled")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field: Any = self.fields.get("events")
+        if field is not None:  # other patterns come by the API
+            known = {"*", *EVENTS}
+            others = [one for one in self.instance.events if one not in known]
+            field.choices = [*field.choices, *((one, one) for one in others)]
 
 
 @admin.register(WebhookEndpoint)

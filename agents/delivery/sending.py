@@ -25,16 +25,6 @@ from heartbit_site.base.ids import new_id
 from heartbit_site.base.query import fetch_all, fetch_one
 from heartbit_site.base.webhook_signature import signature_headers
 
-#: Events that an endpoint can subscribe to, and their meaning.
-EVENTS = {
-    "run.succeeded": "A run ended with an answer.",
-    "run.failed": "A run ended with an error.",
-    "run.cancelled": "A run was cancelled.",
-    "run.quarantined": "A run crashed its workers too often.",
-    "approval.requested": "A tool call of a run, or of its sub-agents, waits for a person.",
-    "quota.warning": "A quota of the workspace, or a budget, is nearly used up.",
-    "quota.reached": "A quota of the workspace, or a budget, is used up.",
-}
 PING = "ping"
 
 #: Pauses after failed attempts; after the last one, the message is given up.

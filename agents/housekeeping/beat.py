@@ -12,6 +12,7 @@ _SECONDS = {
     "cancel-remote-tasks": (queues.CANCEL_REMOTE_TASKS, 5.0),
     "send-task-pushes": (queues.SEND_TASK_PUSHES, 2.0),
     "send-quota-notices": (queues.SEND_QUOTA_NOTICES, 10.0),
+    "send-alerts": (queues.SEND_ALERTS, 60.0),
     "poll-mailboxes": (queues.POLL_MAILBOXES, 30.0),
     "embed-memories": (queues.EMBED_MEMORIES, 5.0),
     "ingest-documents": (queues.INGEST_DOCUMENTS, 5.0),

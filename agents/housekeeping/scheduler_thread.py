@@ -1,7 +1,7 @@
 """Fallback for Celery Beat: a thread in each worker process that enqueues overdue tasks.
 
-The thread fires due schedules, and enqueues overdue deliveries, mailbox polls, quota notices and
-documents to be read.
+The thread fires due schedules, and enqueues overdue deliveries, mailbox polls, quota notices, alert
+rules and documents to be read.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from agents.actions.quotas import workspaces_with_notices
 from agents.inbound.channels import mailboxes_are_overdue
 from heartbit_site.base import queues
 from heartbit_site.base.enqueue import TaskMessage, send
+from heartbit_site.base.models import AlertState
 from heartbit_site.base.query import fetch_one
 from memory.models import Document, KnowledgeBase
 
@@ -28,6 +29,7 @@ logger = logging.getLogger(__name__)
 OVERDUE_SECONDS = 30.0
 #: Mailboxes are polled less often, one after the other.
 UNREAD_SECONDS = 120.0
+ALERTS_SECONDS = 180.0
 
 # Pending rows are few, and each query has a partial index of them.
 # Deliveries of runs that have not ended, or handed to a pending webhook message, are not overdue.
@@ -94,6 +96,7 @@ def enqueue_overdue(notices: PendingQuotaNotices) -> tuple[str, ...]:
         (queues.POLL_MAILBOXES, mailboxes_are_overdue(timezone.now(), UNREAD_SECONDS)),
         (queues.INGEST_DOCUMENTS, documents_are_overdue(OVERDUE_SECONDS)),
         (queues.FOLLOW_FOLDERS, folders_are_overdue(OVERDUE_SECONDS)),
+        (queues.SEND_ALERTS, alerts_are_overdue(ALERTS_SECONDS)),
         (queues.SEND_QUOTA_NOTICES, notices.are_overdue(OVERDUE_SECONDS, now=time.monotonic())),
     )
     overdue = tuple(task for task, is_overdue in found if is_overdue)
@@ -113,6 +116,12 @@ def folders_are_overdue(seconds: float) -> bool:
     """Return True if a folder of the drive was asked for more than ``seconds`` ago."""
     late = timezone.now() - timedelta(seconds=seconds)
     return KnowledgeBase.objects.filter(drive_requested_at__lt=late).exists()
+
+
+def alerts_are_overdue(seconds: float) -> bool:
+    """Return True if the alert rules were not evaluated for more than ``seconds``."""
+    late = timezone.now() - timedelta(seconds=seconds)
+    return not AlertState.objects.filter(evaluated_at__gt=late).exists()
 
 
 def results_are_overdue(seconds: float) -> bool:

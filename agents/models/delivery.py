@@ -49,6 +49,7 @@ class Delivery(Attempted):
             index("delivery_due", "next_at", where=Q(status=DeliveryStatus.PENDING)),
             index("delivery_recent", "workspace", "-id"),
             index("delivery_age", "created_at"),
+            index("delivery_ended", "next_at", where=~Q(status=DeliveryStatus.PENDING)),
         ]
 
     def __str__(self) -> str:

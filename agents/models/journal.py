@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from agents.choices import CallStatus
 from agents.journal import waits
 from agents.models.run import Run
-from heartbit_site.base.models.constraints import index, one_of, unique
+from heartbit_site.base.models.constraints import index, one_of, ranges, unique
 
 
 class RunEvent(models.Model):
@@ -24,6 +24,7 @@ class RunEvent(models.Model):
 
     class Meta:
         ordering = ["run_id", "seq"]
+        indexes = [ranges("event_age", "at")]  # for ``agents.system_events``
 
     def __str__(self) -> str:
         return f"{self.seq} {self.type}"
@@ -121,8 +122,6 @@ class Wait(models.Model):
                 ),
             ),
             index("wait_for_people", "run", where=Q(asks_person=True, resolved_at__isnull=True)),
-            # for polling webhook events
-            index("wait_asked", "created_at", where=Q(kind=waits.APPROVAL.name)),
         ]
 
     def __str__(self) -> str:

@@ -32,9 +32,10 @@ class WebhookEndpoint(SignedEndpoint):
     """A subscription to events of runs; written through ``actions.webhooks``.
 
     Attributes:
-        events: Names of ``agents.delivery.sending.EVENTS``.
+        events: Patterns of ``agents.system_events.types.EVENTS``.
         events_from: Start of the subscription: the time of creation, or of the last enabling.
         last_polled_at: Time of the last search for events; null: none yet.
+        read_from: Time from which the next search reads; null: ``events_from``.
         disabled_reason: Reason why Heartbit disabled the endpoint; empty: Heartbit did not.
     """
 
@@ -48,11 +49,12 @@ class WebhookEndpoint(SignedEndpoint):
             "URL for POST requests. A host that is not public has to be in HEARTBIT_HTTP_ALLOWLIST."
         ),
     )
-    events = models.JSONField(default=list, help_text="Types of events to send.")
+    events = models.JSONField(default=list, help_text="Types of events to send, or patterns.")
     enabled = models.BooleanField(default=True, help_text="A disabled endpoint receives no events.")
     disabled_reason = models.CharField(max_length=200, blank=True, default="", editable=False)
     events_from = models.DateTimeField(db_default=Now(), editable=False)
     last_polled_at = models.DateTimeField(null=True, editable=False)
+    read_from = models.DateTimeField(null=True, editable=False)
 
     class Meta:
         ordering = ["-id"]
@@ -88,7 +90,14 @@ class WebhookDelivery(Attempted):
         verbose_name = "webhook delivery"
         verbose_name_plural = "webhook deliveries"
         constraints = [
-            unique("webhook_told_once", "endpoint", "run_id", "event", "event_key"),
+            unique(
+                "webhook_told_once",
+                "endpoint",
+                "run_id",
+                "event",
+                "event_key",
+                nulls_distinct=False,
+            ),
             one_of("status", DeliveryStatus.values, name="webhook_status_known"),
         ]
         indexes = [

@@ -27,7 +27,14 @@ from heartbit_site.api.query_parameters import (
     parameters_by_route,
     refuse_unknown_parameters,
 )
-from heartbit_site.api.routes import artifact_files, events, health, inbound, workspaces
+from heartbit_site.api.routes import (
+    artifact_files,
+    events,
+    health,
+    inbound,
+    system_events,
+    workspaces,
+)
 from heartbit_site.base import orm
 from heartbit_site.contract.model import Word
 from heartbit_site.contract.operation import (
@@ -146,6 +153,7 @@ NAMESPACE = "api-v1"
 ROUTERS = (
     *map(router_for, noun_modules()),
     events.router,
+    system_events.router,
     artifact_files.router,
     workspaces.router,
     inbound.router,

@@ -40,24 +40,17 @@ def answers(form: Any, *others: int, status: int = 200, body: bool = False) -> d
     return {status: form, **dict.fromkeys(sorted(errors))}
 
 
-STREAM: dict[str, Any] = {
-    "responses": {
-        200: {
-            "description": "Server-sent events",
-            "content": {
-                "text/event-stream": {
-                    "schema": {
-                        "type": "string",
-                        "description": (
-                            "`event: TYPE` with `id: SEQ` for journal events, `event: delta` for "
-                            "streamed text, `event: end` last; `data:` is a JSON object."
-                        ),
-                    }
-                }
-            },
-        }
-    }
-}
+def stream_of(text: str) -> dict[str, Any]:
+    """Return the description of a stream of server-sent events."""
+    schema = {"type": "string", "description": text}
+    content = {"text/event-stream": {"schema": schema}}
+    return {"responses": {200: {"description": "Server-sent events", "content": content}}}
+
+
+STREAM = stream_of(
+    "`event: TYPE` with `id: SEQ` for journal events, `event: delta` for streamed text, "
+    "`event: end` last; `data:` is a JSON object."
+)
 
 FILE: dict[str, Any] = {
     "responses": {

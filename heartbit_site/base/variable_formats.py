@@ -238,6 +238,13 @@ hosts: Final = words(
 )
 
 
+def _is_address(word: str) -> bool:
+    return word.isprintable() and parseaddr(word)[1] == word and all(word.partition("@"))
+
+
+addresses: Final = words(_is_address, "is not an address; write ops@example.org")
+
+
 def mail_host(host: str) -> str:
     """Return the host of a mail server."""
     if host == "*" or not _HOST_NAME.fullmatch(host):

@@ -142,6 +142,19 @@ APPROVAL_LINK_HOURS: Final = Variable(
     formats.number(0.01, 8760),
     help="hours that a one-time link opens its call",
 )
+ALERT_MAIL: Final = Variable(
+    "HEARTBIT_ALERT_MAIL",
+    _NOTHING,
+    formats.addresses,
+    help="addresses that are mailed raised and resolved [alerts](docs/howto/monitoring.md#alerts), "
+    "e.g. `ops@example.org`",
+)
+ALERT_WORKSPACE: Final = text(
+    "HEARTBIT_ALERT_WORKSPACE",
+    help="workspace whose [events](docs/howto/events.md) and webhooks have `alert.raised` and "
+    "`alert.resolved`",
+    unset="none",
+)
 CONFIG: Final = text(
     "HEARTBIT_CONFIG",
     help="the configuration file of `heartbit config` and `run`, and the file whose `[server]` "

@@ -52,6 +52,7 @@ COMMANDS: Final = {
     "keys": "List, create and revoke API keys.",
     "audit": "Verify the audit's chains.",
     "usage": "Show usage and limits of today and this month.",
+    "events": "Print the workspace's events, or follow them.",
     "deliveries": "List deliveries of results and their errors.",
     "inbox": "List an agent's messages, the newest first.",
     "serve": "Start a worker, which executes submitted runs.",
@@ -74,7 +75,7 @@ CLASSES: Final[dict[str, type[TyperCommand]]] = {
     **dict.fromkeys(
         ("submit", "status", "approve", "resolve", "answer", "result"), shared.RemoteCommand
     ),
-    **dict.fromkeys(("cancel", "usage", "deliveries", "inbox"), shared.RemoteCommand),
+    **dict.fromkeys(("cancel", "usage", "events", "deliveries", "inbox"), shared.RemoteCommand),
     **dict.fromkeys(("run", "resume"), shared.ChangeHereCommand),
     "doctor": shared.PrintingCommand,
 }

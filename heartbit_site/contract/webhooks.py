@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AliasPath, Field, JsonValue
 
+from agents.system_events.types import MOST_PATTERNS
 from heartbit_site.base.view import Id, Time, View
+from heartbit_site.contract.events import Pattern
 from heartbit_site.contract.model import Body, Page, Word, changes
 from heartbit_site.contract.operation import MANAGE, READ_RUNS, WRITE_RUNS, Noun
 
@@ -62,16 +64,6 @@ REDELIVER_RESULT = RESULTS.post(
 
 
 SECRET = Field(description="Secret, whsec_...; returned only once.")
-#: As ``agents.delivery.sending.EVENTS`` has them.
-EventName = Literal[
-    "run.succeeded",
-    "run.failed",
-    "run.cancelled",
-    "run.quarantined",
-    "approval.requested",
-    "quota.warning",
-    "quota.reached",
-]
 
 
 def _titled(name: str) -> str:
@@ -89,10 +81,11 @@ Address = Annotated[
     ),
 ]
 Events = Annotated[
-    list[EventName],
+    list[Pattern],
     Field(
-        max_length=20,
-        description="Types of events to send; empty: only results that are delivered to it.",
+        max_length=MOST_PATTERNS,
+        description="Types of events to send, or patterns such as `run.*`; empty: only results "
+        "that are delivered to it.",
     ),
 ]
 

@@ -163,6 +163,8 @@ EMAIL_USE_SSL = variables.EMAIL_USE_SSL.read()
 EMAIL_TIMEOUT = 20
 DEFAULT_FROM_EMAIL = variables.DEFAULT_FROM_EMAIL.read()
 HEARTBIT_APPROVAL_MAIL = variables.APPROVAL_MAIL.read()
+HEARTBIT_ALERT_MAIL = variables.ALERT_MAIL.read()
+HEARTBIT_ALERT_WORKSPACE = variables.ALERT_WORKSPACE.read()
 HEARTBIT_PUBLIC_URL = (
     variables.PUBLIC_URL.read() or ENVIRONMENT.state.page_url() or "http://localhost:8000"
 )

@@ -65,6 +65,8 @@ VALUES: dict[str, Values] = {
     "HEARTBIT_REQUEST_SECONDS": (["30", "0.5"], ["soon", "0", "-1", "nan", "inf"]),
     "HEARTBIT_PUBLIC_URL": (["https://x.example/a/"], ["x.example", "ftp://x", "http://h:port"]),
     "HEARTBIT_APPROVAL_MAIL": FLAG,
+    "HEARTBIT_ALERT_MAIL": (["ops@x.example, ann@y.example"], ["ops", "@x", "Ann <a@x>"]),
+    "HEARTBIT_ALERT_WORKSPACE": ANY_TEXT,
     "HEARTBIT_APPROVAL_LINK_HOURS": (["0.5", "72"], ["abc", "0", "nan"]),
     "HEARTBIT_CONFIG": ANY_TEXT,
     "HEARTBIT_PROVIDER": ANY_TEXT,

@@ -1,4 +1,4 @@
-"""`heartbit usage`, `deliveries` and `messages`, here and against a server."""
+"""`heartbit usage`, `events`, `deliveries` and `inbox`, here and against a server."""
 
 from __future__ import annotations
 
@@ -101,3 +101,25 @@ def test_an_inbox_is_listed(place: Place, workspace: Workspace, clerk: str) -> N
     nobody = place("inbox", "nobody")
     assert (nobody.code, nobody.out) == (2, ""), "no agent is called so"
     assert "There is no agent named 'nobody'" in nobody.err
+
+
+def test_events_are_printed(place: Place, workspace: Workspace, clerk: str) -> None:
+    run = start_run(workspace, "x", agent=clerk)
+    sender = sender_of_person(workspace, SYSTEM)
+    message = send_message(sender, clerk, "Hello.")
+    shown = place("events", "--type", "run.*", "--agent", clerk)
+    assert (shown.code, shown.err) == (0, "")
+    [line] = shown.out.splitlines()
+    assert line.split("  ", 1)[1] == f"run.queued           run:{run}  agent {clerk}"
+    found = place("events", "-t", "run.queued", "-t", "message.*", "--json").lines
+    assert [one["subject"] for one in found] == [f"run:{run}", f"message:{message.pk}"]
+    assert [one["data"]["agent"] for one in found[:1]] == [clerk]
+    rest = place("events", "--after", found[0]["id"], "--type", "message.*", "--json").lines
+    assert rest == found[1:]
+    none = place("events", "--after", found[1]["id"], "--type", "message.*")
+    assert (none.code, none.out, none.err) == (0, "", "No such events.\n")
+    for wrong in (("--type", "nothing"), ("--since", "soon"), ("--after", "x")):
+        refused = place("events", *wrong)
+        assert (refused.code, refused.out) == (USAGE, ""), refused.err
+        assert len(refused.err.splitlines()) == 1, refused.err
+        assert wrong[1] in refused.err

@@ -33,6 +33,7 @@ from tests.api.server import WebServer, key_for
 from tests.cli.places import NOWHERE
 from tests.cli.test_run import TEAM, delegate
 from tests.fleet import wait_until
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -190,6 +191,26 @@ def test_a_connection_that_breaks_loses_and_doubles_nothing(
     assert ended.code == 0, ended.err
     assert between.broken >= 2
     complete(ended.lines)
+
+
+def test_events_are_followed_over_broken_connections(afar: Afar, parked: str) -> None:
+    with Breaking(afar.server.url, after=1500) as between:
+        process = afar.start(
+            *("events", "--follow", "--type", "run.*", "--since", "1s", "--json"),
+            HEARTBIT_URL=between.url,
+        )
+        assert process.stdout is not None
+        runs: list[str] = []
+        told: list[str] = []
+        for _ in range(4):
+            runs.append(str(start_run(default_workspace(), "x", agent=parked)))
+            while not told or told[-1] != runs[-1]:
+                event = json.loads(process.stdout.readline())
+                told += [event["data"]["run_id"]] if event["type"] == "run.queued" else []
+        process.send_signal(signal.SIGINT)
+        assert afar.end(process).code == 130
+    assert between.broken >= 1
+    assert [one for one in told if one in runs] == runs
 
 
 def test_ctrl_c_leaves_the_run_alone(afar: Afar, parked: str) -> None:

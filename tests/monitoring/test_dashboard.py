@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from heartbit_site.monitoring.metrics import METRICS
+from heartbit_site.monitoring.rules import RULES as RULE_LIST
 
 ROOT = Path(__file__).parents[2]
 RULES = yaml.safe_load((ROOT / "deploy/prometheus/heartbit-rules.yml").read_text())
@@ -41,6 +42,11 @@ def test_each_expression_names_what_is_collected(name: str, expression: str, tex
         if label.strip()
     }
     assert named <= set.union(*(LABELS[metric] for metric in metrics))
+
+
+def test_prometheus_s_rules_are_those_that_heartbit_evaluates() -> None:
+    assert ALERTS[0]["alert"] == "HeartbitDown", "which Heartbit cannot say of itself"
+    assert ALERTS[1:] == [rule.prometheus() for rule in RULE_LIST]
 
 
 def test_rates_are_of_counters_alone() -> None:

@@ -16,6 +16,7 @@ from agents.actions.quotas import save_budget, send_quota_notices
 from agents.actions.webhooks import save_webhook
 from agents.choices import RunStatus
 from agents.models import Budget, WebhookDelivery, WebhookEndpoint
+from agents.runs.webhook_events import create_webhook_deliveries
 from heartbit_site.base import audit, orm
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
@@ -283,7 +284,8 @@ class TestBeingTold:
         tier = give_tier(workspace, runs_per_day=1)
         start_run(workspace, "x", agent="writer")
         send_quota_notices()
-        send_quota_notices()
+        for endpoint in (*endpoints, *endpoints):
+            create_webhook_deliveries(endpoint)
         (delivery,) = WebhookDelivery.objects.filter(endpoint=endpoints[0])
         assert (delivery.event, delivery.run_id) == (event, None)
         assert delivery.payload["type"] == event

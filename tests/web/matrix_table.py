@@ -71,6 +71,7 @@ ROUTES = (
     Route("GET", "/runs/{run_id}", "runs:read"),
     Route("GET", "/runs/{run_id}/result", "runs:read", right=202),
     Route("GET", "/runs/{run_id}/events", "runs:read", query={"follow": "false"}),
+    Route("GET", "/events", "runs:read", query={"follow": "false"}, foreign=200),
     Route("GET", "/runs/{run_id}/artifacts", "runs:read"),
     Route("GET", "/runs/{run_id}/artifacts/{artifact}", "runs:read", right=409),  # it is live
     Route("GET", "/runs/{run_id}/files", "runs:read"),
@@ -385,7 +386,7 @@ ALONE = {
 }
 
 #: Sockets below ``/ws/<workspace>/``, with the scope they take.
-SOCKETS = {"": "runs:read", "runs/<uuid:run>/": "runs:read"}
+SOCKETS = {"": "runs:read", "events/": "runs:read", "runs/<uuid:run>/": "runs:read"}
 #: The admin's socket, of all workspaces that somebody belongs to.
 REACH_SOCKET = "ws/"
 #: How a socket is closed for whom it is not; None: it stays open.

@@ -265,11 +265,12 @@ def closed_with(world: World, asker: str, path: str, run: str) -> int | None:
     """The code that a socket is closed with; None: it tells something."""
     sent = world.client(asker, table.SOCKETS[path]).headers
     slug = sent["Heartbit-Workspace"] if "names" in asker else world.mine.slug
-    return close_code(world, sent, f"/ws/{slug}/{path.replace('<uuid:run>', run)}", asks=bool(path))
+    asks = {"events/": {"type": "subscribe"}, "": None}.get(path, {"type": "resume", "after": {}})
+    return close_code(world, sent, f"/ws/{slug}/{path.replace('<uuid:run>', run)}", asks)
 
 
 def close_code(
-    world: World, sent: Mapping[str, str], path: str, *, asks: bool = False
+    world: World, sent: Mapping[str, str], path: str, asks: dict[str, Any] | None = None
 ) -> int | None:
     """The code that a socket is closed with; None: it tells something."""
     address = f"ws{world.site.url.removeprefix('http')}{path}"
@@ -278,9 +279,9 @@ def close_code(
     with connect(address, origin=origin, additional_headers=headers) as socket:
         with contextlib.suppress(ConnectionClosed):
             if asks:
-                socket.send(json.dumps({"type": "resume", "after": {}}))
+                socket.send(json.dumps(asks))
             said = json.loads(socket.recv(timeout=20))
-            assert said["type"] in ("pulse", "lines")
+            assert said["type"] in ("pulse", "lines", "position")
             return None
         code: int | None = socket.close_code
         return code

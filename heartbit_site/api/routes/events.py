@@ -20,6 +20,7 @@ from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from ninja import Header, Query, Router
 
 from agents.journal.events import Closing, ModelAnswered
@@ -38,6 +39,7 @@ from heartbit_site.base.access import Access, is_session_valid, refresh_access
 from heartbit_site.contract.model import Word
 
 _T = TypeVar("_T")
+_R = TypeVar("_R", bound=HttpResponseBase)
 
 BEAT_SECONDS = 15.0
 CHECK_SECONDS = 15.0  # how soon a stream ends whose key was revoked, or whose reader logged out
@@ -219,18 +221,27 @@ def stream(
     selection = Selection(run, after=max(after, last_event_id or 0), whole_tree=tree)
 
     if follow:
-        session_key = request.session.session_key if access.key_id is None else None
+        allowed = allowed_now(request, access)
+        return as_stream(StreamingHttpResponse(events_of(run, access, selection, allowed)))
+    return as_stream(HttpResponse(b"".join(recorded(run, access, selection))))
 
-        async def allowed() -> bool:
-            return await orm.run_in_thread(lambda: _still(access, session_key))
 
-        response: Any = StreamingHttpResponse(events_of(run, access, selection, allowed))
-    else:
-        response = HttpResponse(b"".join(recorded(run, access, selection)))
+def as_stream(response: _R) -> _R:
+    """Return a response as one of server-sent events."""
     response["Content-Type"] = "text/event-stream; charset=utf-8"
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"  # nginx would hold it back
     return response
+
+
+def allowed_now(request: HttpRequest, access: Access) -> Callable[[], Awaitable[bool]]:
+    """Return a check whether the follower may still read runs."""
+    session_key = request.session.session_key if access.key_id is None else None
+
+    async def allowed() -> bool:
+        return await orm.run_in_thread(lambda: _still(access, session_key))
+
+    return allowed
 
 
 def _still(access: Access, session_key: str | None) -> bool:

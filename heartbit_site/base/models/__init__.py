@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heartbit_site.base.models.alerts import AlertState
 from heartbit_site.base.models.api_key import ApiKey
 from heartbit_site.base.models.audit import AuditEntry
 from heartbit_site.base.models.membership import Membership, Role

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
-from heartbit_site.base.models.constraints import index, unique
+from heartbit_site.base.models.constraints import index, ranges, unique
 from heartbit_site.base.models.workspace import Workspace
 
 
@@ -59,7 +59,7 @@ class AuditEntry(models.Model):
         ordering = ["-id"]
         verbose_name_plural = "audit entries"
         constraints = [unique("audit_number_once", "chain", "number")]
-        indexes = [index("audit_of_target", "target")]
+        indexes = [index("audit_of_target", "target"), ranges("audit_age", "at")]
 
     def __str__(self) -> str:
         return f"{self.action} {self.label or self.target}"

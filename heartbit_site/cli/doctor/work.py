@@ -131,6 +131,8 @@ def _mail() -> list[Check]:
 def _senders() -> Iterator[str]:
     if variables.APPROVAL_MAIL.read():
         yield variables.APPROVAL_MAIL.name
+    if variables.ALERT_MAIL.read():
+        yield variables.ALERT_MAIL.name
     if os.environ.get(variables.EMAIL_HOST.name, "").strip():
         yield variables.EMAIL_HOST.name
     if Schedule.objects.filter(enabled=True, deliver__contains=[{"kind": "email"}]).exists():

@@ -1,0 +1,14 @@
+"""Celery task of the alert rules."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from heartbit_site.base import queues
+from heartbit_site.monitoring import alerts
+
+
+@shared_task(name=queues.SEND_ALERTS)
+def send_alerts() -> int:
+    """Evaluate the alert rules; return the number of notices."""
+    return alerts.send_alerts()
