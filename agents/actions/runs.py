@@ -47,7 +47,7 @@ def cancel_run(workspace: Workspace, run_id: UUID, *, reason: str, by: Actor = S
     if traces.is_on():  # no slice ends a run that waits
         ended = Run.objects.filter(root=run.root_id, finished_at__gte=TransactionNow())
         ids = list(ended.values_list("pk", flat=True))
-        transaction.on_commit(lambda: traces.after_cancel(ids))
+        transaction.on_commit(lambda: traces.after_end(ids))
     if stops:
         record_of_run(by, "cancel", run, reason=reason)
     wake_run(ring)
