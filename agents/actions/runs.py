@@ -111,6 +111,7 @@ def retry_run(run: Run, *, by: Actor, home: Placement = Placement.FLEET) -> UUID
     with transaction.atomic():
         if discarded:
             call_function("SELECT heartbit_discard(%s, %s)", [run.pk, by.name])
+            transaction.on_commit(lambda: traces.after_end([run.pk]))
         accepted = accept_fork(run, 0, by=by, home=home).run_id
         record_of_run(by, "retry", run, run=str(accepted), discarded=discarded)
     return accepted
@@ -125,6 +126,7 @@ def discard_run(run: Run, *, by: Actor) -> None:
     """
     require(by, "runs:write", workspace_id=run.workspace_id)
     call_function("SELECT heartbit_discard(%s, %s)", [run.pk, by.name])
+    transaction.on_commit(lambda: traces.after_end([run.pk]))
     record_of_run(by, "discard", run)
     notify_on_commit(run.workspace_id, "runs")
 

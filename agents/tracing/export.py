@@ -39,6 +39,8 @@ _KINDS: Final[dict[Kind, SpanKind]] = {
 }
 _SCOPE: Final = InstrumentationScope("heartbit")
 _SAMPLED: Final = TraceFlags(TraceFlags.SAMPLED)
+#: The queue takes spans that are sampled.
+_QUEUED: Final = SpanContext(1, 1, is_remote=False, trace_flags=_SAMPLED)
 _UNSET, _ERROR = Status(StatusCode.UNSET), Status(StatusCode.ERROR)
 _FLUSH_MILLISECONDS: Final = 3_000
 _SPANS_AT_ONCE: Final = 512
@@ -71,7 +73,7 @@ class EndedSlice(ReadableSpan):
 
     def __init__(self, ended: Ended) -> None:
         self.ended = ended
-        super().__init__("slice", context=_context(int(ended.run.trace_id, 16), "1"))
+        super().__init__("slice", context=_QUEUED, resource=provider().resource)
 
 
 class JournalExporter(SpanExporter):
@@ -138,12 +140,12 @@ def _is_sampled(trace_id: str, name: str) -> bool:
 
 
 def _read(ended: Sequence[Ended]) -> list[ReadableSpan]:
-    read = partial(_read_all, ended)
-    try:
-        return orm.shared().submit_read(read).result()
-    except Exception as error:  # whatever the error, the rest of the batch is sent
+    work = orm.shared().submit_read(partial(_read_all, ended))
+    error = work.exception()
+    if error is not None:  # the rest of the batch is sent
         logger.warning("the spans of %d slices are lost: %s", len(ended), error)
         return []
+    return work.result()
 
 
 def _read_all(ended: Sequence[Ended]) -> list[ReadableSpan]:

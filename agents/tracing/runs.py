@@ -10,16 +10,13 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import UUID
 
 from agents.tracing.journals import Ended, above, find_ended, find_origin
 from agents.tracing.spans import EndedSpan, TracedRun
 from heartbit_site.base import orm, tracing
 from heartbit_site.base.log_context import TRACEPARENT
-
-if TYPE_CHECKING:
-    from agents.runs.claims import ClaimedRun
 
 _MOST_ORIGINS: Final = 10_000
 _origins: dict[UUID, tuple[str, str]] = {}
@@ -41,29 +38,32 @@ def is_on() -> bool:
     return True
 
 
-async def origin_of(claimed: ClaimedRun) -> tuple[str, str]:
-    """Return the trace of a claimed run's tree, and the span that is above its root; empty: none.
+async def origin_of(root_id: UUID, journal: Sequence[dict[str, Any]] = ()) -> tuple[str, str]:
+    """Return the trace of a run tree, and the span that is above its root; empty: none.
 
-    The journal of a root tells it, except of a fork, which is in the trace of its source.
+    Args:
+        root_id: Root of the tree.
+        journal: The root's journal, oldest event first, if it is known: it saves a query.
     """
-    root_id = claimed.root_id
     if not is_on():
         return root_id.hex, ""
     found = _origins.get(root_id)
     if found is None:
-        found = _own_origin(claimed) or await orm.read_in_thread(partial(find_origin, root_id))
+        found = _own_origin(root_id, journal)
+        found = found or await orm.read_in_thread(partial(find_origin, root_id))
         while len(_origins) >= _MOST_ORIGINS:
             del _origins[next(iter(_origins))]
         _origins[root_id] = found
     return found
 
 
-def _own_origin(claimed: ClaimedRun) -> tuple[str, str] | None:
-    journal = claimed.journal
-    is_whole = claimed.parent_id is None and journal and journal[0]["seq"] == 1
-    if not is_whole or any(row["type"] == "run.forked" for row in journal):
+def _own_origin(root_id: UUID, journal: Sequence[dict[str, Any]]) -> tuple[str, str] | None:
+    """Return the origin that a whole journal tells; a fork is in the trace of its source."""
+    if not journal or journal[0]["seq"] != 1:
         return None
-    return above(claimed.root_id, journal[0]["payload"].get("traceparent", ""))
+    if any(row["type"] == "run.forked" for row in journal):
+        return None
+    return above(root_id, journal[0]["payload"].get("traceparent", ""))
 
 
 @contextmanager

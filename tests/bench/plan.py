@@ -67,7 +67,7 @@ class Plan:
     recalls: int = 100
     pages: int = 2_000
     passages: int = 100_000
-    telemetry_seconds: float = 8
+    telemetry_seconds: float = 3
 
 
 #: Whether everything works; its figures say little.

@@ -403,7 +403,7 @@ class RunExecutor:
 async def _traced(claimed: ClaimedRun) -> TracedRun:
     """Return the claimed run with the trace of its tree."""
     return TracedRun(
-        *await traces.origin_of(claimed),
+        *await traces.origin_of(claimed.root_id, () if claimed.parent_id else claimed.journal),
         str(claimed.id),
         is_child=claimed.parent_id is not None,
         kind=claimed.kind,
