@@ -19,7 +19,6 @@ from importlib.metadata import version
 from typing import Final
 
 from opentelemetry import context, trace
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
@@ -27,9 +26,9 @@ from opentelemetry.sdk.trace.sampling import Decision
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
-from agents.tracing.journals import Ended, read_spans
+from agents.tracing.journals import SliceEnd, read_spans
 from agents.tracing.spans import EndedSpan, Kind
-from heartbit_site.base import orm
+from heartbit_site.base import orm, tracing
 
 _KINDS: Final[dict[Kind, SpanKind]] = {
     "internal": SpanKind.INTERNAL,
@@ -65,13 +64,28 @@ def provider() -> TracerProvider:
 @functools.cache
 def processor() -> BatchSpanProcessor:
     """Return the sender of batches."""
-    return BatchSpanProcessor(JournalExporter(OTLPSpanExporter()))
+    return BatchSpanProcessor(JournalExporter(_otlp_exporter()))
 
 
-class EndedSlice(ReadableSpan):
+def _otlp_exporter() -> SpanExporter:
+    """Return the sender of the protocol; only its library is loaded, for memory."""
+    if tracing.uses_grpc():
+        from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import (  # noqa: PLC0415
+            OTLPSpanExporter as GrpcExporter,
+        )
+
+        return GrpcExporter()
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415
+        OTLPSpanExporter as HttpExporter,
+    )
+
+    return HttpExporter()
+
+
+class QueuedSlice(ReadableSpan):
     """Entry of the queue that stands for the spans of a slice, which are not read yet."""
 
-    def __init__(self, ended: Ended) -> None:
+    def __init__(self, ended: SliceEnd) -> None:
         self.ended = ended
         super().__init__("slice", context=_QUEUED, resource=provider().resource)
 
@@ -88,8 +102,8 @@ class JournalExporter(SpanExporter):
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Send a batch of spans, and the spans of slices in it."""
-        ended = [one.ended for one in spans if isinstance(one, EndedSlice)]
-        found = [one for one in spans if not isinstance(one, EndedSlice)]
+        ended = [one.ended for one in spans if isinstance(one, QueuedSlice)]
+        found = [one for one in spans if not isinstance(one, QueuedSlice)]
         if ended:
             found += _read(ended)
         results = {
@@ -103,10 +117,10 @@ class JournalExporter(SpanExporter):
         self._exporter.shutdown()
 
 
-def add(ended: Ended) -> None:
+def add(ended: SliceEnd) -> None:
     """Hand a slice to the sender, unless the sampler leaves its trace out."""
     if _is_sampled(ended.run.trace_id, ended.run.agent):
-        processor().on_end(EndedSlice(ended))
+        processor().on_end(QueuedSlice(ended))
 
 
 def export(span: EndedSpan) -> None:
@@ -139,7 +153,7 @@ def _is_sampled(trace_id: str, name: str) -> bool:
     return decision is not Decision.DROP
 
 
-def _read(ended: Sequence[Ended]) -> list[ReadableSpan]:
+def _read(ended: Sequence[SliceEnd]) -> list[ReadableSpan]:
     work = orm.shared().submit_read(partial(_read_all, ended))
     error = work.exception()
     if error is not None:  # the rest of the batch is sent
@@ -148,7 +162,7 @@ def _read(ended: Sequence[Ended]) -> list[ReadableSpan]:
     return work.result()
 
 
-def _read_all(ended: Sequence[Ended]) -> list[ReadableSpan]:
+def _read_all(ended: Sequence[SliceEnd]) -> list[ReadableSpan]:
     return [_readable(span) for span in read_spans(ended)]
 
 

@@ -43,8 +43,8 @@ _ORIGIN: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """What ended in a slice of a run, or with an end that no slice has written.
+class SliceEnd:
+    """The end of a slice, or of a run that no slice has ended.
 
     Attributes:
         started_seq: Sequence number of the event that began the slice; 0: no slice.
@@ -67,15 +67,15 @@ def above(root_id: UUID, traceparent: str) -> tuple[str, str]:
     return traceparent[3:35] or root_id.hex, traceparent[36:52]
 
 
-def find_ended(run_ids: Sequence[UUID]) -> list[Ended]:
-    """Return what ended in runs that no slice has ended."""
+def find_ended(run_ids: Sequence[UUID]) -> list[SliceEnd]:
+    """Return the ends of runs that no slice has ended."""
     found = []
     for *columns, root_id, last_seq in fetch_all(_RUNS, [list(run_ids)]):
-        found.append(Ended(TracedRun(*find_origin(root_id), *columns), 0, last_seq))
+        found.append(SliceEnd(TracedRun(*find_origin(root_id), *columns), 0, last_seq))
     return found
 
 
-def read_spans(ended: Sequence[Ended]) -> Iterator[EndedSpan]:
+def read_spans(ended: Sequence[SliceEnd]) -> Iterator[EndedSpan]:
     """Yield the spans that have ended."""
     for first in range(0, len(ended), _JOURNALS_AT_ONCE):
         some = ended[first : first + _JOURNALS_AT_ONCE]

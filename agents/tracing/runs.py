@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 from uuid import UUID
 
-from agents.tracing.journals import Ended, above, find_ended, find_origin
+from agents.tracing.journals import SliceEnd, above, find_ended, find_origin
 from agents.tracing.spans import EndedSpan, TracedRun
 from heartbit_site.base import orm, tracing
 from heartbit_site.base.log_context import TRACEPARENT
@@ -47,13 +47,14 @@ async def origin_of(root_id: UUID, journal: Sequence[dict[str, Any]] = ()) -> tu
     """
     if not is_on():
         return root_id.hex, ""
-    found = _origins.get(root_id)
+    if root_id in _origins:
+        return _origins[root_id]
+    found = _own_origin(root_id, journal)
     if found is None:
-        found = _own_origin(root_id, journal)
-        found = found or await orm.read_in_thread(partial(find_origin, root_id))
-        while len(_origins) >= _MOST_ORIGINS:
-            del _origins[next(iter(_origins))]
-        _origins[root_id] = found
+        found = await orm.read_in_thread(partial(find_origin, root_id))
+    while len(_origins) >= _MOST_ORIGINS:
+        del _origins[next(iter(_origins))]
+    _origins[root_id] = found
     return found
 
 
@@ -105,7 +106,7 @@ def flush() -> None:
 def after_slice(run: TracedRun, *, started_seq: int, last_seq: int) -> None:
     """Export what ended in a slice, later and in another thread; see ``journal_spans``."""
     if is_on():
-        _sdk().add(Ended(run, started_seq, last_seq))
+        _sdk().add(SliceEnd(run, started_seq, last_seq))
 
 
 def after_end(run_ids: Sequence[UUID]) -> None:
