@@ -14,6 +14,7 @@ from celery.worker import state
 from agents.actions import waits as announcing
 from agents.actions.channels import poll_mailboxes as poll
 from agents.actions.deliver_results import deliver_results as deliver_due_results
+from agents.actions.environment_keys import check_environment_keys
 from agents.actions.provider_accounts import check_enabled_accounts
 from agents.actions.quotas import send_quota_notices as tell
 from agents.actions.webhooks import deliver_webhooks as deliver
@@ -65,8 +66,8 @@ def housekeeping() -> int:
 
 @shared_task(name=queues.CHECK_ACCOUNTS)
 def check_accounts() -> int:
-    """Check whether the providers accept the workspaces' keys."""
-    return check_enabled_accounts()
+    """Check whether the providers accept the keys of workspaces and of the environment."""
+    return check_enabled_accounts() + check_environment_keys()
 
 
 @shared_task(name=queues.DELIVER_WEBHOOKS)
