@@ -155,11 +155,11 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
     health = Column[ProviderAccount]("health", health_pill)
 
     @admin.display(description="checked")
-    def checked(self, account: ProviderAccount) -> SafeString | str:
+    def checked(self, account: ProviderAccount) -> str:
         """Return the time since the last check, and how long that took."""
         at = ago(account.checked_at)
         took = account.latency_ms
-        return at if took is None else two_lines(at, f"in {latency(took)}")
+        return at if took is None else f"{at}, in {latency(took)}"
 
     @admin.display(description="circuit breaker")
     def calls(self, account: ProviderAccount) -> SafeString:
