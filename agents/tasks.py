@@ -15,6 +15,7 @@ from agents.actions import waits as announcing
 from agents.actions.cancel_remote_tasks import cancel_remote_tasks as cancel_due_tasks
 from agents.actions.channels import poll_mailboxes as poll
 from agents.actions.deliver_results import deliver_results as deliver_due_results
+from agents.actions.environment_keys import check_environment_keys
 from agents.actions.provider_accounts import check_enabled_accounts
 from agents.actions.quotas import send_quota_notices as tell
 from agents.actions.task_pushes import send_task_pushes as send_due_pushes
@@ -67,8 +68,8 @@ def housekeeping() -> int:
 
 @shared_task(name=queues.CHECK_ACCOUNTS)
 def check_accounts() -> int:
-    """Check whether the providers accept the workspaces' keys."""
-    return check_enabled_accounts()
+    """Check whether the providers accept the keys of workspaces and of the environment."""
+    return check_enabled_accounts() + check_environment_keys()
 
 
 @shared_task(name=queues.DELIVER_WEBHOOKS)

@@ -68,7 +68,8 @@ def save_provider_account(
                 "it was entered for."
             )
         if moved or key is not None:
-            account.healthy, account.health_message, account.checked_at = None, "", None
+            account.healthy, account.health_message = None, ""
+            account.latency_ms = account.checked_at = None
         account.save()
         if key is not None:
             account.secret = secrets.seal(account, "secret", key) if key else ""
@@ -124,6 +125,8 @@ def _moved(before: ProviderAccount, account: ProviderAccount) -> list[str]:
     return [f"its {_ADDRESS[f]}" for f in changed]
 
 
+#: Columns of a check's result.
+RESULT = ("healthy", "health_message", "latency_ms", "checked_at")
 AT_ONCE = 16
 MODELS = 20  # named by one workspace's agents; more do not fit into a sentence
 
@@ -141,7 +144,7 @@ def check_enabled_accounts() -> int:
 
 def _check_all(accounts: Sequence[ProviderAccount]) -> list[Health]:
     subjects = [_subject(account) for account in accounts]
-    found = aio.run(_ask_all(subjects))
+    found = aio.run(ask_all(subjects))
     for account, health in zip(accounts, found, strict=True):
         _store(account, health)
     return found
@@ -166,7 +169,8 @@ def _models(account: ProviderAccount) -> tuple[str, ...]:
     return tuple(sorted(model.removeprefix(prefix) for model in models))
 
 
-async def _ask_all(subjects: Sequence[HealthTarget | Health]) -> list[Health]:
+async def ask_all(subjects: Sequence[HealthTarget | Health]) -> list[Health]:
+    """Return the results of checks, in order; those that are known already are kept."""
     slots = asyncio.Semaphore(AT_ONCE)
     async with AsyncExitStack() as stack:
         own = await stack.enter_async_context(create_client())
@@ -191,7 +195,7 @@ async def _ask_all(subjects: Sequence[HealthTarget | Health]) -> list[Health]:
 def _store(account: ProviderAccount, health: Health) -> None:
     """Store the result, unless the account was changed meanwhile and may have another key."""
     account.healthy, account.health_message = health.ok, health.message
-    account.checked_at = timezone.now()
+    account.checked_at, account.latency_ms = timezone.now(), health.latency_ms
     same = {"pk": account.pk, "secret": account.secret, "base_url": account.base_url}
-    found = {"healthy": health.ok, "health_message": health.message}
-    ProviderAccount.objects.filter(**same).update(**found, checked_at=account.checked_at)
+    found = {name: getattr(account, name) for name in RESULT}
+    ProviderAccount.objects.filter(**same).update(**found)

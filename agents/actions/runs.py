@@ -47,7 +47,7 @@ def cancel_run(workspace: Workspace, run_id: UUID, *, reason: str, by: Actor = S
     if traces.is_on():  # no slice ends a run that waits
         ended = Run.objects.filter(root=run.root_id, finished_at__gte=TransactionNow())
         ids = list(ended.values_list("pk", flat=True))
-        transaction.on_commit(lambda: traces.after_cancel(ids))
+        transaction.on_commit(lambda: traces.after_end(ids))
     if stops:
         record_of_run(by, "cancel", run, reason=reason)
     wake_run(ring)
@@ -111,6 +111,7 @@ def retry_run(run: Run, *, by: Actor, home: Placement = Placement.FLEET) -> UUID
     with transaction.atomic():
         if discarded:
             call_function("SELECT heartbit_discard(%s, %s)", [run.pk, by.name])
+            transaction.on_commit(lambda: traces.after_end([run.pk]))
         accepted = accept_fork(run, 0, by=by, home=home).run_id
         record_of_run(by, "retry", run, run=str(accepted), discarded=discarded)
     return accepted
@@ -125,6 +126,7 @@ def discard_run(run: Run, *, by: Actor) -> None:
     """
     require(by, "runs:write", workspace_id=run.workspace_id)
     call_function("SELECT heartbit_discard(%s, %s)", [run.pk, by.name])
+    transaction.on_commit(lambda: traces.after_end([run.pk]))
     record_of_run(by, "discard", run)
     notify_on_commit(run.workspace_id, "runs")
 

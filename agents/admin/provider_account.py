@@ -12,23 +12,27 @@ from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin.utils import flatten_fieldsets
+from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Q, Sum
-from django.http import HttpRequest
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from redis.exceptions import RedisError
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminSelectWidget
 
+from agents.actions.environment_keys import check_environment_key, known_environment_keys
 from agents.actions.provider_accounts import HOSTED, check_account, save_provider_account
 from agents.admin import formatting
 from agents.runtime.providers.accounts import account_name
 from agents.runtime.providers.open_circuits import OpenCircuit, close_circuit, open_circuits
 from heartbit_site.admin.actions import DialogForm, actor_of, dialog
-from heartbit_site.admin.columns import Column, ago, health_pill, link, pill, two_lines
-from heartbit_site.admin.permissions import rights
+from heartbit_site.admin.columns import Column, ago, health_pill, latency, link, pill, two_lines
+from heartbit_site.admin.permissions import permissions_for, rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base import amounts
+from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import ProviderAccount, UsageEntry
 
 _FACTS: Any = (
@@ -76,6 +80,7 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
     verbs_record = frozenset({"add", "change"})
     form = ProviderAccountForm
     list_display = ("who", "workspace", "hint", "limits", "health", "calls", "checked", "enabled")
+    list_after_template = "admin/base/provideraccount/environment_keys.html"
     list_select_related = ("workspace",)
     list_filter = ("workspace", "provider", "enabled")
     search_fields = ("provider", "label")
@@ -93,6 +98,37 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
         """Return the fields; a new account has no health and no usage to show."""
         shown = super().get_fieldsets(request, obj)
         return shown if obj is None else (*shown, *_FACTS)
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the address that checks a key of the environment."""
+        view = self.admin_site.admin_view(self.check_environment)
+        own = path("environment/<slug:provider>/", view, name="base_provideraccount_environment")
+        return [own, *super().get_urls()]
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """Show the list, and to administrators of the installation the environment's keys."""
+        context = dict(extra_context or {})
+        if permissions_for(request).everywhere:
+            context["environment_keys"] = [
+                (row, health_pill(row), latency(row.latency_ms), ago(row.checked_at))
+                for row in known_environment_keys()
+            ]
+        return super().changelist_view(request, context)
+
+    def check_environment(self, request: HttpRequest, provider: str) -> HttpResponse:
+        """Check a key of the environment, and show the list again."""
+        if request.method != "POST":
+            return HttpResponse(status=405, headers={"Allow": "POST"})
+        if not permissions_for(request).everywhere:
+            raise PermissionDenied
+        try:
+            health = check_environment_key(provider, by=actor_of(request))
+        except HeartbitError as error:
+            messages.error(request, str(error))
+        else:
+            level = messages.SUCCESS if health.ok else messages.ERROR
+            messages.add_message(request, level, f"{provider}: {health.message}")
+        return redirect("admin:base_provideraccount_changelist")
 
     def save_row(self, request: HttpRequest, row: ProviderAccount, form: Any) -> None:
         """Save the account; an empty key keeps the present one."""
@@ -117,7 +153,13 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
         return ", ".join(said) or "none"
 
     health = Column[ProviderAccount]("health", health_pill)
-    checked = Column[ProviderAccount]("checked", lambda row: ago(row.checked_at))
+
+    @admin.display(description="checked")
+    def checked(self, account: ProviderAccount) -> str:
+        """Return the time since the last check, and how long that took."""
+        at = ago(account.checked_at)
+        took = account.latency_ms
+        return at if took is None else f"{at}, in {latency(took)}"
 
     @admin.display(description="circuit breaker")
     def calls(self, account: ProviderAccount) -> SafeString:

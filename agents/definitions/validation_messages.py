@@ -22,7 +22,6 @@ Path: TypeAlias = tuple[str | int, ...]
 #: A setting, and the end of the sentence about it that begins with its name.
 Complaint: TypeAlias = tuple[Path, str]
 
-_LATER: Final = frozenset({"telemetry"})
 #: Keys of the Rust original, or that people may expect, each with the end of its message.
 _ELSEWHERE: Final = {
     "sandbox": "is not a section: HEARTBIT_SANDBOX names the sandbox where the workers run",
@@ -112,8 +111,6 @@ def check(model: type[BaseModel], content: object, path: Path) -> Iterator[Compl
 def unknown(key: str | int, known: Iterable[str], *, kind: str = "setting") -> str:
     """Return the end of the sentence about a key that is not accepted."""
     name = str(key)
-    if name in _LATER:
-        return f"is not available yet: the section {name} comes with a later version of Heartbit"
     if name in _ELSEWHERE:
         return _ELSEWHERE[name]
     if is_secret(name):

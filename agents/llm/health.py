@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,10 +66,12 @@ class Health:
     Attributes:
         ok: True if the provider answered and accepted the key.
         message: One sentence for a person, without the key; it names missing models.
+        latency_ms: Time of the whole check in milliseconds; None: nothing was sent.
     """
 
     ok: bool
     message: str
+    latency_ms: int | None = field(default=None, compare=False)
 
 
 async def check(
@@ -92,6 +95,7 @@ async def check(
         key_env="the account's key",
         secret=subject.key,
     )
+    began = time.monotonic()
     try:
         async with asyncio.timeout(timeout_seconds):
             listed = await _list(account, base, client)
@@ -107,7 +111,8 @@ async def check(
     except _BROKEN as error:
         health = Health(ok=False, message=unreachable(account, error))
     message = health.message.replace(subject.key, "***") if subject.key else health.message
-    return Health(ok=health.ok, message=message)
+    latency_ms = round((time.monotonic() - began) * 1000)
+    return Health(ok=health.ok, message=message, latency_ms=latency_ms)
 
 
 def _problem(subject: HealthTarget) -> str:

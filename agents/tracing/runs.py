@@ -1,13 +1,11 @@
-"""Export of the spans of runs, in threads of the process, after their slices."""
+"""Export of the spans of runs, after their slices."""
 
 from __future__ import annotations
 
 import functools
 import importlib
-import json
 import logging
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, wait
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -15,42 +13,15 @@ from importlib.util import find_spec
 from typing import Any, Final
 from uuid import UUID
 
-from agents.tracing.spans import EndedSpan, JournalEvent, TracedRun, journal_spans
+from agents.tracing.journals import SliceEnd, above, find_ended, find_origin
+from agents.tracing.spans import EndedSpan, TracedRun
 from heartbit_site.base import orm, tracing
 from heartbit_site.base.log_context import TRACEPARENT
-from heartbit_site.base.query import fetch_all, fetch_one
 
-_FLUSH_SECONDS: Final = 3.0
-_pending: set[Future[None]] = set()
+_MOST_ORIGINS: Final = 10_000
+_origins: dict[UUID, tuple[str, str]] = {}
 Times = tuple[datetime, datetime]
 logger = logging.getLogger(__name__)
-
-# Contents stay in the database, except an answer's message, whose calls name their tools.
-_EVENTS: Final = """
-    SELECT seq, at, type,
-           payload - '{task,text,content,output,partial,structured,snapshot,state,question,form,
-                       arguments,sends,writes,yields,taken,dropped,buffered,next,value,thread,
-                       client,client_tools,response_schema}'::text[]
-    FROM agents_runevent WHERE run_id = %s AND seq <= %s ORDER BY seq
-"""
-_RUN: Final = """
-    SELECT id::text, parent_id IS NOT NULL, kind, agent, queue, workspace_id,
-           conversation_id::text, root_id, last_seq
-    FROM agents_run WHERE id = %s
-"""
-# From a fork's root to the root of its source, and on.
-_ORIGIN: Final = """
-    WITH RECURSIVE origin AS (
-        SELECT r.id, r.forked_from_id, 0 AS forks FROM agents_run r WHERE r.id = %s
-        UNION ALL
-        SELECT r.id, r.forked_from_id, o.forks + 1
-        FROM origin o JOIN agents_run f ON f.id = o.forked_from_id
-        JOIN agents_run r ON r.id = f.root_id
-    )
-    SELECT o.id, coalesce(e.payload ->> 'traceparent', '')
-    FROM origin o LEFT JOIN agents_runevent e ON e.run_id = o.id AND e.seq = 1
-    ORDER BY o.forks DESC LIMIT 1
-"""
 
 
 @functools.cache
@@ -67,14 +38,33 @@ def is_on() -> bool:
     return True
 
 
-@functools.lru_cache(maxsize=1_000)
-def origin_of(root_id: UUID) -> tuple[str, str]:
-    """Return the trace of a run tree, and the span that is above its root; empty: none. Blocks."""
-    row = fetch_one(_ORIGIN, [root_id], prepare=True)
-    if row is None:
+async def origin_of(root_id: UUID, journal: Sequence[dict[str, Any]] = ()) -> tuple[str, str]:
+    """Return the trace of a run tree, and the span that is above its root; empty: none.
+
+    Args:
+        root_id: Root of the tree.
+        journal: The root's journal, oldest event first, if it is known: it saves a query.
+    """
+    if not is_on():
         return root_id.hex, ""
-    origin, given = row
-    return given[3:35] or origin.hex, given[36:52]
+    if root_id in _origins:
+        return _origins[root_id]
+    found = _own_origin(root_id, journal)
+    if found is None:
+        found = await orm.read_in_thread(partial(find_origin, root_id))
+    while len(_origins) >= _MOST_ORIGINS:
+        del _origins[next(iter(_origins))]
+    _origins[root_id] = found
+    return found
+
+
+def _own_origin(root_id: UUID, journal: Sequence[dict[str, Any]]) -> tuple[str, str] | None:
+    """Return the origin that a whole journal tells; a fork is in the trace of its source."""
+    if not journal or journal[0]["seq"] != 1:
+        return None
+    if any(row["type"] == "run.forked" for row in journal):
+        return None
+    return above(root_id, journal[0]["payload"].get("traceparent", ""))
 
 
 @contextmanager
@@ -103,55 +93,27 @@ def export_request(
         times: Start and end.
     """
     name, attributes, error = named
-    trace_id, span, above = traceparent[3:35], traceparent[36:52], parent[36:52]
-    _sdk().export([EndedSpan(trace_id, span, above, name, "server", *times, attributes, error)])
+    trace_id, span, parent_span = traceparent[3:35], traceparent[36:52], parent[36:52]
+    _sdk().export(EndedSpan(trace_id, span, parent_span, name, "server", *times, attributes, error))
 
 
 def flush() -> None:
     """Send what has not been sent, as a process does at its end. Blocks, but not long."""
     if is_on():
-        wait(_pending.copy(), timeout=_FLUSH_SECONDS)
         _sdk().flush()
 
 
 def after_slice(run: TracedRun, *, started_seq: int, last_seq: int) -> None:
-    """Export what ended in a slice, in another thread; see ``journal_spans``."""
+    """Export what ended in a slice, later and in another thread; see ``journal_spans``."""
     if is_on():
-        _submit(partial(_export, run, started_seq, last_seq))
+        _sdk().add(SliceEnd(run, started_seq, last_seq))
 
 
-def after_cancel(run_ids: Iterable[UUID]) -> None:
-    """Export the ends of runs that no slice has ended, in another thread."""
-    for run_id in run_ids:
-        _submit(partial(_export_end, run_id))
-
-
-def _submit(export: Callable[[], None]) -> None:
-    work = orm.shared().submit_read(export)
-    _pending.add(work)
-    work.add_done_callback(_report)
-
-
-def _report(work: Future[None]) -> None:
-    _pending.discard(work)
-    if not work.cancelled() and (error := work.exception()) is not None:
-        logger.warning("the spans of a slice are lost: %s", error)
-
-
-def _export_end(run_id: UUID) -> None:
-    row = fetch_one(_RUN, [run_id])
-    if row is not None:
-        *columns, root_id, last_seq = row
-        trace_id, above = origin_of(root_id)
-        _export(TracedRun(trace_id, above, *columns), 0, last_seq)
-
-
-def _export(run: TracedRun, started_seq: int, last_seq: int) -> None:
-    events = [
-        JournalEvent(seq, at, kind, json.loads(payload))
-        for seq, at, kind, payload in fetch_all(_EVENTS, [run.id, last_seq], prepare=True)
-    ]
-    _sdk().export(journal_spans(run, events, started_seq=started_seq, last_seq=last_seq))
+def after_end(run_ids: Sequence[UUID]) -> None:
+    """Export the ends of runs that no slice has ended. Blocks."""
+    if is_on() and run_ids:
+        for ended in find_ended(run_ids):
+            _sdk().add(ended)
 
 
 def _sdk() -> Any:

@@ -313,6 +313,10 @@ def journal_spans(
     forked = max((event.seq for event in known if event.type == "run.forked"), default=0)
     slices = [one for one in _slices(known, is_slice=started_seq > 0) if one.begin > forked]
     exported = [one.last for one in slices if not one.is_lost and one.begin != started_seq]
+    # A quarantine is exported when it begins, with the slice whose worker was lost.
+    exported += [event.seq for event in known if event.type == "run.quarantined"]
+    if known and known[-1].type == "run.quarantined":
+        exported.pop()
     after = max(exported, default=forked)
     for one in slices:
         if one.begin > after:
@@ -328,7 +332,11 @@ def _slices(events: Sequence[JournalEvent], *, is_slice: bool) -> list[_Slice]:
     for event in events:
         if event.type == "run.started":
             found.append(_Slice(event.seq, event.at, event.seq, event.at))
-        elif not found or event.type in _BY_OTHERS:
+        elif not found:
+            continue
+        elif event.type == "run.quarantined":
+            found[-1].is_lost = True
+        elif event.type in _BY_OTHERS:
             continue
         elif event.type == "run.requeued" and event.payload.get("reason") in _LOST:
             found[-1].is_lost = True

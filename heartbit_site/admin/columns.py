@@ -90,6 +90,11 @@ def format_datetime(at: datetime | None, *, missing: str = "-") -> str:
     return missing if at is None else timezone.localtime(at).strftime("%d %b %Y, %H:%M:%S %Z")
 
 
+def latency(milliseconds: int | None) -> str:
+    """Return the time that a check took."""
+    return "-" if milliseconds is None else f"{milliseconds:,} ms"
+
+
 def ago(at: datetime | None) -> str:
     """Return the time since a moment."""
     return "never" if at is None else f"{duration(timezone.now() - at)} ago"

@@ -11,6 +11,7 @@ import functools
 import re
 from hashlib import blake2b
 from typing import Final
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from heartbit_site.base import variables
@@ -19,6 +20,8 @@ _TRACEPARENT: Final = re.compile(
     r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f][13579bdf]"
 )
 _ID_BYTES: Final = 8
+#: Of collectors, for OTLP over gRPC; that over HTTP is 4318.
+GRPC_PORT: Final = 4317
 #: Names of spans of a run: the run itself, and the wait of its parent for it.
 RUN: Final = "run"
 AWAITED: Final = "awaited"
@@ -49,9 +52,20 @@ def of_run(run_id: UUID | str, trace_id: str) -> str:
     return format_traceparent(trace_id, span_id(run_id, RUN))
 
 
+def endpoint() -> str:
+    """Return the address that spans are exported to; empty: none."""
+    return variables.OTEL_TRACES_ENDPOINT.read() or variables.OTEL_ENDPOINT.read()
+
+
+def uses_grpc() -> bool:
+    """Return True if spans are exported over gRPC: it is asked for, or its port is."""
+    protocol = variables.OTEL_PROTOCOL.read()
+    return protocol == "grpc" or (not protocol and urlsplit(endpoint()).port == GRPC_PORT)
+
+
 @functools.cache
 def is_on() -> bool:
     """Return True if spans are exported: the environment names an OTLP endpoint."""
     if variables.OTEL_DISABLED.read():
         return False
-    return bool(variables.OTEL_ENDPOINT.read() or variables.OTEL_TRACES_ENDPOINT.read())
+    return bool(endpoint())

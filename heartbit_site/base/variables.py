@@ -344,8 +344,8 @@ LOG_FORMAT: Final = Variable(
 OTEL_ENDPOINT: Final = text(
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     formats.web_address,
-    help="address of an OpenTelemetry collector (OTLP over HTTP), to which the extra `telemetry` "
-    "exports [traces](docs/howto/monitoring.md#traces)",
+    help="address of an OpenTelemetry collector, to which the extra `telemetry` exports "
+    "[traces](docs/howto/monitoring.md#traces)",
     unset="no traces",
 )
 OTEL_TRACES_ENDPOINT: Final = text(
@@ -353,6 +353,12 @@ OTEL_TRACES_ENDPOINT: Final = text(
     formats.web_address,
     help="whole address for traces alone, `https://collector.example/v1/traces`",
     unset="`/v1/traces` of that address",
+)
+OTEL_PROTOCOL: Final = text(
+    "OTEL_EXPORTER_OTLP_PROTOCOL",
+    formats.choice("grpc", "http/protobuf"),
+    help="`grpc` or `http/protobuf`",
+    unset="`grpc` if the address has port 4317",
 )
 OTEL_HEADERS: Final = text(
     "OTEL_EXPORTER_OTLP_HEADERS",

@@ -94,12 +94,20 @@ def server_url(path: Path) -> str:
     Raises:
         ConfigurationError: The file cannot be read, or is not TOML.
     """
+    url = read_section(path, "server").get("url")
+    return url.strip() if isinstance(url, str) else ""
+
+
+def read_section(path: Path, name: str) -> dict[str, Any]:
+    """Return a table of a file, empty if it has none, without checking it or the rest.
+
+    Raises:
+        ConfigurationError: The file cannot be read, or is not TOML.
+    """
     try:
-        content = parse_toml(read_text(path))
+        found = parse_toml(read_text(path)).get(name)
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(
             f"{path} is not TOML ({error}): `heartbit config check {path}` shows details."
         ) from error
-    server = content.get("server")
-    url = server.get("url") if isinstance(server, dict) else None
-    return url.strip() if isinstance(url, str) else ""
+    return found if isinstance(found, dict) else {}

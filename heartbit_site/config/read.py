@@ -33,6 +33,7 @@ from heartbit_site.config.sections import (
     OrchestratorSection,
     ProviderSection,
     ServerSection,
+    TelemetrySection,
     is_array,
     other_kinds,
 )
@@ -52,6 +53,7 @@ SECTIONS: Final[dict[str, type[Spec]]] = {
     "schedules": ScheduleSection,
     "mcp_servers": McpServerSpec,
     "server": ServerSection,
+    "telemetry": TelemetrySection,
 }
 
 

@@ -40,6 +40,14 @@ class ServerSection(Spec):
     url: Url = ""
 
 
+class TelemetrySection(Spec):
+    """`[telemetry]`: settings of the processes, where the environment has none."""
+
+    otlp_endpoint: Url = ""
+    service_name: Annotated[str, Field(max_length=200), AfterValidator(validators.storable)] = ""
+    json_logs: bool = False
+
+
 class AgentSection(AgentSpec):
     """One of `[[agents]]`."""
 

@@ -9,6 +9,7 @@ and the systemd unit::
 
 from __future__ import annotations
 
+import importlib
 import os
 import resource
 from typing import Any, Final
@@ -83,6 +84,8 @@ def serve(*, bind: str, port: int, **more: Any) -> None:
     _raise_open_files()
     collect_seldom()
     uvicorn.run(**options(bind=bind, port=port, **more))
+    traces = importlib.import_module("agents.tracing.runs")  # needs Django, which uvicorn loads
+    traces.flush()
 
 
 def _raise_open_files() -> None:

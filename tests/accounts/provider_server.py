@@ -9,8 +9,12 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
+from agents.llm.providers import PROVIDERS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import pytest
 
 
 @dataclass(frozen=True)
@@ -83,3 +87,14 @@ def provider_server(replies: dict[str, Reply] | Reply) -> Iterator[Seen]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@contextmanager
+def key_in_environment(monkeypatch: pytest.MonkeyPatch, key: str) -> Iterator[Seen]:
+    """A provider whose key is the only one in the environment."""
+    for each in PROVIDERS.values():
+        monkeypatch.delenv(each.key_env or "NOTHING", raising=False)
+    with provider_server(models("gpt-6-sol")) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        yield server

@@ -109,6 +109,7 @@ VALUES: dict[str, Values] = {
     "HEARTBIT_LOCAL_MODEL_THREADS": (["4"], ["abc", "0"]),
     "OTEL_EXPORTER_OTLP_ENDPOINT": (["http://127.0.0.1:4318"], ["collector:4317", "grpc://x"]),
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": (["https://x.example/v1/traces"], ["x", "ftp://x"]),
+    "OTEL_EXPORTER_OTLP_PROTOCOL": (["grpc", "http/protobuf"], ["http/json", "udp"]),
     "OTEL_EXPORTER_OTLP_HEADERS": ANY_TEXT,
     "OTEL_SDK_DISABLED": FLAG,
     "HEARTBIT_AGUI_ORIGINS": (["https://app.example, http://127.0.0.1:3000"], ["app", "ftp://x"]),

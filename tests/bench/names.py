@@ -25,5 +25,6 @@ NAMES = (
     "CODE",
     "RECALL",
     "KNOWLEDGE",
+    "TELEMETRY",
     "UP",
 )

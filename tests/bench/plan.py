@@ -38,6 +38,7 @@ class Plan:
         recalls: Measured recalls of each, and searches (KNOWLEDGE).
         pages: Pages of a document that is read (KNOWLEDGE).
         passages: Passages that are searched then.
+        telemetry_runs: Runs of each of two workers (TELEMETRY).
     """
 
     rounds: int = 3
@@ -66,6 +67,7 @@ class Plan:
     recalls: int = 100
     pages: int = 2_000
     passages: int = 100_000
+    telemetry_runs: int = 1500
 
 
 #: Whether everything works; its figures say little.
@@ -94,4 +96,5 @@ QUICK = Plan(
     recalls=10,
     pages=100,
     passages=2_000,
+    telemetry_runs=40,
 )

@@ -22,6 +22,7 @@ from tests.bench import (
     recall,
     sandbox,
     storm,
+    telemetry,
     tokens,
     up,
     waiters,
@@ -55,6 +56,7 @@ _LOADS: dict[str, Callable[[Plan], Iterable[Row]]] = {
     "CODE": code_mode.measure,
     "RECALL": recall.measure,
     "KNOWLEDGE": knowledge.measure,
+    "TELEMETRY": telemetry.measure,
     "UP": lambda plan: [up.measure(plan)],
 }
 

@@ -117,6 +117,7 @@ def test_the_document_lists_every_key_with_its_default() -> None:
         (sections.ProviderSection, "provider."),
         (sections.RetrySection, "provider.retry."),
         (sections.ServerSection, "server."),
+        (sections.TelemetrySection, "telemetry."),
         (AgentSection, ""),
         (ToolGrant, "tools."),
         (ScheduleSection, "schedules."),

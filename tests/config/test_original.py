@@ -36,27 +36,14 @@ HERE = "http://localhost:8000/mcp"  # the MCP server of the sample
 AGENT = '[[agents]]\nname = "{}"\ndescription = "d"\nsystem_prompt = "p"\nmcp_servers = {}\n'
 
 
-def without_telemetry(sample: str = SAMPLE) -> str:
-    """The sample without the one section that is not built."""
-    parts = sample.split("\n\n")
-    return "\n\n".join(part for part in parts if not part.startswith("[telemetry]"))
-
-
-def test_the_sample_is_refused_for_what_is_not_built_and_nothing_else() -> None:
-    with pytest.raises(ConfigFileError) as refused:
-        parse(SAMPLE)
-    [problem] = refused.value.problems
-    assert problem.message.startswith("telemetry is not available yet")
-
-
 @pytest.mark.parametrize("is_up", [False, True])
-def test_the_rest_of_it_imports(
+def test_the_sample_imports(
     empty: Callable[[], Workspace], settings: Settings, *, is_up: bool
 ) -> None:
     settings.HEARTBIT_HTTP_ALLOWLIST = "127.0.0.1:*"
     workspace = empty()
     with http_server() if is_up else nullcontext(HERE) as url:
-        sample = without_telemetry(SAMPLE.replace(HERE, url))
+        sample = SAMPLE.replace(HERE, url)
         changes = import_config(workspace, parse(sample))
     assert changes.created == ("orchestrator", "researcher", "coder", "judge")
     assert {*REPLACED.values()} < {*changes.notes}

@@ -168,7 +168,8 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
         ("[agents]", "1:2: agents must be an array of tables: write [[agents]], with two brackets"),
         ("agents = [1]", "1:11: agents[1] must be a table, not 1."),
         ("provider = 1", "1:1: provider must be a table, not 1."),
-        ("[telemetry]", "1:2: telemetry is not available yet: the section telemetry comes with"),
+        ("[telemetry]\notlp_endpoint = 'collector:4317'", "2:1: telemetry.otlp_endpoint is"),
+        ("[telemetry]\njson_logs = 'yes'", "2:1: telemetry.json_logs must be true or false"),
         (
             "[mcp_servers]",
             "1:2: mcp_servers must be an array of tables: write [[mcp_servers]]",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import json
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -26,16 +28,23 @@ class Collector:
         collector = self
 
         class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.answer(str(len(collector.spans)).encode())
+
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 if self.headers.get("Content-Encoding") == "gzip":
                     body = gzip.decompress(body)
                 if self.path == "/v1/traces":
                     collector.take(body)
+                self.answer(b"")
+
+            def answer(self, body: bytes) -> None:
                 self.send_response(200)
                 self.send_header("Content-Type", "application/x-protobuf")
-                self.send_header("Content-Length", "0")
+                self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
+                self.wfile.write(body)
 
             def log_message(self, format: str, *args: Any) -> None:
                 pass
@@ -83,3 +92,15 @@ def attributes(values: Any) -> dict[str, Any]:
         one.key: getattr(one.value, one.value.WhichOneof("value") or "string_value")
         for one in values
     }
+
+
+def main() -> None:
+    """Serve until SIGTERM; ``GET /count`` answers with the number of spans."""
+    with Collector() as found:
+        sys.stdout.write(json.dumps({"url": found.url}) + "\n")
+        sys.stdout.flush()
+        threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -80,6 +80,30 @@ def test_given_an_end_while_the_run_waits_then_it_is_exported_once(ending: str) 
     assert (run.parent, run.trace_id) == ("cd" * 8, "ab" * 16)
 
 
+def test_given_a_quarantine_then_it_is_exported_once_and_so_is_what_follows() -> None:
+    crashed = [*JOURNAL[:3], ("run.requeued", {"reason": "worker lost"}), STARTED]
+    journal = [*crashed, ("run.quarantined", {"attempts": 2})]
+    found = exported([(0, 6)], journal)
+    assert Counter(span.name for span in found) == {
+        "process q": 2,
+        "slice": 2,
+        "chat m": 1,
+        "invoke_agent solo": 1,
+    }
+    assert {span.error for span in found if span.name == "slice"} == {"worker_lost"}
+    [discarded] = exported([(0, 7)], [*journal, ("run.discarded", {})])
+    assert discarded.attributes["heartbit.run.status"] == "discarded"
+    [run] = [span for span in found if span.name == "invoke_agent solo"]
+    assert discarded.parent == run.id
+    revived = [*journal, ("run.unquarantined", {}), STARTED, ("run.succeeded", {})]
+    again = exported([(8, 9)], revived)
+    assert Counter(span.name for span in again) == {
+        "process q": 1,
+        "slice": 1,
+        "invoke_agent solo": 1,
+    }
+
+
 def test_given_events_of_a_newer_heartbit_then_they_are_skipped() -> None:
     journal = [*JOURNAL[:3], ("run.dreamt", {"anything": 1}), ("run.succeeded", {})]
     assert "invoke_agent solo" in {span.name for span in exported([(2, 5)], journal)}

@@ -72,13 +72,18 @@ def approve(caller: Caller) -> None:
 
 
 def run_span(collector: Collector, run: str) -> dict[str, Any]:
-    """The span of an ended run, once it is there."""
+    """The span of an ended run, once it and the one above it are there."""
 
     def look() -> dict[str, Any] | None:
         found = [one for one in collector.spans if one.get("heartbit.run.id") == run]
         return next((one for one in found if "heartbit.run.status" in one), None)
 
     found: dict[str, Any] = wait_until(look, what=f"the span of run {run}")
+    if found["parent"]:  # another process may export it later
+        wait_until(
+            lambda: any(one["id"] == found["parent"] for one in collector.spans),
+            what=f"the span above run {run}",
+        )
     return found
 
 

@@ -41,7 +41,7 @@ from agents.runtime.toolset.stopped_tools import QUERY as STOPPED_TOOLS
 from agents.runtime.toolset.stopped_tools import StoppedTools
 from agents.tracing import runs as traces
 from agents.tracing.spans import TracedRun
-from heartbit_site.base import orm, tracing
+from heartbit_site.base import tracing
 
 logger = logging.getLogger(__name__)
 
@@ -402,13 +402,8 @@ class RunExecutor:
 
 async def _traced(claimed: ClaimedRun) -> TracedRun:
     """Return the claimed run with the trace of its tree."""
-    trace_id, above = claimed.root_id.hex, ""
-    if traces.is_on():
-        find = partial(traces.origin_of, claimed.root_id)
-        trace_id, above = await orm.read_in_thread(find)
     return TracedRun(
-        trace_id,
-        above,
+        *await traces.origin_of(claimed.root_id, () if claimed.parent_id else claimed.journal),
         str(claimed.id),
         is_child=claimed.parent_id is not None,
         kind=claimed.kind,

@@ -20,6 +20,7 @@ from agents.choices import Placement
 from agents.live.changes import EVERYWHERE, notify
 from agents.runs.overdue_waits import escalate_approvals, expire_waits
 from agents.runtime.recovery.control_session import LOCK_CLASS
+from agents.tracing import runs as traces
 from heartbit_site.base import orm
 
 logger = logging.getLogger(__name__)
@@ -53,6 +54,10 @@ _OVERDUE = """
                          AND escalates_at <= statement_timestamp()) AS undecided
 """
 _QUEUES = "SELECT id, queue FROM agents_run WHERE id = ANY (%s) AND home = 'fleet'"
+_ENDED = """
+    SELECT t.id FROM agents_run r JOIN agents_run t ON t.root_id = r.root_id
+    WHERE r.id = ANY (%s) AND t.finished_at >= now()
+"""
 _UNRUNG = """
     UPDATE agents_run SET woken_at = NULL WHERE id IN (
         SELECT id FROM agents_run
@@ -182,7 +187,14 @@ class Sweeper(threading.Thread):
         self, connection: psycopg.Connection[dict[str, object]], worker_id: int
     ) -> list[object]:
         parameters = (worker_id, self._config.max_attempts)
-        rows = connection.execute("SELECT * FROM heartbit_recover(%s, %s)", parameters).fetchall()
+        with connection.transaction():
+            rows = connection.execute(
+                "SELECT * FROM heartbit_recover(%s, %s)", parameters
+            ).fetchall()
+            quarantined = [row["quarantined"] for row in rows if row["quarantined"] is not None]
+            # With their sub-agents' runs, which end with them.
+            ended = connection.execute(_ENDED, (quarantined,)).fetchall() if quarantined else []
+        orm.shared().submit(traces.after_end, [UUID(str(row["id"])) for row in ended]).result()
         for row in rows:
             if row["quarantined"] is not None:
                 logger.error(

@@ -74,6 +74,7 @@ class ProviderAccount(models.Model):
     )
     healthy = models.BooleanField(null=True, editable=False)
     health_message = models.TextField(blank=True, editable=False)
+    latency_ms = models.PositiveIntegerField(null=True, editable=False)
     checked_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)

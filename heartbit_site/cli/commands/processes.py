@@ -12,6 +12,7 @@ from heartbit_site.cli.options import common
 from heartbit_site.cli.options.address import check_port, page_url, parse_address
 from heartbit_site.cli.terminal.errors import OK, CommandError
 from heartbit_site.cli.terminal.output import write
+from heartbit_site.config.telemetry import apply_telemetry
 from heartbit_site.embedded import client
 from heartbit_site.embedded.state import StateDirectory
 
@@ -31,6 +32,7 @@ def serve(
     On Ctrl-C or SIGTERM it hands its runs back and exits. Tool calls with effects that are under
     way get HEARTBIT_DRAIN_SECONDS (25) to finish first.
     """
+    apply_telemetry(os.environ)
     health = parse_address(bind) if bind else None
     if health is not None:
         check_port(*health, options="--bind")
@@ -59,6 +61,7 @@ def web(
     It starts neither workers nor beat: see `heartbit serve` and `heartbit beat`, or `heartbit up`
     for everything at once.
     """
+    apply_telemetry(os.environ)
     check_port(bind, port)
     ensure_ready(waits=True)
     from django.conf import settings
@@ -79,6 +82,7 @@ def beat(*, loglevel: common.LogLevel = common.LOG_LEVEL) -> int:
     They start people's schedules, deliver results and webhooks, read mailboxes and delete what is
     past its retention. One beat an installation is enough.
     """
+    apply_telemetry(os.environ)
     ensure_ready(waits=True)
     from django.conf import settings
 
@@ -126,6 +130,7 @@ def up(
     in mails lead to --port unless HEARTBIT_PUBLIC_URL says otherwise. One Ctrl-C ends all of it
     in order.
     """
+    apply_telemetry(os.environ)
     check_port(bind, port)
     common.parse_queues(queues)  # before three processes start
     if not os.environ.get(variables.PUBLIC_URL.name, "").strip():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from uuid import UUID
 
@@ -9,6 +10,7 @@ from agents.runtime.files.given_files import read_paths
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
 from heartbit_site.config.locate import find
+from heartbit_site.config.telemetry import apply_telemetry
 
 CONFIG = common.option(
     "--config -C FILE", "Whose agents; else HEARTBIT_CONFIG, or heartbit.toml here.", None
@@ -36,6 +38,7 @@ def run(
     task = common.check_task(task, payload, "run")
     given_files = read_paths(files or (), archives or ())
     file = find(config)
+    apply_telemetry(os.environ, config)
     # A file may name another model than the default: which, is known once it has been read.
     ensure_ready(
         "heartbit_site.cli.following.local_runs", model=model if model or file is None else None
