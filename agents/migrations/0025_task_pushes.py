@@ -11,7 +11,7 @@ from agents.runs.install import install
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agents', '0023_messages_sent_along'),
+        ('agents', '0024_system_events'),
         ('base', '0001_initial'),
     ]
 
