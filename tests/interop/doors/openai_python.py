@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import openai
 from httpx_sse import EventSource
 from openai import OpenAI
 from pydantic import BaseModel
@@ -46,7 +47,7 @@ def drive(heartbit: Heartbit) -> int:
         base_url=f"{heartbit.url}/v1",
         api_key=heartbit.key,
         max_retries=0,
-        http_client=httpx.Client(event_hooks=calls.hooks(), timeout=60),
+        http_client=openai.DefaultHttpxClient(event_hooks=calls.hooks(), timeout=60),
     ) as client:
         names = {one.id for one in client.models.list()}
         assert {"writer", "analyst"} <= names, names

@@ -22,7 +22,8 @@ def drive(wanted: str) -> int:
         return 2
     installed.install()
     with started() as heartbit:
-        return rows.write([driven(client, heartbit) for client in chosen])
+        passed = [rows.write(driven(client, heartbit)) for client in chosen]
+    return 0 if all(passed) else 1
 
 
 def driven(client: Client, heartbit: Heartbit) -> dict[str, Any]:
@@ -39,5 +40,4 @@ def driven(client: Client, heartbit: Heartbit) -> dict[str, Any]:
         row["why"] = f"{type(error).__name__}: {error}"[:600]
     if client.declines:
         row["declines"] = dict(client.declines)
-    rows.say(row)
     return row
