@@ -1,4 +1,4 @@
-"""Limits on request bodies: ASGI middleware that answers before Django reads anything.
+"""Limits on requests: ASGI middleware that answers before Django reads anything.
 
 Django writes a body to a temporary file before any view can check its size. This middleware
 buffers a body in memory, and passes it on only if it arrived completely, in time, and within the
@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from heartbit_site.api import errors
 from heartbit_site.api.json_parser import LARGER_BODIES, MAX_BODY_BYTES
-from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.errors import HeartbitError, NotFoundError
 from heartbit_site.doors.a2a import errors as rpc
 from heartbit_site.doors.mcp.http import DOORS
 from heartbit_site.doors.mcp.http import error_body as mcp_error
@@ -51,6 +51,8 @@ HELD_BYTES: Final = 67_108_864
 class BodyLimits:
     """ASGI middleware that refuses large (413), slow (408), or too many request bodies (503).
 
+    An address with a NUL is not found (404).
+
     503 applies above ``HELD_BYTES`` in total or a client's share of them; proxies in
     ``HEARTBIT_TRUSTED_PROXIES`` have no share. A declared length is enough to refuse; a body of
     unknown length is read up to the limit. Below ``/api/`` and ``/agui/`` the answer is problem
@@ -70,6 +72,10 @@ class BodyLimits:
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Serve one request."""
+        if "\x00" in scope["path"]:  # which no name has, and PostgreSQL does not compare
+            nowhere = NotFoundError("There is nothing at this address: it has a NUL character.")
+            await _refuse(scope, send, nowhere)
+            return
         limit = limit_for(scope["path"])
         client = _client_of(scope)
         body = bytearray()

@@ -29,11 +29,13 @@ class WebServer:
 
     Args:
         files: How many it may open; None: as many as this process.
+        port: Where it listens; 0: wherever there is room.
         environment: Variables beside those of this process.
     """
 
-    def __init__(self, *, files: int | None = None, **environment: str) -> None:
+    def __init__(self, *, files: int | None = None, port: int = 0, **environment: str) -> None:
         self._files = files
+        self._port = port
         self._environment = environment
 
     def __enter__(self) -> Self:
@@ -41,7 +43,7 @@ class WebServer:
         self.log = Path(name)
         self._process = prepared.start(
             prepared.HEARTBIT,
-            ["web", "--port", "0", "--grace", "1"],
+            ["web", "--port", str(self._port), "--grace", "1"],
             {**os.environ, **self._environment},
             descriptor,
         )

@@ -52,7 +52,15 @@ class RestClient:
         thread = self.ask("POST", "/conversations", {"agent": workload.agent})
         return {"task": workload.task, "conversation_id": thread["id"]}
 
-    def ask(self, method: str, path: str, body: object = None, *, root: str = "/api/v1") -> Any:
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        root: str = "/api/v1",
+        **headers: str,
+    ) -> Any:
         """Return an answer.
 
         Args:
@@ -60,16 +68,19 @@ class RestClient:
             path: The path below the root.
             body: What is sent as JSON; None: nothing.
             root: Where the API is.
+            headers: Headers beside the usual ones.
 
         Raises:
             RuntimeError: It is an error.
         """
         sent = None if body is None else json.dumps(body)
-        self._connection.request(method, f"{root}{path}", sent, self._headers)
+        self._connection.request(method, f"{root}{path}", sent, self._headers | headers)
         response = self._connection.getresponse()
         answer = response.read()
         if response.status not in (200, 201):
             raise RuntimeError(f"{method} {path} was answered {response.status}: {answer!r}")
+        if response.headers["Content-Type"].startswith("text/event-stream"):
+            answer = answer.rpartition(b"data: ")[2]
         return json.loads(answer)
 
     @property

@@ -64,6 +64,7 @@ def test_each_door_of_a_workload_is_a_row_with_the_floors(tmp_path: Path) -> Non
         "REST with wait",
         "REST in one request",
         "OpenAI chat completion",
+        "MCP tool call",
         "submit",
         "internal in process",
         "library",

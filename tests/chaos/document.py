@@ -35,6 +35,7 @@ TITLES = {
     "R26": "a slice dies at every write of random workflows, before it and after it",
     "R27": "workers die inside workflows: joins, windows, questions, forks, loops, nested ones",
     "R28": "workers die under one workflow that handles a thousand entries, within windows",
+    "R29": "web processes and workers die under approvals over OpenAI, MCP, A2A and AG-UI",
     "S12": "hostile input at every edge",
 }
 _HEAD = """\

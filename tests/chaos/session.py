@@ -21,6 +21,7 @@ from tests.chaos import (
 from tests.chaos.cancel_race import scenario as cancel_race
 from tests.chaos.clocks import beats, jumps
 from tests.chaos.crash_points import scenario as crash_points
+from tests.chaos.doors import scenario as doors
 from tests.chaos.exhaustion import scenario as exhaustion
 from tests.chaos.graphs import scenario as graphs
 from tests.chaos.knowing import scenario as knowing
@@ -62,6 +63,7 @@ SCENARIOS: dict[str, Play] = {
     "R26": graphs.play,
     "R27": workflow_kills.play,
     "R28": crowd.play,
+    "R29": doors.play,
     "S12": parsers.play,
 }
 

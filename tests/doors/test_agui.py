@@ -182,11 +182,17 @@ class TestApprovals:
             (answer(asked, {"approved": "yes"}), "does not fit"),
             (answer(asked, {"approved": True, "editedArgs": {"x": 1}}), "x"),
             (answer({"id": "nothing"}, {}), "not those to interrupts"),
-            (answer({"id": asked["id"].replace("_", "_9", 2)}, {}), "no interrupt"),
         ):
             events = page.send("r2", resume=given)
             assert events[-1]["type"] == "RUN_ERROR"
             assert sentence in events[-1]["message"]
+        events = page.send("r2", resume=answer({"id": asked["id"] + "0"}, {"approved": True}))
+        [said] = of_type(events, "CUSTOM")
+        assert (said["name"], "no longer" in said["value"]["message"]) == (
+            "heartbit.answer_not_taken",
+            True,
+        )
+        assert interrupts(events) == [asked]  # it waits as before
         there = Workspace.objects.create(slug=f"{workspace.slug}-o", name="o")
         stranger = front_end("analyst", key=key_for(there))
         events = stranger.send("r2", resume=answer(asked, {"approved": True}))

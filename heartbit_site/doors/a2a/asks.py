@@ -7,110 +7,43 @@ so a reply that is sent twice, or late, decides nothing that its sender has not 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from string import hexdigits
 from typing import Any, Final
-from uuid import UUID
 
-from django.conf import settings
 from django.db import transaction
-from pydantic import ValidationError
 
 from agents.choices import TERMINAL
 from agents.models import Run
-from agents.output.text import as_text
-from agents.querysets import waits_for_people
 from agents.runs.idempotency_keys import InternalKey, run_with
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, record
 from heartbit_site.base.models import AuditEntry
-from heartbit_site.contract.approvals import DecisionIn
-from heartbit_site.contract.waits import AnswerIn
 from heartbit_site.doors.a2a.errors import INVALID_PARAMS, UNSUPPORTED_OPERATION, A2AError
 from heartbit_site.doors.a2a.requests import SentMessage
-from heartbit_site.operations import approvals, waits
+from heartbit_site.doors.questions import (
+    DECIDE,
+    OpenQuestion,
+    UnfitReplyError,
+    inbox_of,
+    open_questions,
+)
 from tools.calls.questions import FORM, read_answer
 
-DECIDE: Final = "approvals:decide"
 _CODE: Final = 12  # characters of a digest
 _VERDICTS: Final = ("approve", "deny")
 _REPLIED: Final = "task.reply"
 _OTHER: Final = "The task asks something else: get it, and send data with the key of what it asks."
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """One thing that a task asks.
-
-    Attributes:
-        place: The run, and the id of the call or the key of the wait.
-        digest: Digest of the call as it is shown; empty: the question is not a call.
-        text: What a person, or another agent, reads.
-        form: JSON Schema of the answer; None: the call is approved or denied, or it is uncertain
-            whether it took effect, which people say elsewhere.
-        since: Time since which it waits; None: it is not known.
-    """
-
-    place: tuple[str, str]
-    digest: str
-    text: str
-    form: dict[str, Any] | None
-    since: datetime | None
-
-    @property
-    def is_open_to_replies(self) -> bool:
-        """True if a message may decide or answer it."""
-        return bool(self.digest) or self.form is not None
-
-    @property
-    def key(self) -> str:
-        """Name by which a reply means it."""
-        return ":".join(filter(None, ("call" if self.digest else "wait", *self.place, self.digest)))
-
-    def data(self) -> dict[str, Any]:
-        """Return it for programs."""
-        return {"key": self.key, "text": self.text, "schema": self.form}
+def text_of(access: Access, asked: OpenQuestion) -> str:
+    """Return what a person, or another agent, reads."""
+    may_decide = asked.kind == "decision" and not asked.is_answered and access.allows(DECIDE)
+    return f"{asked.text}\n{_how(asked)}" if may_decide else asked.text
 
 
-def open_asks(access: Access, run_id: UUID) -> list[Ask]:
-    """Return what a run and its sub-agents ask: first the questions, then the calls."""
-    if not waits_for_people(access.workspace).filter(run__root=run_id).exists():
-        return []
-    of_run: Any = {"run": str(run_id), "limit": 50}
-    me = approvals.decider(access).name
-    found = [
-        Ask(
-            (str(one.run_id), one.key),
-            "",
-            one.question or one.label,
-            one.answer_schema,
-            one.waiting_since,
-        )
-        for one in waits.list_waits(access, **of_run).waits
-    ]
-    for call in approvals.list_approvals(access, **of_run).calls:
-        digest = "" if me in call.approved_by else call.digest  # then others are asked
-        if call.answer_schema is not None:
-            text = str(call.arguments.get("question") or call.reason)
-        else:
-            text = f"{call.agent} asks to call {call.tool} with {as_text(call.arguments)}."
-            how = f"\n{_how(digest)}" if digest and access.allows(DECIDE) else ""
-            text = f"{text} {call.reason}".strip() + how
-        place = (str(call.run_id), call.call_id)
-        found.append(Ask(place, digest, text, call.answer_schema, call.waiting_since))
-    for doubt in approvals.list_uncertain_calls(access, **of_run).calls:
-        text = (
-            f"It is not known whether {doubt.tool} took effect: people say it at {inbox_of(access)}"
-        )
-        place = (str(doubt.run_id), doubt.question)
-        found.append(Ask(place, "", text, None, doubt.waiting_since))
-    return found
-
-
-def inbox_of(access: Access) -> str:
-    """Return the address of the page where people decide."""
-    return f"{settings.HEARTBIT_PUBLIC_URL}/w/{access.workspace.slug}/approvals/"
+def data_of(asked: OpenQuestion) -> dict[str, Any]:
+    """Return a question for programs."""
+    return {"key": asked.key, "text": asked.text, "schema": asked.form}
 
 
 @transaction.atomic
@@ -127,7 +60,7 @@ def reply(access: Access, run: Run, message: SentMessage) -> None:
     if entries.filter(details__message=message.message_id).exists():
         return
     text = message.text()
-    asks = [one for one in open_asks(access, run.pk) if one.is_open_to_replies]
+    asks = [one for one in open_questions(access, run.pk) if not one.is_answered]
     if not asks:
         state = "has ended" if run.status in TERMINAL else "asks nothing"
         raise A2AError(
@@ -139,17 +72,10 @@ def reply(access: Access, run: Run, message: SentMessage) -> None:
             UNSUPPORTED_OPERATION,
             f"Your key may not decide (scope {DECIDE}): people decide at {inbox_of(access)}",
         )
-    ask, said = _meant(asks, text, message.data)
     try:
-        if ask.digest:
-            body = DecisionIn.model_validate({**said, "digest": ask.digest})
-            approvals.decide(access, *ask.place, body)
-        else:
-            waits.answer_wait(access, *ask.place, AnswerIn.model_validate(said))
-    except ValidationError as error:
-        raise A2AError(
-            INVALID_PARAMS, f"The reply does not fit: {error.errors()[0]['msg']}."
-        ) from None
+        ask = _take(access, asks, text, message.data)
+    except UnfitReplyError as error:
+        raise A2AError(INVALID_PARAMS, str(error)) from None
     details = {"message": message.message_id, "ask": ask.key}
     by, label = actor_of(access), run.agent
     record(
@@ -157,35 +83,54 @@ def reply(access: Access, run: Run, message: SentMessage) -> None:
     )
 
 
-def _meant(asks: Sequence[Ask], text: str, data: Sequence[Any]) -> tuple[Ask, dict[str, Any]]:
-    """Return what a reply is to, and the decision or the answer.
+def _take(
+    access: Access, asks: Sequence[OpenQuestion], text: str, data: Sequence[Any]
+) -> OpenQuestion:
+    """Give a reply to the question that it means, and return the question.
 
     Raises:
         A2AError: It is to nothing that is asked now.
+        HeartbitError: It does not fit.
     """
     for given in data:
         if isinstance(given, dict) and "key" in given:
             for ask in asks:
                 if ask.key == given["key"]:
-                    rest = {name: value for name, value in given.items() if name != "key"}
-                    return ask, {"verdict": "answer", **rest} if ask.digest and ask.form else rest
+                    _take_data(access, ask, {k: v for k, v in given.items() if k != "key"})
+                    return ask
             raise A2AError(INVALID_PARAMS, _OTHER)
     verdict, code, reason = (*text.split(None, 2), "", "", "")[:3]
     is_coded = verdict.lower() in _VERDICTS and len(code) == _CODE and set(code) <= set(hexdigits)
     for ask in asks if is_coded else ():
-        if ask.digest and code == ask.digest[:_CODE]:
+        if ask.kind == "decision" and code == ask.digest[:_CODE]:
             is_denied = verdict.lower() == "deny"
-            return ask, {"verdict": verdict.lower(), **({"reason": reason} if is_denied else {})}
-    questions = [ask for ask in asks if ask.form is not None]
-    if is_coded or len(questions) > 1:
+            ask.decide(access, verdict=verdict.lower(), **({"reason": reason} if is_denied else {}))
+            return ask
+    forms = [ask for ask in asks if ask.kind == "answer"]
+    if is_coded or len(forms) > 1:
         raise A2AError(INVALID_PARAMS, _OTHER)
-    if not questions:
-        raise A2AError(INVALID_PARAMS, _how(asks[0].digest))
-    [ask] = questions
-    answer = data[0] if data else read_answer({FORM: ask.form}, text)
-    return ask, {"answer": answer, **({"verdict": "answer"} if ask.digest else {})}
+    if not forms:
+        raise A2AError(INVALID_PARAMS, _how(asks[0]))
+    [ask] = forms
+    ask.answer(access, data[0] if data else read_answer({FORM: ask.form}, text))
+    return ask
 
 
-def _how(digest: str) -> str:
-    """Return how to decide about a call."""
-    return f"Reply `approve {digest[:_CODE]}`, or `deny {digest[:_CODE]}` and why."
+def _take_data(access: Access, ask: OpenQuestion, said: dict[str, Any]) -> None:
+    """Give a reply that a program has formed."""
+    if ask.kind == "decision" or "verdict" in said:
+        ask.decide(access, **said)
+    elif ask.kind == "outcome":
+        ask.resolve(access, **said)
+    elif said.keys() == {"answer"}:
+        ask.answer(access, said["answer"])
+    else:
+        raise UnfitReplyError("The reply does not fit: it needs the key and the answer, no more.")
+
+
+def _how(ask: OpenQuestion) -> str:
+    """Return how a message decides about a call, or its outcome."""
+    if ask.kind == "outcome":
+        return "Reply with data: the key of what is asked, and outcome: retry, confirm or skip."
+    code = ask.digest[:_CODE]
+    return f"Reply `approve {code}`, or `deny {code}` and why."

@@ -15,9 +15,10 @@ from agents.models import Run, Wait
 from agents.output.results import ResultOut
 from agents.reads.outcome import read_outcome
 from heartbit_site.base.access import Access
-from heartbit_site.doors.a2a.asks import DECIDE, Ask, inbox_of, open_asks
+from heartbit_site.doors.a2a.asks import data_of, text_of
 from heartbit_site.doors.a2a.errors import INVALID_PARAMS, A2AError
 from heartbit_site.doors.a2a.requests import ListRequest
+from heartbit_site.doors.questions import DECIDE, OpenQuestion, inbox_of, open_questions
 from heartbit_site.doors.runs import kept_with
 from heartbit_site.operations.paging import page
 
@@ -120,7 +121,7 @@ def task_of(
     """Return a task as it is now. Blocks."""
     run.refresh_from_db()
     result = read_outcome(run.pk).result if run.status in TERMINAL else None
-    asks = [] if result is not None else open_asks(access, run.pk)
+    asks = [] if result is not None else open_questions(access, run.pk)
     task: dict[str, Any] = {**_ids(run, "id"), "status": _status(access, run, result, asks)}
     if artifacts and result is not None and (result.text or result.data is not None):
         task["artifacts"] = [artifact(content_parts(result))]
@@ -150,7 +151,9 @@ def content_parts(result: ResultOut) -> list[dict[str, Any]]:
     return [{"text": result.text, "mediaType": "text/plain"}]
 
 
-def _status(access: Access, run: Run, result: ResultOut | None, asks: list[Ask]) -> dict[str, Any]:
+def _status(
+    access: Access, run: Run, result: ResultOut | None, asks: list[OpenQuestion]
+) -> dict[str, Any]:
     since = run.finished_at or run.started_at or run.created_at
     parts: list[dict[str, Any]] = []
     if result is not None:
@@ -158,12 +161,12 @@ def _status(access: Access, run: Run, result: ResultOut | None, asks: list[Ask])
         parts = [{"text": result.error}] if result.error else []
     elif asks:
         since = asks[0].since or since
-        is_mine = access.allows(DECIDE) and any(one.is_open_to_replies for one in asks)
+        is_mine = access.allows(DECIDE) and not all(one.is_answered for one in asks)
         name = "INPUT_REQUIRED" if is_mine else "AUTH_REQUIRED"
-        parts = [{"text": one.text} for one in asks]
+        parts = [{"text": text_of(access, one)} for one in asks]
         if not is_mine:
             parts.append({"text": f"People decide at {inbox_of(access)}"})
-        data = {"asks": [one.data() for one in asks]}
+        data = {"asks": [data_of(one) for one in asks]}
         parts.append({"data": data, "mediaType": "application/json"})
     else:
         is_held = run.status == "queued" and run.started_at is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,26 +11,26 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q
 
-from agents.actions.decide_call import decide_call
-from agents.actions.waits import answer_wait, resolve_call
-from agents.approvals.questions import answer_schema
-from agents.choices import RunStatus, Verdict
+from agents.choices import RunStatus
 from agents.errors import CallClosedError
-from agents.journal.waits import ANSWER, APPROVAL, EXTERNAL, OUTCOME, answered_by, kind_of
-from agents.models import Run, ToolCall, Wait
-from agents.querysets import shown_tool
-from agents.reads.tools import in_tool_order, question_of
+from agents.journal.waits import EXTERNAL
+from agents.models import Run, Wait
 from heartbit_site.base.access import Access
 from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.rights import forbidden
 from heartbit_site.doors.agui.requests import Resume
 from heartbit_site.doors.client_tools import call_id_of
+from heartbit_site.doors.questions import DECIDE, OUTCOME_FORM, OpenQuestion, open_questions
 from heartbit_site.doors.requests import RequestError
-from heartbit_site.operations.approvals import RESOLUTIONS, decider
 
-_DECIDE: Final = "approvals:decide"
-#: The run at the top, its position, the wait, and the digest of what was shown.
-_ID: Final = re.compile(r"([0-9a-f]{32})_([0-9]{1,9})_([0-9]{1,18})_([0-9a-f]{0,128})")
+#: The run at the top, its position, and the key of the question.
+_ID: Final = re.compile(r"([0-9a-f]{32})_([0-9]{1,9})_(.{1,1000})")
+_REASONS: Final = {
+    "answer": "input_required",
+    "decision": "tool_call",
+    "outcome": "heartbit:outcome",
+}
+_CLOSED: Final = "It no longer waits: it was decided elsewhere, or its time has passed."
 #: Answer to an approval, as the protocol recommends it.
 _APPROVAL: Final[dict[str, Any]] = {
     "type": "object",
@@ -42,13 +41,6 @@ _APPROVAL: Final[dict[str, Any]] = {
     },
     "required": ["approved"],
 }
-#: Answer to a call of unknown outcome.
-_OUTCOME: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {"outcome": {"enum": [*RESOLUTIONS]}, "result": {"type": "string"}},
-    "required": ["outcome"],
-}
-_UNANSWERED: Final = "The person gave no answer."
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,54 +71,31 @@ def read_stop(run_id: UUID) -> Stop | None:
     return Stop(waits, not active, seq)
 
 
-def interrupts_of(run_id: UUID, stop: Stop) -> list[dict[str, Any]]:
-    """Return the waits for people as interrupts. Blocks."""
-    waits = [wait for wait in stop.waits if wait.kind != EXTERNAL.name]
-    rows = ToolCall.objects.filter(run__in={wait.run_id for wait in waits})
-    calls = {(row.run_id, row.call_id): row for row in rows.select_related("run__version__agent")}
-    return [
-        _interrupt(run_id, stop.seq, wait, calls.get((wait.run_id, wait.call_id))) for wait in waits
-    ]
+def interrupts_of(access: Access, run_id: UUID, stop: Stop) -> list[dict[str, Any]]:
+    """Return what a run asks people as interrupts. Blocks."""
+    return [_interrupt(run_id, stop.seq, one) for one in open_questions(access, run_id)]
 
 
-def _interrupt(run_id: UUID, seq: int, wait: Wait, call: ToolCall | None) -> dict[str, Any]:
-    digest = call.digest if call is not None and wait.kind == APPROVAL.name else ""
+def _interrupt(run_id: UUID, seq: int, asked: OpenQuestion) -> dict[str, Any]:
+    is_own = bool(asked.call_id) and asked.run_id == str(run_id)
+    reason = _REASONS[asked.kind]
+    if reason == "tool_call" and not is_own:
+        reason = "confirmation"  # a sub-agent's call, which the stream does not have
+    about: dict[str, Any] = {"run_id": asked.run_id, "agent": asked.agent}
+    if asked.tool:
+        about |= {"tool": asked.tool, "arguments": asked.arguments}
     found: dict[str, Any] = {
-        "id": f"{run_id.hex}_{seq}_{wait.pk}_{digest or ''}",
-        **_asked(wait, call),
-        "metadata": {"heartbit": {"run_id": str(wait.run_id), "agent": wait.run.agent}},
+        "id": f"{run_id.hex}_{seq}_{asked.key}",
+        "reason": reason,
+        "message": asked.text,
+        "responseSchema": asked.form or _APPROVAL,
+        "metadata": {"heartbit": about},
     }
-    if call is not None and wait.run_id == run_id:
-        found["toolCallId"] = call_id_of(run_id, call.call_id)
-    elif found["reason"] == "tool_call":
-        found["reason"] = "confirmation"  # a sub-agent's call, which the stream does not have
-    if call is not None and wait.kind == APPROVAL.name:
-        shown = (call.approval_view or {}).get("arguments", {})
-        more = {"tool": shown_tool(call), "arguments": in_tool_order(call, shown)}
-        found["metadata"]["heartbit"] |= more
-    if wait.expires_at is not None:
-        found["expiresAt"] = wait.expires_at.isoformat()
+    if is_own:
+        found["toolCallId"] = call_id_of(run_id, asked.call_id)
+    if asked.expires_at is not None:
+        found["expiresAt"] = asked.expires_at.isoformat()
     return found
-
-
-def _asked(wait: Wait, call: ToolCall | None) -> dict[str, Any]:
-    """Return the reason, the message and the schema of an interrupt."""
-    agent = wait.run.agent
-    if wait.kind == APPROVAL.name and call is not None:
-        shown, form = call.approval_view or {}, answer_schema(call)
-        if form is not None:
-            question = str(shown.get("arguments", {}).get("question", ""))
-            return {"reason": "input_required", "message": question, "responseSchema": form}
-        text = str(shown.get("reason") or f"{agent} asks before it uses {shown_tool(call)}.")
-        return {"reason": "tool_call", "message": text, "responseSchema": _APPROVAL}
-    if wait.kind == OUTCOME.name and call is not None:
-        text = f"The outcome of {call.tool} is unknown."
-        return {"reason": "heartbit:outcome", "message": text, "responseSchema": _OUTCOME}
-    if wait.kind in answered_by(ANSWER):
-        asked = question_of(wait)
-        text = asked.text or f"{agent} waits for {kind_of(wait.kind).waits_for}."
-        return {"reason": "input_required", "message": text, "responseSchema": asked.form}
-    return {"reason": f"heartbit:{wait.kind}", "message": f"{agent} waits for a person."}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +121,8 @@ def answer_interrupts(access: Access, entries: Iterable[Resume]) -> AnsweredRun:
         InvalidEditError: As for ``RequestError``, for what a tool or a question declares.
         ForbiddenError: The caller may not decide calls.
     """
-    if not access.allows(_DECIDE):
-        raise forbidden(access, _DECIDE)
+    if not access.allows(DECIDE):
+        raise forbidden(access, DECIDE)
     found = [(entry, _ID.fullmatch(entry.interrupt_id)) for entry in entries]
     places = [(entry, match) for entry, match in found if match is not None]
     runs = {match[1] for _, match in places}
@@ -165,43 +134,33 @@ def answer_interrupts(access: Access, entries: Iterable[Resume]) -> AnsweredRun:
         raise RequestError("The answers are not those to interrupts of one run.", "resume")
     refused: dict[str, str] = {}
     with transaction.atomic():
+        asked = {one.key: one for one in open_questions(access, run.pk)}
         for entry, match in places:
-            waits = Wait.objects.filter(pk=int(match[3]), run__root=run)
-            wait = waits.select_related("run__workspace").first()
-            if wait is None:
-                raise RequestError(f"There is no interrupt {entry.interrupt_id!r}.", "resume")
             try:
-                _answer(access, wait, match[4], entry)
+                if match[3] in asked:
+                    _answer(access, asked[match[3]], entry)
+                else:
+                    refused[entry.interrupt_id] = _CLOSED
             except CallClosedError as error:
                 refused[entry.interrupt_id] = str(error)
     return AnsweredRun(run, min(int(match[2]) for _, match in places), refused)
 
 
-def _answer(access: Access, wait: Wait, digest: str, entry: Resume) -> None:
-    by, is_given = decider(access), entry.status == "resolved"
-    if wait.kind not in (APPROVAL.name, OUTCOME.name):
-        answer_wait(wait, entry.payload if is_given else None, by=by)
-        return
-    rows = ToolCall.objects.select_related("run__workspace", "run__version__agent")
-    call = rows.get(run=wait.run_id, call_id=wait.call_id)
-    if wait.kind == OUTCOME.name:
-        given = _fitting(entry, _OUTCOME) if is_given else {"outcome": "skip"}
-        result = given.get("result", "")
-        resolve_call(call, RESOLUTIONS[given["outcome"]], by=by, result=result)
-    elif not is_given:
-        decide_call(call, Verdict.DENIED, digest=digest, by=by, reason=_UNANSWERED)
-    elif answer_schema(call) is not None:
-        decide_call(call, Verdict.ANSWERED, digest=digest, by=by, answer=entry.payload)
+def _answer(access: Access, asked: OpenQuestion, entry: Resume) -> None:
+    if entry.status != "resolved":
+        asked.decline(access)
+    elif asked.kind == "answer":
+        asked.answer(access, entry.payload)
+    elif asked.kind == "outcome":
+        asked.resolve(access, **_fitting(entry, OUTCOME_FORM))
     else:
         given = _fitting(entry, _APPROVAL)
         if not given["approved"]:
-            reason = given.get("reason", "")
-            decide_call(call, Verdict.DENIED, digest=digest, by=by, reason=reason)
+            asked.decline(access, given.get("reason", ""))
         elif "editedArgs" in given:
-            arguments = json.dumps(given["editedArgs"])
-            decide_call(call, Verdict.EDITED, digest=digest, by=by, arguments=arguments)
+            asked.decide(access, verdict="edit", arguments=given["editedArgs"])
         else:
-            decide_call(call, Verdict.APPROVED, digest=digest, by=by)
+            asked.decide(access, verdict="approve")
 
 
 def _fitting(entry: Resume, schema: dict[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ class PageContext(RequestPart):
 class Resume(RequestPart):
     """Answer to an interrupt."""
 
-    interrupt_id: Annotated[str, Field(alias="interruptId", max_length=300)]
+    interrupt_id: Annotated[str, Field(alias="interruptId", max_length=1_000)]
     status: Literal["resolved", "cancelled"]
     payload: Any = None
 

@@ -81,7 +81,7 @@ async def _told(body: AgentInput, begun: Begun) -> AsyncGenerator[AgEvent | None
                     break
     for event in story.end():
         yield event
-    end = partial(_stopped, body, run_id, stop) if is_asking and stop else None
+    end = partial(_stopped, body, begun, stop) if is_asking and stop else None
     yield await orm.read_in_thread(end or partial(_ended, body, begun))
 
 
@@ -107,12 +107,12 @@ def _started(body: AgentInput, run_id: UUID | None = None) -> AgEvent:
     return found | ({"metadata": {"heartbit": {"run_id": str(run_id)}}} if run_id else {})
 
 
-def _stopped(body: AgentInput, run_id: UUID, stop: Stop) -> AgEvent:
+def _stopped(body: AgentInput, begun: Begun, stop: Stop) -> AgEvent:
     """Return the end of the stream of a run that waits. Blocks."""
-    interrupts = interrupts_of(run_id, stop)
+    interrupts = interrupts_of(begun.access, begun.run_id, stop)
     if interrupts:
         return _finished(body, {"type": "interrupt", "interrupts": interrupts})
-    calls = [call_id_of(run_id, wait.call_id) for wait in stop.waits if wait.call_id]
+    calls = [call_id_of(begun.run_id, wait.call_id) for wait in stop.waits if wait.call_id]
     return _finished(body, {"type": "success", "pendingToolCallIds": calls})
 
 

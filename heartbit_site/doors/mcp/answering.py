@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from importlib import metadata
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from pydantic import ValidationError
 from heartbit_site.api.errors import database_problem
 from heartbit_site.api.json_parser import MAX_BODY_BYTES
 from heartbit_site.base.errors import ForbiddenError, HeartbitError
+from heartbit_site.base.untrusted import clean_json
 from heartbit_site.doors.mcp.http import CALLER, UNAVAILABLE, Caller
 
 logger = logging.getLogger("django.request")
@@ -74,10 +76,21 @@ async def answer_stdio(server: Server[Any]) -> None:
         await server.run(read, write, server.create_initialization_options())
 
 
+def _clean(ctx: Context) -> Context:
+    """Return a request without what PostgreSQL does not store: the SDK reads it like any JSON.
+
+    Raises:
+        UntrustedJSONError: A number is too large.
+    """
+    params: Any = None if ctx.params is None else clean_json(ctx.params)
+    meta: Any = None if ctx.meta is None else clean_json(ctx.meta)
+    return replace(ctx, params=params, meta=meta)
+
+
 async def in_sentences(ctx: Context, call_next: CallNext) -> HandlerResult:
     """Answer a request; every error of ours is one sentence (``Server.middleware``)."""
     try:
-        return await call_next(ctx)
+        return await call_next(_clean(ctx))
     except (MCPError, ValidationError):
         raise
     except HeartbitError as error:

@@ -14,6 +14,7 @@ from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    ElicitRequest,
     ElicitResult,
     InputRequiredResult,
 )
@@ -28,10 +29,11 @@ from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.doors.mcp.answering import Context, caller_of
-from heartbit_site.doors.mcp.questions import DECIDE, OpenQuestion, answer_questions, open_questions
+from heartbit_site.doors.mcp.questions import answer_questions, open_forms
 from heartbit_site.doors.mcp.results import cancel, refused, result_of
 from heartbit_site.doors.mcp.tasks import created, find_run_of, takes_tasks
 from heartbit_site.doors.mcp.tools import task_of
+from heartbit_site.doors.questions import DECIDE
 from heartbit_site.doors.runs import LONGEST_SECONDS, ended, start, updates_of
 
 #: Member of ``_meta``: a call that is sent again with the same key starts no other run.
@@ -63,7 +65,7 @@ async def call_tool(
         raise
     if isinstance(found, Outcome):
         return result_of(run_id, found)
-    requests: Any = {key: question.request() for key, question in found.items()}
+    requests: Any = found
     return InputRequiredResult(input_requests=requests, request_state=str(run_id))
 
 
@@ -113,7 +115,7 @@ def _shows_forms(ctx: Context, access: Access, params: CallToolRequestParams) ->
 
 async def _follow(
     ctx: Context, access: Access, run_id: UUID, *, asks: bool
-) -> Outcome | Mapping[str, OpenQuestion]:
+) -> Outcome | Mapping[str, ElicitRequest]:
     """Wait for a run's end, and report its progress to a client that asks for it.
 
     Returns:
@@ -134,7 +136,7 @@ async def _follow(
                         count += 1
                         await ctx.session.report_progress(count, message=message)
                 if asks and any(map(_asks, updates)):
-                    found = await orm.run_in_thread(partial(open_questions, access, run_id))
+                    found = await orm.run_in_thread(partial(open_forms, access, run_id))
                     if found:
                         return found
     return await orm.read_in_thread(partial(read_outcome, run_id))

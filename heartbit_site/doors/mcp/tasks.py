@@ -21,8 +21,9 @@ from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError
 from heartbit_site.doors.mcp.answering import Context, caller_of
-from heartbit_site.doors.mcp.questions import DECIDE, answer_questions, open_questions
+from heartbit_site.doors.mcp.questions import answer_questions, open_forms
 from heartbit_site.doors.mcp.results import cancel, result_of
+from heartbit_site.doors.questions import DECIDE
 
 EXTENSION: Final = "io.modelcontextprotocol/tasks"
 _POLL_MS: Final = 1_000
@@ -105,14 +106,14 @@ def _state(access: Access, run: Run) -> dict[str, Any]:
         result = result_of(run.pk, outcome)
         dumped = result.model_dump(by_alias=True, mode="json", exclude_none=True)
         return {"status": "completed", "result": dumped}
-    questions = open_questions(access, run.pk) if outcome.status == "waiting" else {}
-    if not questions:
+    forms = open_forms(access, run.pk) if outcome.status == "waiting" else {}
+    if not forms:
         return {"status": "working", "statusMessage": f"The run is {outcome.status}."}
     if not access.allows(DECIDE):
         return {"status": "working", "statusMessage": _WAITS}
     requests = {
-        key: one.request().model_dump(by_alias=True, mode="json", exclude_none=True)
-        for key, one in questions.items()
+        key: one.model_dump(by_alias=True, mode="json", exclude_none=True)
+        for key, one in forms.items()
     }
     return {"status": "input_required", "inputRequests": requests}
 

@@ -1,0 +1,1 @@
+"""R29: web processes and workers are killed under approvals over every protocol."""
