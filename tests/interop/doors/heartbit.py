@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -74,5 +74,5 @@ def started() -> Iterator[Heartbit]:
         create_default_team(workspace)
         with WebServer() as web, Worker():
             heartbit = furnish(web, workspace)
-            with heartbit.caller.http:
+            with closing(heartbit.caller.http):
                 yield heartbit

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tests.interop.doors.heartbit import Heartbit
 
 SECONDS = 120.0
-Use = Callable[[Client], Awaitable[None]] if TYPE_CHECKING else Any
 
 
 def drive(heartbit: Heartbit) -> int:
@@ -52,7 +51,12 @@ def drive_before(heartbit: Heartbit) -> int:
 
 
 def _connected(
-    heartbit: Heartbit, calls: Calls, use: Use, *, path: str = "/mcp", **options: Any
+    heartbit: Heartbit,
+    calls: Calls,
+    use: Callable[[Client], Awaitable[None]],
+    *,
+    path: str = "/mcp",
+    **options: Any,
 ) -> None:
     async def connected() -> None:
         headers = {"Authorization": f"Bearer {heartbit.key}"}

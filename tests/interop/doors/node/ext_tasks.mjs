@@ -54,9 +54,7 @@ await drive(async () => {
     endpointId: "heartbit",
     rawDispatch,
     v2RequestFraming: { protocolVersion: VERSION, clientInfo, clientCapabilities },
-    inputHandler: {
-      handle: async () => ({ action: "accept", content: { decision: "approve" } }),
-    },
+    onInputRequest: async () => ({ action: "accept", content: { decision: "approve" } }),
   })
   for (const [name, task] of [["writer", "[[text: Done.]]"], ["analyst", SUM]]) {
     const execution = await session.callTool(name, { task })
