@@ -101,12 +101,32 @@ def kept_with(run_id: UUID) -> dict[str, Any]:
     return found
 
 
-async def ended(run_id: UUID) -> Outcome:
-    """Return the outcome of a run at its end, or as it is after a long time."""
+async def ended(access: Access, run_id: UUID) -> Outcome:
+    """Return the outcome of a run at its end, or as it is after a long time.
+
+    Raises:
+        UnauthorizedError: The caller's key was revoked meanwhile, or has lost the right to read.
+    """
+    began_at = time.monotonic()
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(LONGEST_SECONDS):
             await valkey_ends.shared().result(run_id)
+    await _check_right(access, began_at)
     return await orm.read_in_thread(partial(read_outcome, run_id))
+
+
+async def _check_right(access: Access, checked_at: float) -> float:
+    """Return the time of the last check of a key, or of a new one if some seconds have passed.
+
+    Raises:
+        UnauthorizedError: The key was revoked, or has lost the right to read.
+    """
+    if access.key_id is None or time.monotonic() - checked_at < CHECK_SECONDS:
+        return checked_at
+    now = await orm.run_in_thread(partial(refresh_access, access))
+    if now is None or not now.allows("runs:read"):
+        raise UnauthorizedError("The key of this request was revoked meanwhile.")
+    return time.monotonic()
 
 
 def content_of(result: ResultOut) -> str:
@@ -125,11 +145,7 @@ async def updates_of(access: Access, run_id: UUID) -> AsyncGenerator[Sequence[Up
     checked_at = time.monotonic()
     async with contextlib.aclosing(news):
         async for batch in news:
-            if access.key_id is not None and time.monotonic() - checked_at > CHECK_SECONDS:
-                checked_at = time.monotonic()
-                now = await orm.run_in_thread(partial(refresh_access, access))
-                if now is None or not now.allows("runs:read"):
-                    raise UnauthorizedError("The key of this request was revoked meanwhile.")
+            checked_at = await _check_right(access, checked_at)
             yield () if batch is None else batch.updates
 
 
@@ -149,6 +165,23 @@ async def texts_of(access: Access, run_id: UUID, *, after: int = 0) -> AsyncGene
                 yield text
             if any(_waits_for_client(one, run_id, after) for one in updates):
                 return
+
+
+async def whole_text(access: Access, run_id: UUID, *, after: int = 0) -> str:
+    """Return what ``texts_of`` yields, after a long time as far as it goes.
+
+    Raises:
+        UnauthorizedError: As for ``ended``.
+    """
+    pieces: list[str] = []
+    with contextlib.suppress(TimeoutError):
+        async with (
+            asyncio.timeout(LONGEST_SECONDS),
+            contextlib.aclosing(texts_of(access, run_id, after=after)) as texts,
+        ):
+            async for piece in texts:
+                pieces.append(piece)
+    return "".join(pieces)
 
 
 def _waits_for_client(update: Update, run_id: UUID, after: int) -> bool:

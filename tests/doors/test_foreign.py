@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import secrets
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 from django.utils import timezone
 
+from agents.actions.runs import cancel_run
 from agents.models import Agent, Run
 from heartbit_site.base.actions.api_keys import create_api_key
+from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.models.api_key import ApiKey
 from heartbit_site.base.scopes import SCOPES
 from tests.api.server import key_for
+from tests.fleet import wait_until
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -112,17 +116,26 @@ def test_odd_bodies_are_refused_with_a_sentence(
     assert response.json()["error"]["message"].endswith(".")
 
 
-def test_a_stream_ends_when_its_key_is_revoked(
+def test_requests_end_without_an_answer_when_their_key_is_revoked(
     web: WebServer, client: OpenAI, workspace: Workspace
 ) -> None:
     Agent.objects.filter(workspace=workspace, name="writer").update(queue="served-by-no-worker")
     row, key = create_api_key(workspace, "short-lived", scopes=SCOPES)
     headers, body = {"Authorization": f"Bearer {key}"}, {**CHAT, "stream": True}
     address = f"{web.url}/v1/chat/completions"
+    runs = Run.objects.filter(workspace=workspace)
     lines: list[str] = []
-    with httpx.stream("POST", address, json=body, headers=headers, timeout=60) as response:
-        for line in response.iter_lines():
-            lines.append(line)
-            ApiKey.objects.filter(pk=row.pk).update(revoked_at=timezone.now())
+    with (
+        ThreadPoolExecutor() as pool,
+        httpx.Client(headers=headers, timeout=60, verify=False) as http,  # noqa: S501
+    ):
+        waiting = pool.submit(http.post, address, json=CHAT)
+        run = wait_until(runs.first, what="it is accepted")
+        with http.stream("POST", address, json=body) as response:
+            for line in response.iter_lines():
+                lines.append(line)
+                ApiKey.objects.filter(pk=row.pk).update(revoked_at=timezone.now())
+        cancel_run(workspace, run.pk, reason="enough", by=SYSTEM)
+        assert waiting.result(60).status_code == 401
     assert lines
     assert "[DONE]" not in "".join(lines)

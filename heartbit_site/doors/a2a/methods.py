@@ -120,7 +120,7 @@ async def _cancel(call: Call) -> Answer:
         raise A2AError(TASK_NOT_CANCELABLE, f"The task has ended: it is {run.status}.")
     reason, workspace = f"cancelled by {by.name}", call.access.workspace
     await orm.run_in_thread(lambda: cancel_run(workspace, run.pk, reason=reason, by=by))
-    await ended(run.pk)
+    await ended(call.access, run.pk)
     return await _told(call, run, None)
 
 

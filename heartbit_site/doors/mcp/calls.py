@@ -126,7 +126,7 @@ async def _follow(
         The outcome at the end, or after a very long time; or open questions that the client shows.
     """
     if not asks and "progress_token" not in (ctx.meta or {}):
-        return await ended(run_id)
+        return await ended(access, run_id)
     tree, count = TreeView(), 0
     with contextlib.suppress(TimeoutError):
         async with (

@@ -38,7 +38,7 @@ from heartbit_site.doors.openai.door import Opened, door
 from heartbit_site.doors.openai.errors import error_body
 from heartbit_site.doors.openai.repeats import key_of
 from heartbit_site.doors.requests import read_request
-from heartbit_site.doors.runs import created_at, ended, start, streamed, texts_of
+from heartbit_site.doors.runs import created_at, ended, start, streamed, texts_of, whole_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +74,10 @@ async def chat_completions(request: HttpRequest, opened: Opened) -> HttpResponse
         return streamed(_chunks(chat, with_usage=with_usage))
     text, calls = "", list[ClientCall]()
     if chat.has_tools:
-        async for piece in texts_of(chat.access, chat.run_id, after=chat.after):
-            text += piece
+        text = await whole_text(chat.access, chat.run_id, after=chat.after)
         outcome, calls = await chat.end()
     else:
-        outcome = await ended(chat.run_id)
+        outcome = await ended(chat.access, chat.run_id)
     if not calls and (outcome.result is None or outcome.status != "succeeded"):
         status, content = _failure(chat.run_id, outcome)
         return JsonResponse(content, status=status, headers={"x-should-retry": "false"})

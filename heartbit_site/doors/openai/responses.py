@@ -29,7 +29,7 @@ from heartbit_site.doors.openai.response_objects import (
 )
 from heartbit_site.doors.openai.response_requests import ResponseRequest
 from heartbit_site.doors.requests import RequestError, read_request
-from heartbit_site.doors.runs import ended, kept_with, start, streamed, texts_of
+from heartbit_site.doors.runs import ended, kept_with, start, streamed, whole_text
 
 
 @door("POST", "runs:write", "runs:read")
@@ -44,10 +44,9 @@ async def create_response(request: HttpRequest, opened: Opened) -> HttpResponseB
     if body.stream:
         return streamed(events_of(access, run_id, body.model, kept, heard=heard))
     if not body.background and (body.tools or heard):
-        async for _ in texts_of(access, run_id, after=heard):
-            pass  # until it ends, or waits for its client
+        await whole_text(access, run_id, after=heard)  # it may wait for its client
     elif not body.background:
-        await ended(run_id)
+        await ended(access, run_id)
     return JsonResponse(await orm.read_in_thread(partial(read_response, run_id, body.model, kept)))
 
 
@@ -67,14 +66,14 @@ async def retrieve_response(request: HttpRequest, opened: Opened, name: str) -> 
 async def cancel_response(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
     """Cancel a response, whose run ends within a second; an ended one is unchanged."""
 
-    def cancel() -> tuple[Run, dict[str, Any]]:
+    def cancel() -> tuple[Access, Run, dict[str, Any]]:
         access, run, kept = _found(opened(), name)
         by = actor_of(access)
         cancel_run(access.workspace, run.pk, reason=f"cancelled by {by.name}", by=by)
-        return run, kept
+        return access, run, kept
 
-    run, kept = await orm.run_in_thread(cancel)
-    await ended(run.pk)
+    access, run, kept = await orm.run_in_thread(cancel)
+    await ended(access, run.pk)
     return JsonResponse(await orm.read_in_thread(partial(read_response, run.pk, run.agent, kept)))
 
 
