@@ -30,7 +30,7 @@ _EVENTS: Final = """
     SELECT seq, at, type,
            payload - '{task,text,content,output,partial,structured,snapshot,state,question,form,
                        arguments,sends,writes,yields,taken,dropped,buffered,next,value,thread,
-                       client,client_tools,response_schema}'::text[]
+                       images,client,client_tools,response_schema}'::text[]
     FROM agents_runevent WHERE run_id = %s AND seq <= %s ORDER BY seq
 """
 _RUN: Final = """

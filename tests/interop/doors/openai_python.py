@@ -13,6 +13,7 @@ from openai import OpenAI
 from pydantic import BaseModel
 
 from tests.doors.open_responses import check_event, check_response
+from tests.doors.test_images import URL as PICTURE
 from tests.interop.doors.calls import Calls
 from tests.interop.doors.heartbit import SUM
 
@@ -58,7 +59,7 @@ def drive(heartbit: Heartbit) -> int:
     return calls.count
 
 
-def _said(text: str) -> Any:
+def _said(text: str | list[Any]) -> Any:
     return [{"role": "user", "content": text}]
 
 
@@ -73,6 +74,12 @@ def _chats(client: OpenAI) -> None:
         final = told.get_final_completion()
     assert final.choices[0].message.content == "one two three", final
     assert final.usage is not None, final
+    parts = [
+        {"type": "text", "text": "What is it? [[text: Red.]]"},
+        {"type": "image_url", "image_url": {"url": PICTURE}},
+    ]
+    seen = chats.create(model="writer", messages=_said(parts))
+    assert seen.choices[0].message.content == "Red.", seen
     shaped = chats.parse(
         model="writer", messages=_said('[[text: {"n": 42}]]'), response_format=Answer
     )
@@ -101,6 +108,10 @@ def _responses(client: OpenAI) -> None:
         kinds = [event.type for event in events]
         assert events.get_final_response().output_text == "one two three", kinds
     assert "response.output_text.delta" in kinds, kinds
+    picture = {"type": "input_image", "image_url": PICTURE, "detail": "auto"}
+    words = {"type": "input_text", "text": "What is it? [[text: Red.]]"}
+    seen = responses.create(model="writer", input=_said([words, picture]))
+    assert seen.output_text == "Red.", seen
     shaped = responses.parse(model="writer", input='[[text: {"n": 42}]]', text_format=Answer)
     assert shaped.output_parsed == Answer(n=42), shaped
     waits = responses.create(model="sleeper", input="Wait.", background=True)

@@ -5,6 +5,9 @@ import OpenAI from "openai"
 
 const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 })
 const said = (content) => [{ role: "user", content }]
+// One point.
+const PICTURE =
+  "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 const schema = {
   type: "object",
   properties: { n: { type: "integer" } },
@@ -24,6 +27,12 @@ async function chats() {
   const final = await stream.finalChatCompletion()
   assert.equal(final.choices[0].message.content, "one two three")
   assert.ok(final.usage.total_tokens > 0)
+  const content = [
+    { type: "text", text: "What is it? [[text: Red.]]" },
+    { type: "image_url", image_url: { url: PICTURE } },
+  ]
+  const seen = await completions.create({ model: "writer", messages: said(content) })
+  assert.equal(seen.choices[0].message.content, "Red.")
   const shaped = await completions.parse({
     model: "writer",
     messages: said('[[text: {"n": 42}]]'),
