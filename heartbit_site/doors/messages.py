@@ -12,7 +12,7 @@ from heartbit_site.doors.requests import ChatMessage, RequestError
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """What a client has said.
+    """A client's messages, the last of which is the task.
 
     Attributes:
         task: The last message, which the agent answers.
