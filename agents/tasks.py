@@ -12,10 +12,12 @@ from celery import shared_task
 from celery.worker import state
 
 from agents.actions import waits as announcing
+from agents.actions.cancel_remote_tasks import cancel_remote_tasks as cancel_due_tasks
 from agents.actions.channels import poll_mailboxes as poll
 from agents.actions.deliver_results import deliver_results as deliver_due_results
 from agents.actions.provider_accounts import check_enabled_accounts
 from agents.actions.quotas import send_quota_notices as tell
+from agents.actions.task_pushes import send_task_pushes as send_due_pushes
 from agents.actions.webhooks import deliver_webhooks as deliver
 from agents.housekeeping.run_housekeeping import run_housekeeping
 from agents.live.changes import notify
@@ -79,6 +81,18 @@ def deliver_webhooks() -> int:
 def deliver_results() -> int:
     """Deliver due results of ended runs; return the number delivered."""
     return deliver_due_results()
+
+
+@shared_task(name=queues.CANCEL_REMOTE_TASKS)
+def cancel_remote_tasks() -> int:
+    """Cancel tasks of remote agents that no call waits for; return their number."""
+    return cancel_due_tasks()
+
+
+@shared_task(name=queues.SEND_TASK_PUSHES)
+def send_task_pushes() -> int:
+    """Send the states of tasks to their receivers; return the number that arrived."""
+    return send_due_pushes()
 
 
 @shared_task(name=queues.POLL_MAILBOXES)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, ValidationError
 
@@ -70,6 +70,11 @@ class McpServerSettings(Spec):
         description="Address of a server that speaks HTTP, e.g. https://mcp.example.com/mcp. A "
         "host that is not public has to be in HEARTBIT_HTTP_ALLOWLIST.",
     )
+    protocol: Literal["mcp", "a2a"] = Field(
+        "mcp",
+        description="Protocol at the URL: mcp, of a server of tools; a2a, of a remote agent, which "
+        "is one tool; the URL is that of its card.",
+    )
     command: Annotated[str, Field(max_length=64), _STORABLE] = Field(
         "",
         description="Name of a program in HEARTBIT_MCP_COMMANDS, which an administrator sets; "
@@ -108,13 +113,13 @@ class McpServerSpec(McpServerSettings):
 
 
 #: Settings whose rule ``address_fault`` is.
-ADDRESS: Final = ("url", "command", "credential", "sign_in")
+ADDRESS: Final = ("url", "command", "credential", "sign_in", "protocol")
 #: Settings that are columns of the same name.
 SETTINGS: Final = tuple(McpServerSettings.model_fields)
 
 
 def address_fault(
-    url: object, command: object, credential: object, sign_in: object
+    url: object, command: object, credential: object, sign_in: object, protocol: object
 ) -> tuple[str, str] | None:
     """Return a setting that conflicts with others, and the end of a sentence; None if none does."""
     if url and command:
@@ -125,6 +130,8 @@ def address_fault(
         return "credential", "requires url: a program is sent no requests"
     if command and sign_in:
         return "sign_in", "requires url: no one signs in to a program"
+    if command and protocol == "a2a":
+        return "protocol", "requires url: a remote agent is no program"
     return None
 
 

@@ -25,6 +25,7 @@ from agents.models import (
     RecalledMemory,
     Run,
     RunEvent,
+    TaskPush,
     WebhookDelivery,
 )
 from heartbit_site.base import audit
@@ -92,6 +93,7 @@ def _erase_traces(workspace: Workspace, runs: frozenset[UUID]) -> None:
     sent.filter(Q(source_run_id__in=runs) | Q(run_id__in=runs)).delete()
     Delivery.objects.filter(workspace=workspace, run_id__in=runs).delete()
     WebhookDelivery.objects.filter(endpoint__workspace=workspace, run_id__in=runs).delete()
+    TaskPush.objects.filter(workspace=workspace, run_id__in=runs).delete()
     came_in = InboundMessage.objects.filter(channel__workspace=workspace, run_id__in=runs)
     came_in.update(sender="", title="")
 

@@ -17,6 +17,8 @@ from django.db import transaction
 from agents.actions.fork_run import Edits, accept_fork
 from agents.actions.runs import cancel_run
 from agents.choices import Placement, RunStatus
+from agents.journal.waits import REMOTE
+from agents.loop.workflow.state import WorkflowState
 from agents.models import Agent, AgentVersion, Delivery, Run
 from agents.runs.graph_misfits import misfits_of, state_after
 from agents.runs.history import load_history
@@ -122,7 +124,15 @@ def _obstacles(run: Run, version: AgentVersion) -> Iterator[str]:
             f"Run {child.pk} of {child.agent} works for it, and would be repeated: let that run "
             "end, and move this one then; or cancel that run, which is an error of its node."
         )
-    for call in state.calls.values():
-        if call.outcome_request is not None and state.open_waits(call):
-            yield f"The call {call.call_id} is uncertain: resolve it (`heartbit resolve`)."
+    yield from _open_calls(state)
     yield from misfits_of(journal, run.version, version)
+
+
+def _open_calls(state: WorkflowState) -> Iterator[str]:
+    """Yield why open calls cannot begin again in another run."""
+    for call in state.calls.values():
+        is_open = state.open_waits(call) > 0
+        if call.outcome_request is not None and is_open:
+            yield f"The call {call.call_id} is uncertain: resolve it (`heartbit resolve`)."
+        if is_open and any(key.startswith(f"{REMOTE.name}:") for key in call.wait_keys):
+            yield f"The call {call.call_id} waits for a remote agent, whose task would begin again."

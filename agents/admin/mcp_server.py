@@ -29,7 +29,9 @@ from tools.mcp.definition_text import difference
 from tools.models import CatalogueTool, McpServer
 from tools.models.mcp_server import McpServerQuerySet
 
-_FIELDS = ("workspace", "name", "transport", "url", "command", "credential", "sign_in")
+_FIELDS = (
+    *("workspace", "name", "protocol", "transport", "url", "command", "credential", "sign_in"),
+)
 _LIMITS = ("trusted", "private_data", "timeout_seconds", "enabled")
 _TONES: dict[str, Tone] = {
     **dict.fromkeys(("failed", "interrupted"), "danger"),
@@ -73,7 +75,7 @@ class McpServerAdmin(VerbAdmin[McpServer]):
     remove = staticmethod(remove_mcp_server)
     list_display = ("what", "workspace", "state", "counted", "last_refresh", "enabled")
     list_select_related = ("workspace",)
-    list_filter = ("workspace", "transport", "enabled")
+    list_filter = ("workspace", "protocol", "transport", "enabled")
     search_fields = ("name", "url", "command")
     actions_row = ("refresh",)
     actions_detail = ("connect", "refresh", "accept")

@@ -170,7 +170,7 @@ def _size(size: int) -> str:
     return filesizeformat(size).replace("\xa0", " ")
 
 
-_CELL = "border:1px solid #ddd6ec;padding:6px 10px;text-align:left;vertical-align:top"
+_CELL = "border:1px solid #ddd6ec;padding:6px 10px;vertical-align:top"
 _HEADING = "margin:14px 0 8px;line-height:1.3;color:#1f1a2e"
 _LIST = "margin:0 0 14px;padding-left:24px"
 #: Inline styles of the answer's elements.
@@ -193,7 +193,7 @@ STYLES: Final = {
     "border-radius:8px;white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.5",
     "hr": "border:0;border-top:1px solid #e4dff0;margin:20px 0",
     "table": "border-collapse:collapse;margin:0 0 14px;font-size:14px",
-    "th": f"{_CELL};background:#f6f4fa;font-weight:600",
+    "th": f"{_CELL};text-align:left;background:#f6f4fa;font-weight:600",
     "td": _CELL,
 }
 _COLOURS: Final = {

@@ -9,6 +9,8 @@ _SECONDS = {
     "check-accounts": (queues.CHECK_ACCOUNTS, 600.0),
     "deliver-webhooks": (queues.DELIVER_WEBHOOKS, 5.0),
     "deliver-results": (queues.DELIVER_RESULTS, 5.0),
+    "cancel-remote-tasks": (queues.CANCEL_REMOTE_TASKS, 5.0),
+    "send-task-pushes": (queues.SEND_TASK_PUSHES, 2.0),
     "send-quota-notices": (queues.SEND_QUOTA_NOTICES, 10.0),
     "poll-mailboxes": (queues.POLL_MAILBOXES, 30.0),
     "embed-memories": (queues.EMBED_MEMORIES, 5.0),

@@ -9,6 +9,7 @@ from datetime import timedelta
 from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
+from agents.actions.task_pushes import prune_task_pushes
 from agents.choices import DeliveryStatus
 from agents.housekeeping.archive_files import ArchiveError, ArchivingError
 from agents.housekeeping.archive_runs import archive_workspaces
@@ -72,12 +73,18 @@ def prune_inbound_messages() -> int:
     return InboundMessage.objects.filter(received_at__lt=Now() - MESSAGES_KEPT).delete()[0]
 
 
+def prune_old_pushes() -> int:
+    """Delete receivers of tasks that ended, added more than 30 days ago; return their number."""
+    return prune_task_pushes(Now() - DELIVERIES_KEPT)
+
+
 PRUNES = (
     prune_workers,
     prune_webhook_deliveries,
     prune_messages,
     prune_result_deliveries,
     prune_inbound_messages,
+    prune_old_pushes,
     expire_memories,
 )
 

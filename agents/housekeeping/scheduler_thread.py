@@ -41,6 +41,18 @@ SELECT EXISTS (
                         AND w.status = 'pending'))
 FROM (SELECT statement_timestamp() - make_interval(secs => %s) AS moment) before
 """
+_PUSHES = """
+SELECT EXISTS (
+    SELECT 1 FROM agents_taskpush p JOIN agents_run r ON r.id = p.run_id
+    WHERE p.status = 'pending' AND p.next_at < statement_timestamp() - make_interval(secs => %s)
+      AND r.finished_at < statement_timestamp() - make_interval(secs => %s))
+"""
+_REMOTE_TASKS = """
+SELECT EXISTS (
+    SELECT 1 FROM tools_remoteagenttask t JOIN agents_run r ON r.id = t.run_id
+    WHERE t.next_at < statement_timestamp() - make_interval(secs => %s)
+      AND r.finished_at < statement_timestamp() - make_interval(secs => %s))
+"""
 # Each poll stores its time, even if it finds nothing, and then sends the due messages.
 _WEBHOOKS = """
 SELECT EXISTS (
@@ -77,6 +89,8 @@ def enqueue_overdue(notices: PendingQuotaNotices) -> tuple[str, ...]:
     found = (
         (queues.DELIVER_WEBHOOKS, webhooks_are_overdue(OVERDUE_SECONDS)),
         (queues.DELIVER_RESULTS, results_are_overdue(OVERDUE_SECONDS)),
+        (queues.SEND_TASK_PUSHES, pushes_are_overdue(OVERDUE_SECONDS)),
+        (queues.CANCEL_REMOTE_TASKS, remote_tasks_are_overdue(OVERDUE_SECONDS)),
         (queues.POLL_MAILBOXES, mailboxes_are_overdue(timezone.now(), UNREAD_SECONDS)),
         (queues.INGEST_DOCUMENTS, documents_are_overdue(OVERDUE_SECONDS)),
         (queues.FOLLOW_FOLDERS, folders_are_overdue(OVERDUE_SECONDS)),
@@ -104,6 +118,16 @@ def folders_are_overdue(seconds: float) -> bool:
 def results_are_overdue(seconds: float) -> bool:
     """Return True if a result has been due for more than ``seconds``."""
     return bool(fetch_one(_RESULTS, [seconds])[0])
+
+
+def pushes_are_overdue(seconds: float) -> bool:
+    """Return True if a receiver has waited for the last state of its task for ``seconds``."""
+    return bool(fetch_one(_PUSHES, [seconds, seconds])[0])
+
+
+def remote_tasks_are_overdue(seconds: float) -> bool:
+    """Return True if a task of a remote agent should have been cancelled ``seconds`` ago."""
+    return bool(fetch_one(_REMOTE_TASKS, [seconds, seconds])[0])
 
 
 def webhooks_are_overdue(seconds: float) -> bool:

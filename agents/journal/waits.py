@@ -70,6 +70,10 @@ def _rang(value: Value, call: str) -> Phrase:
     return Phrase("the pause is over", "", "timer", "info")
 
 
+def _looked(value: Value, call: str) -> Phrase:
+    return Phrase(f"{call}: looks what the remote agent has done", "", "sync", "info")
+
+
 @dataclass(frozen=True, slots=True)
 class WaitKind:
     """A kind of wait.
@@ -194,6 +198,10 @@ PAUSE: Final = register(
 )
 #: A tool's own pause (``Suspension.kind``); its call continues when the pause is over.
 DELAY: Final = register(WaitKind("delay", "Pause", "a time", describe=_rang, lane="pause"))
+#: A task of a remote agent, which the call looks for again when the pause is over.
+REMOTE: Final = register(
+    WaitKind(suspensions.REMOTE, "Remote agent", "a remote agent", describe=_looked, lane="agents")
+)
 #: A call that the client of the run answers, whose tool it is (``agents.loop.client_tools``).
 EXTERNAL: Final = register(
     WaitKind("external", "Client", "its client", describe=_returned, lane="agents")

@@ -34,8 +34,8 @@ class CallState:
         outcome_requests: Number of times a person was asked for the call's outcome.
         outcome_request: Latest request for the outcome, unless the call was started again since.
         wait_keys: Keys of the waits that the call suspended for.
-        questions: Number of questions that the call asked a person while it ran.
-        question_state: Text that the call gets back with the reply to its last question.
+        questions: Number of times that the call asked a person, or waited, to run again afterwards.
+        question_state: Text that the call gets back when it runs again.
     """
 
     call_id: str
@@ -110,7 +110,7 @@ class CallingState(RunState):
         self._forget(*call.wait_keys)
         call.wait_keys = waiting.keys
         call.started = ""  # its outcome is known: it waits
-        if waiting.form:  # the call asked a question and runs again with the reply
+        if waiting.form or waiting.state:  # the call runs again with the reply, or after the time
             call.questions, call.question_state = call.questions + 1, waiting.state
 
     @folds(ScriptCalled)

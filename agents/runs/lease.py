@@ -349,6 +349,8 @@ def _waits(pending: Sequence[Pending]) -> tuple[list[dict[str, Any]], list[Event
         keys = tuple(f"{kind.name}:{subject}" for subject in (runs if kind is CHILD else [call_id]))
         if suspension.question is not None:
             keys = (question_key(call_id, asked.number),)
+        elif suspension.state:
+            keys = (f"{kind.name}:{call_id}:{asked.number}",)
         rows = [kind.row(key, call_id, timeout_seconds=seconds) for key in keys]
         for row, run, child in zip(rows, runs, suspension.children, strict=False):
             row |= child.row(run)
@@ -360,7 +362,8 @@ def _waits(pending: Sequence[Pending]) -> tuple[list[dict[str, Any]], list[Event
 def _waiting(
     call_id: str, keys: tuple[str, ...], suspension: Suspension, runs: Sequence[UUID]
 ) -> CallWaiting:
-    waiting = CallWaiting(call_id, keys, suspension.kind, tuple(map(str, runs)))
+    ids = tuple(map(str, runs))
+    waiting = CallWaiting(call_id, keys, suspension.kind, ids, state=suspension.state)
     asked = suspension.question
     if asked is None:
         return waiting

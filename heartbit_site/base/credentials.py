@@ -117,7 +117,8 @@ class UrlCredential(CredentialType):
             return False
         path = own.path.rstrip("/")
         # A path with dots or an encoded slash may mean another one to the server.
-        plain = not any(part in other.path.lower() for part in ("/.", "%2e", "%2f", "%5c", "\\"))
+        written = other.path.lower().replace("/.well-known/", "/", 1)
+        plain = not any(part in written for part in ("/.", "%2e", "%2f", "%5c", "\\"))
         below = other.path == path or other.path.startswith(f"{path}/")
         return same and plain and below and "@" not in other.netloc
 

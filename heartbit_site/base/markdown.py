@@ -24,7 +24,9 @@ _TAGS = {
     *("em", "strong", "s", "ul", "ol", "li", "a"),
     *("table", "thead", "tbody", "tr", "th", "td"),
 }
-_ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
+_ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}, "th": {"align"}, "td": {"align"}}
+#: As the renderer says how a column is aligned; pages refuse styles of elements.
+_ALIGNED = re.compile(r'style="text-align:(left|center|right)"')
 _SCHEMES = {"http", "https", "mailto"}
 LONGEST = 200_000
 MOST_MARKS = 6_000
@@ -50,7 +52,7 @@ def to_html(text: str, *, styles: Mapping[str, str] | None = None) -> str:
     # The sanitiser sets styles too: a replacement in its output might hit a "<p" in an attribute.
     given = {tag: {"style": style} for tag, style in (styles or {}).items()}
     given["a"] = {**given.get("a", {}), "target": "_blank"}
-    rendered = _renderer().render(shown)
+    rendered = _ALIGNED.sub(r'align="\1"', _renderer().render(shown))
     import nh3  # noqa: PLC0415  as ``_renderer`` is: mails and pages of results alone need them
 
     return nh3.clean(

@@ -11,6 +11,8 @@ from uuid import UUID
 Resume = Callable[["tuple[WaitOutcome, ...]"], Any]
 #: Kind of the wait for a reply.
 QUESTION: Final = "tool_question"
+#: Kind of the wait for a remote agent.
+REMOTE: Final = "remote"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +92,15 @@ class Suspension:
             this kind.
         question: Question for a person, in a wait of the kind ``QUESTION``; the tool is then called
             again, so no ``resume`` is needed.
+        state: Text with which the tool is called again after the wait (``ToolContext.reply``);
+            empty: ``resume`` builds the result. A question has a state of its own.
     """
 
     children: tuple[ChildTask, ...]
     timeout_seconds: float
     kind: str = "child"
     question: Question | None = None
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +113,12 @@ class WaitOutcome:
 
 @dataclass(frozen=True, slots=True)
 class QuestionReply:
-    """Reply of a person to the question that a tool asked while it ran (``Question``).
+    """End of a wait after which a tool is called again: the reply to its question, or the time.
 
     Attributes:
-        number: Number of the question in this call, starting at 1.
-        state: The question's ``state``.
-        status: answered, or expired if no person answered in time.
+        number: Number of the question, or of the wait with a state, in this call, starting at 1.
+        state: The ``state`` of the question, or of the suspension.
+        status: answered; or expired, if no person answered in time or the call waited for a time.
         value: The answer, which fits the form; None if it was declined or has expired.
     """
 

@@ -99,6 +99,18 @@ AGUI_ORIGINS: Final = Variable(
     help="origins of pages that may send requests to agents themselves, "
     "`https://app.example` ([AG-UI](docs/howto/ag-ui.md))",
 )
+MCP_ISSUER: Final = text(
+    "HEARTBIT_MCP_ISSUER",
+    formats.web_address,
+    help="OpenID Connect issuer whose access tokens open `/mcp` as keys do "
+    "([MCP](docs/howto/mcp-server.md#tokens-of-an-issuer))",
+)
+MCP_PERSON_CLAIM: Final = Variable(
+    "HEARTBIT_MCP_PERSON_CLAIM",
+    "preferred_username",
+    str,
+    help="claim of those tokens that is the person's username here",
+)
 TRUSTED_PROXIES: Final = Variable(
     "HEARTBIT_TRUSTED_PROXIES",
     _NOTHING,

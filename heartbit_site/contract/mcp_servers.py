@@ -25,6 +25,7 @@ class McpServerOut(View):
     )
     name: str
     transport: Literal["http", "stdio"]
+    protocol: Literal["mcp", "a2a"]
     url: str
     command: str
     credential: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
-from typing import Annotated, TypeVar
+from typing import Annotated, Final, TypeVar
 from uuid import UUID
 
 from django.db.models import Q
@@ -37,6 +37,9 @@ Wait = Annotated[
 ]
 
 
+_MOST_WORDS: Final = 16  # of a search; each is looked for in every task
+
+
 def list_runs(
     access: Access,
     *,
@@ -46,7 +49,7 @@ def list_runs(
     status: Status | None = None,
     text: Annotated[
         Word | None,
-        Field(description="Text in the task or the agent's name, or the beginning of the id."),
+        Field(description="Words in the task or the agent's name, or the beginning of the id."),
     ] = None,
     children: Annotated[bool, Field(description="List runs of sub-agents as well.")] = False,
     mine: Annotated[bool, Field(description="List only runs that the caller started.")] = False,
@@ -105,8 +108,10 @@ def _started_by(access: Access) -> Q:
 
 
 def _says(text: str) -> Q:
-    """Runs whose task, agent or id matches a search."""
-    found = Q(task__icontains=text) | Q(agent__icontains=text)
+    """Runs whose task or agent has all words of a search, or whose id begins with it."""
+    found = Q()
+    for word in text.split()[:_MOST_WORDS]:
+        found &= Q(task__icontains=word) | Q(agent__icontains=word)
     span = id_range(text)
     return found if span is None else found | Q(pk__range=span)
 

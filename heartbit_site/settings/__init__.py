@@ -114,6 +114,8 @@ SERVESTATIC_USE_FINDERS = True
 HEARTBIT_TRUSTED_PROXIES = list(variables.TRUSTED_PROXIES.read())
 HEARTBIT_REQUEST_SECONDS = variables.REQUEST_SECONDS.read()
 HEARTBIT_AGUI_ORIGINS = variables.AGUI_ORIGINS.read()
+HEARTBIT_MCP_ISSUER = variables.MCP_ISSUER.read()
+HEARTBIT_MCP_PERSON_CLAIM = variables.MCP_PERSON_CLAIM.read()
 CSRF_TRUSTED_ORIGINS = list(variables.TRUSTED_ORIGINS.read())
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = variables.HTTPS.read()
 #: With trusted proxies the server takes the scheme from their header, and from no one else's.

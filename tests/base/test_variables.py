@@ -110,6 +110,8 @@ VALUES: dict[str, Values] = {
     "OTEL_EXPORTER_OTLP_HEADERS": ANY_TEXT,
     "OTEL_SDK_DISABLED": FLAG,
     "HEARTBIT_AGUI_ORIGINS": (["https://app.example, http://127.0.0.1:3000"], ["app", "ftp://x"]),
+    "HEARTBIT_MCP_ISSUER": (["https://login.example/realms/x"], ["login.example", "ftp://x"]),
+    "HEARTBIT_MCP_PERSON_CLAIM": ANY_TEXT,
     "HEARTBIT_LOG_FORMAT": (["text", "JSON"], ["xml"]),
     "HEARTBIT_LOG": (["info", "DEBUG"], ["loud"]),
     "HEARTBIT_DEBUG": FLAG,

@@ -476,7 +476,7 @@ async def test_files_are_refused(door: Door) -> None:
             -32602,
         ),
         (b'{"jsonrpc": "2.0", "id": 1, "method": "GetExtendedAgentCard"}', -32004),
-        (b'{"jsonrpc": "2.0", "id": 1, "method": "ListTaskPushNotificationConfigs"}', -32003),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "ListTaskPushNotificationConfigs"}', -32602),
     ],
 )
 async def test_odd_requests_have_an_error_of_one_sentence(

@@ -279,6 +279,8 @@ class TestTheList:
         assert found() == ["orchestrator"]
         assert found(children=True) == ["writer", "orchestrator"]
         assert found(children=True, text="SING of") == ["writer", "orchestrator"]
+        assert found(children=True, text="sing orchestra") == ["orchestrator"]
+        assert found(children=True, text="of nothing sing") == []
         assert found(text="%") == []
         assert found(text=run[:13]) == ["orchestrator"]
         assert found(text="orchestra") == ["orchestrator"]

@@ -19,7 +19,7 @@ from tools.server_spec import SETTINGS, first_fault, program_fault
 
 _RECORDED = ("name", "transport", *SETTINGS)
 _LABELS = {field.name: str(field.verbose_name) for field in McpServer._meta.fields}
-_ADDRESS = ("transport", "url", "command")
+_ADDRESS = ("transport", "protocol", "url", "command")
 
 
 def save_mcp_server(server: McpServer, *, by: Actor) -> None:

@@ -17,8 +17,16 @@ from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.toolspec import ToolSpec
 from tools.credentials.choice import choose
-from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of, signed_in
-from tools.mcp.pool import McpPool
+from tools.mcp.endpoints import (
+    CREDENTIAL,
+    McpEndpoint,
+    covers_of,
+    endpoint_of,
+    needs_of,
+    signed_in,
+)
+from tools.mcp.pool import READ_SECONDS, McpPool
+from tools.mcp.remote_agents.client import RemoteAgent, load_card
 from tools.models import McpServer
 
 if TYPE_CHECKING:
@@ -57,7 +65,7 @@ def read_mcp_server(
     """
     progress = ["Connecting."]
     try:
-        reading = _read(server, _credential(server, user_id), progress.append)
+        reading = _read(server, credential_of(server, user_id), progress.append)
         future = aio.start(reading, job := aio.Job())
         try:
             while not futures.wait([future], BEAT_SECONDS).done:
@@ -71,7 +79,8 @@ def read_mcp_server(
     return Reading(offer, facts)
 
 
-def _credential(server: McpServer, user_id: int | None) -> CredentialType | None:
+def credential_of(server: McpServer, user_id: int | None) -> CredentialType | None:
+    """Return the value of the credential that a server's requests carry for a person."""
     spec = _asking(server)
     chosen = choose(spec, workspace_id=server.workspace_id, user_id=user_id, names={})
     return chosen[CREDENTIAL].value if CREDENTIAL in chosen else None
@@ -89,10 +98,21 @@ async def _read(
     allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
     pool = McpPool(allow=allow)
     try:
+        read = partial(pool.read, say=say)
+        if server.protocol == McpServer.Protocol.A2A:
+            read = partial(_read_card, pool, credential)
         async with GuardedClient(allow=allow) as http:
             if isinstance(credential, SignInCredential):
-                return await signed_in(server, credential, http, partial(pool.read, say=say))
+                return await signed_in(server, credential, http, read)
             endpoint = await endpoint_of(server, credential, http)
-        return await pool.read(endpoint, say)
+        return await read(endpoint)
     finally:
         await pool.aclose()
+
+
+async def _read_card(
+    pool: McpPool, credential: CredentialType | None, endpoint: McpEndpoint
+) -> tuple[Offer, dict[str, str]]:
+    agent = RemoteAgent(endpoint, pool.http, READ_SECONDS, covers=covers_of(credential))
+    _, offer, facts = await load_card(agent)
+    return offer, facts

@@ -144,11 +144,12 @@ def _specs(server: McpServer, offer: Offer, *, known: Mapping[str, str]) -> dict
     others = CatalogueTool.objects.filter(Q(workspace=None) | Q(workspace=server.workspace_id))
     taken = {*registry, *others.exclude(server=server).values_list("name", flat=True)}
     names = local_names(server.name, tuple(offer.tools), known=known, taken=taken)
+    trusted = server.trusted or server.protocol == McpServer.Protocol.A2A
     return {
         remote: definition(
             offer.tools[remote],
             name=name,
-            effect=effect_of(offer.tools[remote], trusted=server.trusted),
+            effect=effect_of(offer.tools[remote], trusted=trusted),
         )
         for remote, name in names.items()
     }

@@ -369,7 +369,7 @@ async def _limited(
 
 def _rendered(prepared: PreparedCall, value: object) -> ToolResult | SuspendedCall:
     if isinstance(value, Suspension):
-        if prepared.spec.resume is None and value.question is None:
+        if prepared.spec.resume is None and value.question is None and not value.state:
             raise TypeError(f"the tool {prepared.spec.name} suspends but cannot resume")
         return SuspendedCall(value)
     return answer(to_text(value), "ok", prepared.max_output_bytes)

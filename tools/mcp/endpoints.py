@@ -89,6 +89,13 @@ def connect(server: McpServer) -> str:
     )
 
 
+def covers_of(credential: CredentialType | None) -> Callable[[str], bool]:
+    """Return the check whether a credential may be sent to a URL; no credential may, anywhere."""
+    if isinstance(credential, HttpCredential | SignInCredential):
+        return credential.covers
+    return lambda _: True
+
+
 async def endpoint_of(
     server: McpServer,
     credential: CredentialType | None,

@@ -81,7 +81,11 @@ class _Kept:
 
 
 class McpPool:
-    """Connections by endpoint: one for each server and credential, opened with the first call."""
+    """Connections by endpoint: one for each server and credential, opened with the first call.
+
+    Attributes:
+        http: The guarded client of all of them.
+    """
 
     def __init__(
         self, *, allow: Iterable[AllowRule] = (), idle_seconds: float = IDLE_SECONDS
@@ -93,7 +97,7 @@ class McpPool:
             idle_seconds: Time after which an unused connection is closed.
         """
         self._idle_seconds = idle_seconds
-        self._http = guarded_mcp_client(allow=allow)
+        self.http = guarded_mcp_client(allow=allow)
         self._breaker = ServerBreaker()
         self._kept: dict[McpEndpoint, _Kept] = {}
         self._closing: set[asyncio.Task[None]] = set()
@@ -175,7 +179,7 @@ class McpPool:
             self._drop(endpoint)
         if self._closing:
             await asyncio.wait(self._closing)
-        await self._http.aclose()
+        await self.http.aclose()
 
     async def _use(self, endpoint: McpEndpoint, use: Callable[[McpConnection], Awaitable[T]]) -> T:
         """Use a kept connection, or a new one if the kept one has ended or its offer is outdated.
@@ -248,10 +252,10 @@ class McpPool:
         module = await asyncio.to_thread(import_module, "tools.mcp.connection")
         connection: McpConnection
         if say is None:
-            connection = module.McpConnection(endpoint, self._http, changed)
+            connection = module.McpConnection(endpoint, self.http, changed)
             await connection.open()
         else:
-            connection = module.McpConnection(endpoint, self._http, changed, say)
+            connection = module.McpConnection(endpoint, self.http, changed, say)
             await connection.open(READ_SECONDS)
         return connection
 

@@ -15,12 +15,15 @@ from tools.mcp.endpoints import (
     CREDENTIAL,
     McpEndpoint,
     PinnedTool,
+    covers_of,
     endpoint_of,
     labels_of,
     needs_of,
     signed_in,
 )
 from tools.mcp.errors import McpError, changed_error
+from tools.mcp.remote_agents.calls import call_remote_agent
+from tools.mcp.remote_agents.client import RemoteAgent
 from tools.models import CatalogueTool, McpServer
 
 if TYPE_CHECKING:
@@ -57,13 +60,14 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
     if server is None:
         raise TypeError("the tool of a server needs its server")
     tool = PinnedTool(row.name, row.remote_name, defined.effect, row.definition_id)
+    is_agent = server.protocol == McpServer.Protocol.A2A
 
     async def reach(
         context: ToolContext,
         credential: CredentialType | None,
         ask: Callable[[McpEndpoint], Awaitable[T]],
     ) -> T:
-        _check(server, row)
+        _check(server, row, begun=is_agent and context.reply is not None)
         if isinstance(credential, SignInCredential):
             return await signed_in(server, credential, context.http, ask)
         return await ask(await endpoint_of(server, credential, context.http))
@@ -81,8 +85,11 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
         context: ToolContext = arguments.pop(_CONTEXT)
         credential = arguments.pop(CREDENTIAL, None)
 
-        async def ask(endpoint: McpEndpoint) -> str | Question:
+        async def ask(endpoint: McpEndpoint) -> str | Question | Suspension:
             seconds = _seconds_left(context, server.timeout_seconds)
+            if is_agent:
+                agent = RemoteAgent(endpoint, pool.http, seconds, covers=covers_of(credential))
+                return await call_remote_agent(agent, tool, arguments, context)
             return await pool.call(
                 endpoint,
                 tool,
@@ -98,7 +105,7 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
     return replace(
         defined,
         function=call,
-        connect=connect,
+        connect=None if is_agent else connect,
         timeout_seconds=float(server.timeout_seconds),
         context_parameter=_CONTEXT,
         credentials=needs_of(server),
@@ -118,10 +125,11 @@ def _asked(server: McpServer, context: ToolContext, asked: Question) -> Suspensi
     return Suspension((), REPLY_SECONDS, QUESTION, asked)
 
 
-def _check(server: McpServer, row: CatalogueTool) -> None:
+def _check(server: McpServer, row: CatalogueTool, *, begun: bool) -> None:
+    """Refuse a call; one that a remote agent has begun is carried on despite a change."""
     if not server.enabled:
         raise McpError(f"The MCP server {server.name} is disabled.")
-    if row.pending_id is not None:
+    if row.pending_id is not None and not begun:
         raise changed_error(server.name, row.name)
 
 

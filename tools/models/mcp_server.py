@@ -53,9 +53,22 @@ class McpServer(models.Model):
         HTTP = "http", "HTTP (Streamable HTTP)"
         STDIO = "stdio", "A program on the workers (stdio)"
 
+    class Protocol(models.TextChoices):
+        """Protocol of a server."""
+
+        MCP = "mcp", "MCP: a server of tools"
+        A2A = "a2a", "A2A: a remote agent"
+
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="mcp_servers")
     name = models.CharField(max_length=24, help_text=_help("name"))
     transport = models.CharField(max_length=8, choices=Transport, default=Transport.HTTP)
+    protocol = models.CharField(
+        max_length=8,
+        choices=Protocol,
+        default=Protocol.MCP,
+        db_default=Protocol.MCP,
+        help_text=_help("protocol"),
+    )
     url = models.CharField("URL", max_length=500, blank=True, help_text=_help("url"))
     command = models.CharField("program", max_length=64, blank=True, help_text=_help("command"))
     credential = models.CharField(max_length=64, blank=True, help_text=_help("credential"))

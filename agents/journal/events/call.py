@@ -75,7 +75,7 @@ class CallWaiting(Event):
         runs: Ids of the sub-agents' runs that the call waits for.
         question: Text of the tool's question to a person; the call runs again with the reply.
         form: JSON Schema of the reply; empty: the tool asked nothing.
-        state: Text that the tool gets back with the reply.
+        state: Text that the tool gets back with the reply, or when it is called again after a wait.
         group: Django group whose members may answer; empty: all who may decide in the workspace.
     """
 

@@ -48,7 +48,7 @@ def _card(request: HttpRequest, access: Access, agent: str) -> dict[str, Any]:
         "version": str(version.number),
         "provider": {"organization": access.workspace.name, "url": request.build_absolute_uri("/")},
         "supportedInterfaces": [interface],
-        "capabilities": {"streaming": True, "pushNotifications": False, "extendedAgentCard": False},
+        "capabilities": {"streaming": True, "pushNotifications": True, "extendedAgentCard": False},
         "securitySchemes": {"bearer": {"httpAuthSecurityScheme": bearer}},
         "securityRequirements": [{"schemes": {"bearer": {"list": []}}}],
         "defaultInputModes": modes,

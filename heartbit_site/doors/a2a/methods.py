@@ -8,6 +8,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from django.db import transaction
+
 from agents.actions.runs import cancel_run
 from agents.choices import TERMINAL
 from agents.models import Run
@@ -16,16 +18,19 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.doors.a2a.errors import (
     INVALID_PARAMS,
-    NO_PUSH_NOTIFICATIONS,
     TASK_NOT_CANCELABLE,
     UNSUPPORTED_OPERATION,
     A2AError,
 )
 from heartbit_site.doors.a2a.messages import take
+from heartbit_site.doors.a2a.pushes import add_push, get_push, list_pushes, remove_push
 from heartbit_site.doors.a2a.requests import (
     Given,
     ListRequest,
+    NamedPushRequest,
     NoRequest,
+    PushesRequest,
+    PushRequest,
     SendRequest,
     TaskRequest,
 )
@@ -87,12 +92,15 @@ async def _stream(call: Call) -> Answer:
 async def _taken(call: Call) -> tuple[Run, int]:
     """Return the task of a message, and its last event before."""
     message = call.params.message
-    if call.params.configuration.task_push_notification_config is not None:
-        raise A2AError(NO_PUSH_NOTIFICATIONS, _NO_PUSH)
+    receiver = call.params.configuration.task_push_notification_config
 
     def begin() -> tuple[Run, int]:
-        run_id, heard = take(call.access, call.agent, message)
-        return Run.objects.get(pk=run_id), heard
+        with transaction.atomic():
+            run_id, heard = take(call.access, call.agent, message)
+            run = Run.objects.get(pk=run_id)
+            if receiver is not None:
+                add_push(call.access, run, receiver)
+        return run, heard
 
     return await orm.run_in_thread(begin)
 
@@ -103,7 +111,11 @@ async def _told(call: Call, run: Run, history_length: int | None) -> dict[str, A
 
 
 async def _found(call: Call) -> Run:
-    return await orm.run_in_thread(lambda: find_task(call.access, call.agent, call.params.id))
+    return await orm.run_in_thread(lambda: _find(call, call.params.id))
+
+
+def _find(call: Call, task_id: str) -> Run:
+    return find_task(call.access, call.agent, task_id)
 
 
 async def _get(call: Call) -> Answer:
@@ -133,15 +145,21 @@ async def _subscribe(call: Call) -> Answer:
     return story_of(call.access, run, after=int(last) if last else run.last_seq)
 
 
-async def _push(call: Call) -> Answer:
-    raise A2AError(NO_PUSH_NOTIFICATIONS, _NO_PUSH)
+def _push_method(
+    kind: type[Given], scopes: tuple[str, ...], do: Callable[[Call, Run], dict[str, Any]]
+) -> Method:
+    """Return a method of the receivers of one task."""
+
+    async def answer(call: Call) -> Answer:
+        return await orm.run_in_thread(lambda: do(call, _find(call, call.params.task_id)))
+
+    return Method(kind, scopes, answer)
 
 
 async def _extended_card(call: Call) -> Answer:
     raise A2AError(UNSUPPORTED_OPERATION, "There is one card, which needs a key already.")
 
 
-_NO_PUSH: Final = "There are no push notifications: subscribe to the task, or use webhooks."
 _READ: Final = ("runs:read",)
 _WRITE: Final = ("runs:write", "runs:read")
 METHODS: Final = {
@@ -152,8 +170,16 @@ METHODS: Final = {
     "CancelTask": Method(TaskRequest, _WRITE, _cancel),
     "SubscribeToTask": Method(TaskRequest, _READ, _subscribe),
     "GetExtendedAgentCard": Method(NoRequest, (), _extended_card),
-    **{
-        f"{verb}TaskPushNotificationConfig{ending}": Method(NoRequest, (), _push)
-        for verb, ending in (("Create", ""), ("Get", ""), ("List", "s"), ("Delete", ""))
-    },
+    "CreateTaskPushNotificationConfig": _push_method(
+        PushRequest, _WRITE, lambda call, run: add_push(call.access, run, call.params)
+    ),
+    "GetTaskPushNotificationConfig": _push_method(
+        NamedPushRequest, _READ, lambda call, run: get_push(run, call.params.id)
+    ),
+    "ListTaskPushNotificationConfigs": _push_method(
+        PushesRequest, _READ, lambda _, run: list_pushes(run)
+    ),
+    "DeleteTaskPushNotificationConfig": _push_method(
+        NamedPushRequest, _WRITE, lambda call, run: remove_push(run, call.params.id)
+    ),
 }

@@ -59,12 +59,29 @@ class SentMessage(Given):
         return clean_text("\n\n".join(texts))
 
 
+class Authentication(Given):
+    """Header by which a receiver knows the sender."""
+
+    scheme: Annotated[str, Field(min_length=1, max_length=50)]
+    credentials: str = ""
+
+
+class PushRequest(Given):
+    """A receiver of a task's states."""
+
+    id: Annotated[str, Field(max_length=200)] = ""
+    task_id: Annotated[str, Field(max_length=200)] = ""
+    url: Annotated[str, Field(min_length=1, max_length=500)]
+    token: str = ""
+    authentication: Authentication | None = None
+
+
 class Wishes(Given):
     """Wishes for the answer."""
 
     history_length: HistoryLength = None
     return_immediately: bool = False
-    task_push_notification_config: dict[str, JsonValue] | None = None
+    task_push_notification_config: PushRequest | None = None
 
 
 class SendRequest(Given):
@@ -79,6 +96,18 @@ class TaskRequest(Given):
 
     id: Annotated[str, Field(min_length=1, max_length=200)]
     history_length: HistoryLength = None
+
+
+class PushesRequest(Given):
+    """Parameters of ``ListTaskPushNotificationConfigs``; all are on its one page."""
+
+    task_id: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class NamedPushRequest(PushesRequest):
+    """Parameters of methods of one receiver."""
+
+    id: Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class ListRequest(Given):

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from functools import partial
 from typing import Any, Final
 
+from agents.delivery.task_states import artifact
 from agents.journal.events import (
     ApprovalRequested,
     CallWaiting,
@@ -19,7 +20,7 @@ from agents.live.updates import EventUpdate
 from agents.models import Run
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
-from heartbit_site.doors.a2a.tasks import ENDED, RESTING, artifact, task_of
+from heartbit_site.doors.a2a.tasks import ENDED, RESTING, task_of
 from heartbit_site.doors.runs import updates_of
 from heartbit_site.doors.spoken import SpokenText
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -10,6 +9,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from agents.choices import TERMINAL, RunKind
+from agents.delivery.task_states import artifact, content_parts, timestamp
 from agents.errors import RunNotFoundError
 from agents.models import Run, Wait
 from agents.output.results import ResultOut
@@ -139,18 +139,6 @@ def _ids(run: Run, name: str = "taskId") -> dict[str, Any]:
     return {name: str(run.pk), **context}
 
 
-def artifact(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the answer of a task as an artifact."""
-    return {"artifactId": "answer", "name": "answer", "parts": parts}
-
-
-def content_parts(result: ResultOut) -> list[dict[str, Any]]:
-    """Return a result as parts."""
-    if result.data is not None:
-        return [{"data": result.data, "mediaType": "application/json"}]
-    return [{"text": result.text, "mediaType": "text/plain"}]
-
-
 def _status(
     access: Access, run: Run, result: ResultOut | None, asks: list[OpenQuestion]
 ) -> dict[str, Any]:
@@ -171,13 +159,9 @@ def _status(
     else:
         is_held = run.status == "queued" and run.started_at is None
         name = "SUBMITTED" if is_held else "WORKING"
-    status: dict[str, Any] = {"state": f"TASK_STATE_{name}", "timestamp": _stamp(since)}
+    status: dict[str, Any] = {"state": f"TASK_STATE_{name}", "timestamp": timestamp(since)}
     if parts:
         about = asks[0].key if asks else name.lower()
         sent = {"messageId": f"{run.pk}:{about}", "role": "ROLE_AGENT"}
         status["message"] = {**sent, **_ids(run), "parts": parts}
     return status
-
-
-def _stamp(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"

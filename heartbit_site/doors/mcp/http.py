@@ -19,11 +19,13 @@ from django.core.exceptions import DisallowedHost
 from django.core.handlers.asgi import ASGIRequest
 from django.http.request import validate_host
 
+from heartbit_site.api.auth import key_in
 from heartbit_site.api.errors import TooManyRequestsError, database_problem, status_of
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.doors.keys import access_by_key
+from heartbit_site.doors.mcp import tokens
 
 #: Key of a request's ASGI scope.
 CALLER: Final = "heartbit.caller"
@@ -71,6 +73,10 @@ class McpRequests:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request."""
+        described = scope["path"].removeprefix(tokens.WELL_KNOWN)
+        if described != scope["path"] and described in DOORS and settings.HEARTBIT_MCP_ISSUER:
+            await _answer(send, 200, tokens.metadata_of(described, DOORS[described][1]))
+            return
         if scope["path"] not in DOORS:
             await self._others(scope, receive, send)
             return
@@ -101,9 +107,9 @@ async def _opened(scope: Any, scopes: tuple[str, ...]) -> Access:
     request = ASGIRequest(scope, BytesIO())
     try:
         _check_place(request)
-        access = await orm.run_in_thread(lambda: access_by_key(request, scopes))
+        access = await _access(request, scopes)
     except HeartbitError as error:
-        raise _refusal(error, scopes) from error
+        raise _refusal(error, request.path, scopes) from error
     except Exception as error:
         if database_problem(error) is None:
             raise
@@ -115,6 +121,13 @@ async def _opened(scope: Any, scopes: tuple[str, ...]) -> Access:
     if request.content_type != "application/json":
         raise _RefusalError(415, "Send JSON, with the header Content-Type: application/json.")
     return access
+
+
+async def _access(request: ASGIRequest, scopes: tuple[str, ...]) -> Access:
+    token = key_in(request.headers.get("Authorization", ""))
+    if token is not None and tokens.is_token(token):
+        return await tokens.access_by_token(request, token, scopes)
+    return await orm.run_in_thread(lambda: access_by_key(request, scopes))
 
 
 def _check_place(request: ASGIRequest) -> None:
@@ -133,10 +146,15 @@ def _check_place(request: ASGIRequest) -> None:
         raise _RefusalError(403, "Pages of that origin may not send requests here.")
 
 
-def _refusal(error: HeartbitError, scopes: tuple[str, ...]) -> _RefusalError:
+def _refusal(error: HeartbitError, path: str, scopes: tuple[str, ...]) -> _RefusalError:
     status, headers = status_of(error), {}
+    if isinstance(error, tokens.IssuerError):
+        status, headers["Retry-After"] = 503, "5"
     if status == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="heartbit"'
+        if settings.HEARTBIT_MCP_ISSUER:
+            place = f"{settings.HEARTBIT_PUBLIC_URL}{tokens.WELL_KNOWN}{path}"
+            headers["WWW-Authenticate"] += f', resource_metadata="{place}"'
     if status == 403:
         wanted = " ".join(scopes)
         headers["WWW-Authenticate"] = f'Bearer error="insufficient_scope", scope="{wanted}"'
@@ -146,19 +164,27 @@ def _refusal(error: HeartbitError, scopes: tuple[str, ...]) -> _RefusalError:
 
 
 async def _refuse(send: Any, refused: _RefusalError) -> None:
-    body = error_body(str(refused))
+    await _answer(send, refused.status, _error(str(refused)), **refused.headers)
+
+
+async def _answer(send: Any, status: int, content: Any, **headers: str) -> None:
+    body = json.dumps(content).encode()
     headers = {
         "Content-Type": "application/json",
         "Content-Length": str(len(body)),
         "X-Content-Type-Options": "nosniff",
-        **refused.headers,
+        **headers,
     }
     encoded = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": refused.status, "headers": encoded})
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
     await send({"type": "http.response.body", "body": body})
 
 
 def error_body(message: str) -> bytes:
     """Return an error of a request that has not been read, in JSON-RPC's form."""
+    return json.dumps(_error(message)).encode()
+
+
+def _error(message: str) -> dict[str, Any]:
     error = {"code": INVALID_REQUEST, "message": message}
-    return json.dumps({"jsonrpc": "2.0", "id": None, "error": error}).encode()
+    return {"jsonrpc": "2.0", "id": None, "error": error}
