@@ -100,8 +100,8 @@ shots: $(STAMP) ## Take pictures of every page of a made-up workspace, into docs
 security: $(STAMP) ## Attack the parts that guard, and write build/security.json; ONLY=S4,S6 for some, FUZZ=600 for seconds of random system calls
 	@$(if $(FUZZ),HEARTBIT_FUZZ_SECONDS=$(FUZZ)) $(BIN)/python -m tests.security $(if $(ONLY),--only $(ONLY))
 
-interop: $(STAMP) ## Drive other people's MCP servers, and write build/interop.json
-	@$(BIN)/python -m tests.interop
+interop: $(STAMP) ## Drive other people's MCP servers, and Heartbit with other people's clients; write build/interop.json
+	@failed=0; for side in servers doors; do $(BIN)/python -m tests.interop.$$side || failed=1; done; exit $$failed
 
 mutants: $(STAMP) ## Change the core a little and see that tests notice; ONLY=loop, SAMPLE=15
 	@$(BIN)/python -m tests.mutants $(if $(ONLY),--only $(ONLY)) $(if $(SAMPLE),--sample $(SAMPLE)) $(ARGS)

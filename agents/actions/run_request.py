@@ -96,7 +96,9 @@ class RunRequest:
         by: The run's owner.
         files: Files of the run's folder, by path.
         deliveries: Targets of the result.
-        thread: Earlier messages that the client sends along, each {task, output, steers}.
+        thread: Earlier messages that the client sends along, each {task, output, steers}, and
+            images if the task has some.
+        images: Images beside the task, as data URLs.
         response_schema: Response schema in place of the agent's own; None: the agent's own.
         client: Data that the client's protocol returns with the run.
         client_tools: Tools that the client runs itself, each {name, description, parameters}.
@@ -124,6 +126,7 @@ class RunRequest:
     files: Mapping[str, bytes] = field(default_factory=dict)
     deliveries: Sequence[Target] = ()
     thread: Sequence[Mapping[str, Any]] = ()
+    images: Sequence[str] = ()
     response_schema: Mapping[str, Any] | None = None
     client: Mapping[str, Any] = field(default_factory=dict)
     client_tools: Sequence[Mapping[str, Any]] = ()

@@ -112,6 +112,7 @@ def _more(request: RunRequest) -> dict[str, Any]:
     """Return more of the event that opens the run's journal."""
     more = {
         "thread": request.thread,
+        "images": request.images,
         "client": request.client,
         "client_tools": request.client_tools,
         "traceparent": TRACEPARENT.get() if tracing.is_on() else "",

@@ -15,14 +15,15 @@ from agents.llm.messages import AssistantMessage, Message, ToolMessage, UserMess
 
 BYTES_PER_TOKEN = 4
 MESSAGE_OVERHEAD = 4  # role and separators
+IMAGE = 1_500  # of a usual size; a large one costs less than twice as many
 CALL_OVERHEAD = 8  # the structure around a name and its arguments
 
 
 def estimate(message: Message) -> int:
     """Estimate the tokens of a message, including call arguments and reasoning."""
     match message:
-        case UserMessage(text):
-            return MESSAGE_OVERHEAD + of_text(text)
+        case UserMessage(text, images):
+            return MESSAGE_OVERHEAD + of_text(text) + IMAGE * len(images)
         case ToolMessage(call_id, name, content):
             return MESSAGE_OVERHEAD + of_text(call_id) + of_text(name) + of_text(content)
         case AssistantMessage(text, calls, thinking):

@@ -40,9 +40,15 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """A user's message, or the run's task."""
+    """A user's message, or the run's task.
+
+    Attributes:
+        text: The text.
+        images: Images beside it, as data URLs (``data:image/png;base64,...``).
+    """
 
     text: str
+    images: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,12 @@ class ToolMessage:
 
 
 Message = UserMessage | AssistantMessage | ToolMessage
+
+
+def parts_of(image: str) -> tuple[str, str]:
+    """Return the media type and the content, in base64, of an image (``UserMessage.images``)."""
+    head, _, content = image.partition(",")
+    return head.removeprefix("data:").removesuffix(";base64"), content
 
 
 def is_empty_answer(message: Message) -> bool:

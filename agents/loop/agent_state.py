@@ -80,7 +80,7 @@ class AgentState(CallingState):
         self.client_tools = created.client_tools
         self.conversation += to_messages(created.thread)
         self._task_index = len(self.conversation)
-        self.conversation.append(UserMessage(created.task))
+        self.conversation.append(UserMessage(created.task, created.images))
 
     @folds(RunStarted)
     def _fix_model(self, started: RunStarted) -> None:

@@ -17,7 +17,7 @@ def to_messages(thread: Sequence[Mapping[str, Any]]) -> list[Message]:
     messages: list[Message] = []
     for run in thread:
         if run["task"]:  # a client's chat may begin with the assistant's words
-            messages.append(UserMessage(run["task"]))
+            messages.append(UserMessage(run["task"], tuple(run.get("images") or ())))
         messages += [UserMessage(text) for text in run["steers"] or ()]
         if run["output"] is not None:  # an interrupted run has no answer, but its task counts
             messages.append(AssistantMessage(run["output"]))

@@ -19,7 +19,7 @@ _EVENTS: Final = """
     SELECT run_id::text, seq, at, type,
            payload - '{task,text,content,output,partial,structured,snapshot,state,question,form,
                        arguments,sends,writes,yields,taken,dropped,buffered,next,value,thread,
-                       client,client_tools,response_schema}'::text[]
+                       images,client,client_tools,response_schema}'::text[]
     FROM agents_runevent WHERE run_id = ANY (%s::uuid[]) ORDER BY run_id, seq
 """
 _RUNS: Final = """

@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from heartbit_site.doors.images import MOST, images_of
 from heartbit_site.doors.requests import ChatMessage, RequestError
 
 
-def task_of(
-    messages: Sequence[ChatMessage], *, place: str = "messages"
-) -> tuple[str, list[dict[str, Any]]]:
-    """Return the task, and the earlier messages as runs of a thread, each {task, output, steers}.
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A client's messages, the last of which is the task.
+
+    Attributes:
+        task: The last message, which the agent answers.
+        thread: The messages before it as runs of a thread, each {task, output, steers}, and images.
+        images: Images of the last message.
+    """
+
+    task: str
+    thread: list[dict[str, Any]]
+    images: list[str]
+
+
+def chat_of(
+    messages: Sequence[ChatMessage], *, place: str = "messages", has_images: bool = False
+) -> Chat:
+    """Return messages as a chat.
 
     Instructions (of the roles system and developer) begin what the agent reads; its own prompt
     stays its definition's. Messages of one role in a row are one.
@@ -19,24 +36,34 @@ def task_of(
     Args:
         messages: The messages, oldest first.
         place: The part of the request that has them.
+        has_images: True if those of the user may have images.
 
     Raises:
-        RequestError: The last message is not the user's, or a part of one is no text.
+        RequestError: The last message is not the user's, or a part of one is not taken.
     """
-    texts = [(one.role, one.text(f"{place}.{n}")) for n, one in enumerate(messages)]
-    if texts[-1][0] != "user":
+    thread: list[dict[str, Any]] = []
+    texts: list[str] = []
+    images: list[str] = []
+    count = 0
+    for number, message in enumerate(messages):
+        at = f"{place}.{number}"
+        shows = has_images and message.role == "user"
+        text = message.text(at, beside_images=shows)
+        if message.role == "assistant" and not texts and not images and thread:
+            thread[-1]["output"] = "\n\n".join(filter(None, (thread[-1]["output"], text)))
+        elif message.role == "assistant" and text:  # an answer of calls alone says nothing
+            said = {"task": "\n\n".join(texts), "output": text, "steers": []}
+            thread.append(said | ({"images": images} if images else {}))
+            texts, images = [], []
+        elif message.role in ("user", "system", "developer"):
+            texts += [text] if text else []
+            images += images_of(message, at) if shows else []
+            count += len(images)
+    if count > MOST:
+        raise RequestError(f"A request has at most {MOST} images.", place)
+    if messages[-1].role != "user":
         raise RequestError(
             "The last message must be the user's: the agent answers it.",
-            f"{place}.{len(texts) - 1}.role",
+            f"{place}.{len(messages) - 1}.role",
         )
-    thread: list[dict[str, Any]] = []
-    pending: list[str] = []
-    for role, text in texts[:-1]:
-        if role == "assistant" and not pending and thread:
-            thread[-1]["output"] = "\n\n".join(filter(None, (thread[-1]["output"], text)))
-        elif role == "assistant" and text:  # an answer of calls alone says nothing
-            thread.append({"task": "\n\n".join(pending), "output": text, "steers": []})
-            pending = []
-        elif role in ("user", "system", "developer") and text:
-            pending.append(text)
-    return "\n\n".join([*pending, texts[-1][1]]), thread
+    return Chat("\n\n".join(texts), thread, images)

@@ -36,11 +36,23 @@ class RequestPart(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
 
+class ImageAddress(RequestPart):
+    """Address of an image in a chat."""
+
+    url: str = ""
+
+
 class ContentPart(RequestPart):
     """Part of a message's content."""
 
     type: str
     text: str = ""
+    image_url: ImageAddress | str | None = None
+
+    @property
+    def is_image(self) -> bool:
+        """True for an image, of a chat or of a response's input."""
+        return self.type in ("image_url", "input_image")
 
 
 class ChatMessage(RequestPart):
@@ -50,20 +62,27 @@ class ChatMessage(RequestPart):
     tool_call_id: str = Field("", validation_alias=AliasChoices("tool_call_id", "toolCallId"))
     content: str | list[ContentPart] | None = None
 
-    def text(self, place: str) -> str:
+    def text(self, place: str, *, beside_images: bool = False) -> str:
         """Return the content as text.
+
+        Args:
+            place: The part of the request that the message is.
+            beside_images: True if it may have images too (``images_of``).
 
         Raises:
             RequestError: A part is no text.
         """
         if not isinstance(self.content, list):
             return clean_text(self.content or "")
+        texts = []
         for number, part in enumerate(self.content):
-            if part.type not in ("text", "input_text", "output_text"):
+            if part.type in ("text", "input_text", "output_text"):
+                texts.append(part.text)
+            elif not (part.is_image and beside_images):
                 raise RequestError(
                     f"The part {number} of {place} is of the type {part.type!r}: send text.", place
                 )
-        return clean_text("\n".join(part.text for part in self.content))
+        return clean_text("\n".join(texts))
 
 
 def results_at_end(messages: Sequence[ChatMessage]) -> dict[str, str]:

@@ -31,6 +31,7 @@ from heartbit_site.api.routes.events import BEAT_SECONDS, CHECK_SECONDS, with_si
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access, refresh_access
 from heartbit_site.base.audit import starter_of
+from heartbit_site.doors.requests import RequestError
 from heartbit_site.doors.spoken import SpokenText
 
 #: Time after which a request that waits for people gives up; its run does not.
@@ -43,6 +44,7 @@ def start(
     task: str,
     *,
     thread: Sequence[Mapping[str, Any]] = (),
+    images: Sequence[str] = (),
     conversation: Conversation | None = None,
     schema: Mapping[str, Any] | None = None,
     client: Mapping[str, Any] | None = None,
@@ -55,7 +57,8 @@ def start(
         access: The caller.
         agent: Name of an agent or a workflow.
         task: The task.
-        thread: Messages before it, as runs of a thread, each {task, output, steers}.
+        thread: Messages before it, as runs of a thread, each {task, output, steers} and images.
+        images: Images beside the task, as data URLs.
         conversation: Conversation that it continues.
         schema: JSON Schema of the answer; None: the agent's own.
         client: Data that the protocol returns with the run (``kept_with``).
@@ -63,13 +66,17 @@ def start(
         key: Idempotency key; None: a request that is sent again starts another run.
 
     Raises:
+        RequestError: A workflow is given images.
         HeartbitError: As ``admit``.
     """
+    if images and takers(access).filter(name=agent).exclude(kind="agent").exists():
+        raise RequestError("Images are for agents: a workflow reads text and data.")
     request = RunRequest(
         access.workspace,
         task,
         agent=agent,
         thread=thread,
+        images=images,
         conversation=conversation,
         response_schema=schema,
         client=client or {},

@@ -23,7 +23,7 @@ from heartbit_site.base.scopes import SCOPES
 from heartbit_site.operations.tools import list_tools
 from tests.bench.figures import Figure, Row
 from tests.bench.said import say
-from tests.interop.overhead import TARGET_MS, measured
+from tests.interop.servers.overhead import TARGET_MS, measured
 from tools.actions.mcp_servers import set_mcp_server
 from tools.actions.read_mcp_server import Reading
 from tools.actions.refresh_mcp_server import store_reading

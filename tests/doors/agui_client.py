@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 from ag_ui.core import Event, RunAgentInput
 from httpx_sse import EventSource
 from pydantic import BaseModel, TypeAdapter
-
-if TYPE_CHECKING:
-    from tests.api.server import WebServer
 
 _EVENT: TypeAdapter[Any] = TypeAdapter(Event)
 #: What may have any content.
@@ -22,14 +19,14 @@ class FrontEnd:
     """A thread of one agent.
 
     Args:
-        server: The web server.
+        url: Of the web process.
         key: API key.
         agent: Name of the agent.
         thread: Id of the thread.
     """
 
-    def __init__(self, server: WebServer, key: str, agent: str, thread: str) -> None:
-        self._address = f"{server.url}/agui/{agent}"
+    def __init__(self, url: str, key: str, agent: str, thread: str) -> None:
+        self._address = f"{url}/agui/{agent}"
         self._headers = {"Authorization": f"Bearer {key}"}
         self._thread = thread
         self.messages: list[dict[str, Any]] = []

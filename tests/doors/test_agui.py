@@ -48,7 +48,7 @@ def front_end(web: WebServer, worker: Worker, workspace: Workspace) -> Open:
     key = key_for(workspace)
 
     def opened(agent: str = "writer", thread: str = "t1", *, key: str = key) -> FrontEnd:
-        return FrontEnd(web, key, agent, thread)
+        return FrontEnd(web.url, key, agent, thread)
 
     return opened
 
@@ -357,7 +357,7 @@ def test_the_answer_reaches_a_run_whose_web_process_has_died(
     web: WebServer, front_end: Open, workspace: Workspace
 ) -> None:
     with WebServer() as first:
-        page = FrontEnd(first, key_for(workspace), "analyst", "t1")
+        page = FrontEnd(first.url, key_for(workspace), "analyst", "t1")
         [asked] = interrupts(page.say(SUM, "r1"))
         os.kill(first.pid, signal.SIGKILL)
     events = front_end("analyst").send("r2", resume=answer(asked, {"approved": True}))

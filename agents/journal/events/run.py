@@ -21,7 +21,8 @@ class RunCreated(Event):
         response_schema: Response schema in place of the agent's own; None: the agent's own.
         may_delegate: True for a child that delegates to its team: only a workflow's.
         thread: Earlier messages that a client has sent along, each {task, output, steers} as those
-            of a conversation's runs.
+            of a conversation's runs, and images if the task has some.
+        images: Images beside the task, as data URLs.
         client: Data that the client's protocol returns with the run.
         client_tools: Tools that the client runs itself, each {name, description, parameters}.
         traceparent: Trace and span of the request for a root run, in W3C's form; empty: none.
@@ -35,6 +36,7 @@ class RunCreated(Event):
     response_schema: dict[str, Any] | None = None
     may_delegate: bool = False
     thread: tuple[dict[str, Any], ...] = ()
+    images: tuple[str, ...] = ()
     client: dict[str, Any] = field(default_factory=dict)
     client_tools: tuple[dict[str, Any], ...] = ()
     traceparent: str = ""

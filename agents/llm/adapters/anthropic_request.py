@@ -14,6 +14,7 @@ from agents.llm.messages import (
     ToolMessage,
     UserMessage,
     is_empty_answer,
+    parts_of,
 )
 from agents.llm.profiles import Profile
 
@@ -128,9 +129,9 @@ def _messages(messages: tuple[Message, ...], *, provider: str) -> list[dict[str,
     result: list[dict[str, Any]] = []
     for message in messages:
         match message:
-            case UserMessage(text):
+            case UserMessage(text, images):
                 shown = text if text.strip() else _NO_TEXT
-                _add_user_blocks(result, [{"type": "text", "text": shown}])
+                _add_user_blocks(result, [*map(_image, images), {"type": "text", "text": shown}])
             case AssistantMessage():
                 if not is_empty_answer(message):
                     blocks = assistant_blocks(message, provider=provider)
@@ -138,6 +139,12 @@ def _messages(messages: tuple[Message, ...], *, provider: str) -> list[dict[str,
             case ToolMessage():
                 _add_user_blocks(result, [_tool_result(message)])
     return result
+
+
+def _image(image: str) -> dict[str, Any]:
+    media_type, content = parts_of(image)
+    source = {"type": "base64", "media_type": media_type, "data": content}
+    return {"type": "image", "source": source}
 
 
 def _tool_result(message: ToolMessage) -> dict[str, Any]:

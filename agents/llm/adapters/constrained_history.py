@@ -21,6 +21,9 @@ from agents.llm.messages import (
 )
 from agents.llm.profiles import Constrained
 
+#: In place of an image: such models read text alone.
+_UNSEEN = "\n[an image, which you cannot see]"
+
 
 def json_conversation(
     request: ChatRequest, choice: Choice, *, answer: str, rules: Constrained
@@ -34,8 +37,8 @@ def json_conversation(
     turns = _Turns()
     for message in (*_fitting_examples(request, choice), *request.messages):
         match message:
-            case UserMessage(text):
-                turns.user(text)
+            case UserMessage(text, images):
+                turns.user(text + _UNSEEN * len(images))
             case AssistantMessage(text, calls):
                 for call in calls:
                     turns.assistant(call_text(call.name, wire_arguments(call.arguments)))
@@ -52,8 +55,8 @@ def text_conversation(request: ChatRequest, rules: Constrained) -> tuple[str, tu
     noted = False
     for message in request.messages:
         match message:
-            case UserMessage(text):
-                turns.user(text)
+            case UserMessage(text, images):
+                turns.user(text + _UNSEEN * len(images))
             case AssistantMessage(text):
                 if text:
                     turns.assistant(text)

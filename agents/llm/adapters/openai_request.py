@@ -80,8 +80,8 @@ def _messages(request: ChatRequest, *, provider: str) -> list[dict[str, Any]]:
 
 def _message(message: Message, *, provider: str) -> dict[str, Any]:
     match message:
-        case UserMessage(text):
-            return {"role": "user", "content": text}
+        case UserMessage(text, images):
+            return {"role": "user", "content": _with_images(text, images) if images else text}
         case AssistantMessage():
             return _assistant(message, provider=provider)
         case ToolMessage(call_id, _, content, is_error):
@@ -89,6 +89,11 @@ def _message(message: Message, *, provider: str) -> dict[str, Any]:
             if is_error and not content.lower().startswith("error"):
                 content = f"Error: {content}"
             return {"role": "tool", "tool_call_id": wire_id(call_id), "content": content}
+
+
+def _with_images(text: str, images: tuple[str, ...]) -> list[dict[str, Any]]:
+    shown = [{"type": "image_url", "image_url": {"url": image}} for image in images]
+    return [{"type": "text", "text": text}, *shown]
 
 
 def _assistant(message: AssistantMessage, *, provider: str) -> dict[str, Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 from pydantic_ai.messages import (
+    BinaryContent,
     ModelMessage,
     ModelRequest,
     ModelRequestPart,
@@ -29,6 +31,7 @@ from agents.llm.messages import (
     ToolMessage,
     UserMessage,
     is_empty_answer,
+    parts_of,
 )
 from agents.llm.profiles import Profile
 
@@ -100,8 +103,8 @@ def _messages(request: ChatRequest, *, provider: str) -> list[ModelMessage]:
     instructions = request.system or None
     for message in request.messages:
         match message:
-            case UserMessage(text):
-                parts.append(UserPromptPart(text))
+            case UserMessage(text, images):
+                parts.append(UserPromptPart([text, *map(_image, images)] if images else text))
             case ToolMessage(call_id, name, content, is_error):
                 outcome: Any = "failed" if is_error else "success"
                 parts.append(
@@ -117,6 +120,11 @@ def _messages(request: ChatRequest, *, provider: str) -> list[ModelMessage]:
     if parts:
         messages.append(ModelRequest(parts, instructions=instructions))
     return messages
+
+
+def _image(image: str) -> BinaryContent:
+    media_type, content = parts_of(image)
+    return BinaryContent(base64.b64decode(content), media_type=media_type)
 
 
 def _response(message: AssistantMessage, *, provider: str) -> ModelResponse:

@@ -7,6 +7,7 @@ import json
 from agents.llm.messages import AssistantMessage, ChatRequest, Message, ToolMessage, UserMessage
 
 _CHARACTERS_PER_TOKEN = 4
+_CHARACTERS_PER_IMAGE = 6_000
 
 
 def estimate_tokens(request: ChatRequest) -> int:
@@ -35,8 +36,8 @@ def _characters(request: ChatRequest) -> int:
 
 def _length(message: Message) -> int:
     match message:
-        case UserMessage(text):
-            return len(text)
+        case UserMessage(text, images):
+            return len(text) + _CHARACTERS_PER_IMAGE * len(images)
         case AssistantMessage(text, calls):
             return len(text) + sum(len(call.name) + len(call.arguments) for call in calls)
         case ToolMessage(content=content):

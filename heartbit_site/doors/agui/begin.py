@@ -21,7 +21,7 @@ from heartbit_site.base.audit import starter_of
 from heartbit_site.doors.agui.interrupts import answer_interrupts
 from heartbit_site.doors.agui.requests import AgentInput
 from heartbit_site.doors.client_tools import check_names, returned
-from heartbit_site.doors.messages import task_of
+from heartbit_site.doors.messages import chat_of
 from heartbit_site.doors.requests import RequestError
 from heartbit_site.doors.runs import kept_with, start
 
@@ -89,15 +89,15 @@ def _start(access: Access, name: str, body: AgentInput) -> UUID:
     tools = body.tools or []
     if tools:
         check_names(access, name, tools)
-    task, thread = task_of(body.messages)
-    conversation = _conversation(access, name, body.thread_id, has_history=bool(thread))
+    chat = chat_of(body.messages)
+    conversation = _conversation(access, name, body.thread_id, has_history=bool(chat.thread))
     parts = (str(access.workspace.pk), name, body.thread_id, body.run_id)
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
     return start(
         access,
         name,
-        f"{body.preface}\n\n{task}" if body.preface else task,
-        thread=() if conversation is not None else thread,
+        f"{body.preface}\n\n{chat.task}" if body.preface else chat.task,
+        thread=() if conversation is not None else chat.thread,
         conversation=conversation,
         client=_kept(body),
         client_tools=[tool.table() for tool in tools],

@@ -31,7 +31,7 @@ from heartbit_site.base.errors import HeartbitError
 from heartbit_site.doors.mcp.answering import Context, caller_of
 from heartbit_site.doors.mcp.questions import answer_questions, open_forms
 from heartbit_site.doors.mcp.results import cancel, refused, result_of
-from heartbit_site.doors.mcp.tasks import created, find_run_of, takes_tasks
+from heartbit_site.doors.mcp.tasks import TaskNotFoundError, created, find_run_of, takes_tasks
 from heartbit_site.doors.mcp.tools import task_of
 from heartbit_site.doors.questions import DECIDE
 from heartbit_site.doors.runs import LONGEST_SECONDS, ended, start, updates_of
@@ -74,7 +74,11 @@ def _run_of(access: Access, params: CallToolRequestParams, key: str | None) -> U
     if params.request_state is None:
         task = task_of(access, params.name, params.arguments)
         return start(access, params.name, task, key=key)
-    run = find_run_of(access, params.request_state)
+    try:
+        run = find_run_of(access, params.request_state)
+    except TaskNotFoundError:
+        sentence = "The requestState is none of this workspace: send it as it was given."
+        raise MCPError(INVALID_PARAMS, sentence) from None
     if run.agent != params.name:
         raise MCPError(INVALID_PARAMS, f"The requestState is of {run.agent}, not {params.name}.")
     answers = params.input_responses or {}

@@ -7,7 +7,9 @@ from functools import partial
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
+from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INVALID_PARAMS,
     BlobResourceContents,
     ListResourcesResult,
     ListResourceTemplatesResult,
@@ -62,7 +64,10 @@ async def list_templates(
 async def read_resource(ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
     """Return the content at an address."""
     access = caller_of(ctx).access
-    content = await orm.run_in_thread(partial(_read, access, params.uri))
+    try:
+        content = await orm.run_in_thread(partial(_read, access, params.uri))
+    except NotFoundError as error:
+        raise MCPError(INVALID_PARAMS, str(error), {"uri": params.uri}) from error
     return ReadResourceResult(contents=[_contents(params.uri, content)])
 
 

@@ -12,7 +12,13 @@ from uuid import UUID
 
 from mcp.server import Server
 from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR, MISSING_REQUIRED_CLIENT_CAPABILITY, ElicitResult
+from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
+from mcp_types import (
+    HEADER_MISMATCH,
+    INTERNAL_ERROR,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+    ElicitResult,
+)
 from mcp_types import RequestParams as Params
 
 from agents.models import Run, RunEvent
@@ -106,7 +112,7 @@ def _state(access: Access, run: Run) -> dict[str, Any]:
         result = result_of(run.pk, outcome)
         dumped = result.model_dump(by_alias=True, mode="json", exclude_none=True)
         return {"status": "completed", "result": dumped}
-    forms = open_forms(access, run.pk) if outcome.status == "waiting" else {}
+    forms = open_forms(access, run.pk)  # also while other parts of the run go on
     if not forms:
         return {"status": "working", "statusMessage": f"The run is {outcome.status}."}
     if not access.allows(DECIDE):
@@ -122,11 +128,11 @@ def _time(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")
 
 
-def _check(ctx: Context) -> Access:
-    """Return the caller, if the client knows tasks.
+def _check(ctx: Context, params: TaskParams) -> Access:
+    """Return the caller, if the client knows tasks, and its headers name the same one.
 
     Raises:
-        MCPError: It does not.
+        MCPError: It does not, or they name another one.
     """
     if not takes_tasks(ctx):
         raise MCPError(
@@ -134,16 +140,19 @@ def _check(ctx: Context) -> Access:
             f"Requests about tasks need the client capability {EXTENSION}.",
             {"requiredCapabilities": {"extensions": {EXTENSION: {}}}},
         )
+    named = None if ctx.request is None else ctx.request.headers.get(MCP_NAME_HEADER)
+    if named is not None and decode_header_value(named) != params.task_id:
+        raise MCPError(HEADER_MISMATCH, "The header Mcp-Name must be the taskId of the request.")
     return caller_of(ctx).access
 
 
 async def _get(ctx: Context, params: TaskParams) -> dict[str, Any]:
-    access = _check(ctx)
+    access = _check(ctx, params)
     return await orm.read_in_thread(lambda: read_task(access, find_run_of(access, params.task_id)))
 
 
 async def _update(ctx: Context, params: UpdateParams) -> dict[str, Any]:
-    access = _check(ctx)
+    access = _check(ctx, params)
 
     def update() -> None:
         run = find_run_of(access, params.task_id)
@@ -154,6 +163,6 @@ async def _update(ctx: Context, params: UpdateParams) -> dict[str, Any]:
 
 
 async def _cancel(ctx: Context, params: TaskParams) -> dict[str, Any]:
-    access = _check(ctx)
+    access = _check(ctx, params)
     await orm.run_in_thread(lambda: cancel(access, find_run_of(access, params.task_id).pk))
     return {}

@@ -25,7 +25,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import starter_of
 from heartbit_site.doors.client_tools import ClientCall, calls_of, check_names, returned
-from heartbit_site.doors.messages import task_of
+from heartbit_site.doors.messages import chat_of
 from heartbit_site.doors.openai.chat_requests import CompletionRequest
 from heartbit_site.doors.openai.completions import (
     chunk,
@@ -95,13 +95,14 @@ def _begin(request: HttpRequest, access: Access) -> tuple[CompletionRequest, _Ch
         return body, _Chat(access, run.pk, body.model, run.last_seq, has_tools=True)
     if tools:
         check_names(access, body.model, tools)
-    task, thread = task_of(body.messages)
+    chat = chat_of(body.messages, has_images=True)
     form = body.response_format
     run_id = start(
         access,
         body.model,
-        task,
-        thread=thread,
+        chat.task,
+        thread=chat.thread,
+        images=chat.images,
         schema=form.json_schema.schema_ if form is not None and form.json_schema else None,
         client_tools=[tool.table() for tool in tools],
         key=key_of(request, access),

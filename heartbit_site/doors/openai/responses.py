@@ -18,7 +18,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, starter_of
 from heartbit_site.doors.client_tools import check_names, returned
-from heartbit_site.doors.messages import task_of
+from heartbit_site.doors.messages import chat_of
 from heartbit_site.doors.openai.door import Opened, door
 from heartbit_site.doors.openai.repeats import key_of
 from heartbit_site.doors.openai.response_events import events_of
@@ -103,7 +103,8 @@ def _begin(
 def _start(
     access: Access, body: ResponseRequest, key: str | InternalKey
 ) -> tuple[UUID, dict[str, Any]]:
-    task, thread = task_of(body.messages(), place="input")
+    chat = chat_of(body.messages(), place="input", has_images=True)
+    thread = chat.thread
     before, conversation = None, None
     if body.previous_response_id is not None:
         before = find_response(access, body.previous_response_id)
@@ -125,8 +126,9 @@ def _start(
     run_id = start(
         access,
         body.model,
-        task,
+        chat.task,
         thread=thread,
+        images=chat.images,
         conversation=conversation,
         schema=None if form is None else form.schema_,
         client=kept,

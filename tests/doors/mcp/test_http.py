@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from tests.doors.mcp.conftest import Mcp
 
 VERSION = "2026-07-28"
-ENVELOPE = {
+TASKS: dict[str, Any] = {"io.modelcontextprotocol/tasks": {}}
+ENVELOPE: dict[str, Any] = {
     "io.modelcontextprotocol/protocolVersion": VERSION,
     "io.modelcontextprotocol/clientCapabilities": {},
 }
@@ -152,3 +153,26 @@ def test_an_empty_task_starts_nothing(mcp: Mcp, workspace: Workspace) -> None:
 def test_there_is_no_redirect(web: WebServer, mcp: Mcp) -> None:
     assert httpx.post(f"{web.url}/mcp/", verify=False).status_code in (403, 404)  # noqa: S501
     assert send(mcp, request()).status_code == 200
+
+
+def test_a_task_is_asked_about_under_its_own_name_alone(mcp: Mcp) -> None:
+    """Proxies route by the header, which must not say something else than the body."""
+    capable = {**ENVELOPE, "io.modelcontextprotocol/clientCapabilities": {"extensions": TASKS}}
+    called = request("tools/call", name="writer", arguments={"task": "[[text: Done.]]"})
+    called["params"]["_meta"] = capable
+    task = send(mcp, called).json()["result"]["taskId"]
+    for name, status in ((task, 200), ("another", 400), ("", 200)):
+        asked = request("tasks/get", taskId=task)
+        asked["params"]["_meta"] = capable
+        found = send(mcp, asked, MCP_Name=name)
+        assert found.status_code == status, found.text
+    assert found.json()["result"]["taskId"] == task
+
+
+def test_an_unknown_state_is_an_error_and_no_result(mcp: Mcp, workspace: Workspace) -> None:
+    """A result would end the call for the client, whose run still waits."""
+    body = request("tools/call", name="writer", requestState="x-TAMPERED", inputResponses={})
+    refused = send(mcp, body)
+    assert refused.status_code == 400, refused.text
+    assert "requestState" in sentence(refused)
+    assert not Run.objects.filter(workspace=workspace).exists()

@@ -94,3 +94,13 @@ def test_what_is_elsewhere_is_not_found(mcp: Mcp, documents: list[str], caller: 
     assert "no run begins" in refused(stranger, f"heartbit://runs/{run['id']}/artifacts/code-1")
     for uri in ("heartbit://knowledge/birds/x", "file:///etc/passwd", "skill://", "http://[", "x"):
         assert refused(mcp, uri)
+
+
+def test_what_is_not_there_is_named_in_the_error(mcp: Mcp) -> None:
+    async def use(client: Client) -> Any:
+        with pytest.raises(MCPError) as caught:
+            await client.read_resource("test://nothing")
+        return caught.value.error
+
+    error = mcp.run(use)
+    assert (error.code, error.data) == (-32602, {"uri": "test://nothing"})

@@ -18,7 +18,7 @@ from agents.models import Agent, Decision, Run, ToolCall
 from tests.api.server import WebServer, key_for
 from tests.conftest import new_workspace
 from tests.doors.mcp.conftest import Mcp
-from tests.doors.mcp.tasks import Tasks, ask, begin, until
+from tests.doors.mcp.tasks import Created, Tasks, ask, begin, until
 
 if TYPE_CHECKING:
     from mcp.client import Client
@@ -144,6 +144,30 @@ def test_a_question_is_answered_in_words(mcp: Mcp, caller: Caller) -> None:
     assert "Ulm" in (ToolCall.objects.get(run_id=found["taskId"]).result or "")
 
 
+def test_what_is_still_asked_stays_while_the_run_goes_on(mcp: Mcp, caller: Caller) -> None:
+    steps = {name: {"ask": f"Which {name}?"} for name in ("tea", "cup")}
+    made = caller.post("/workflows", {"name": "both", "input": {"type": "object"}, "steps": steps})
+    assert made.status_code == 201, made.text
+
+    async def use(client: Client) -> Any:
+        begun = await client.session.call_tool("both", {}, allow_claimed=True)
+        assert isinstance(begun, Created)
+        task = await until(client, begun.task_id, "input_required")
+        while len(task["inputRequests"]) < 2:
+            task = await ask(client, "tasks/get", begun.task_id)
+        first, second = task["inputRequests"]
+        said = {first: {"action": "accept", "content": {"answer": "Green."}}}
+        await ask(client, "tasks/update", begun.task_id, inputResponses=said)
+        for _ in range(20):
+            task = await ask(client, "tasks/get", begun.task_id)
+            assert (task["status"], [*task["inputRequests"]]) == ("input_required", [second])
+        said = {second: {"action": "accept", "content": {"answer": "Blue."}}}
+        await ask(client, "tasks/update", begun.task_id, inputResponses=said)
+        return await until(client, begun.task_id, "completed")
+
+    assert "Green." in str(connected(mcp, use)["result"]["content"])
+
+
 def test_a_key_that_may_not_decide_sees_that_it_waits(asking: Mcp, workspace: Workspace) -> None:
     lesser = Mcp(asking.address, key_for(workspace, ["runs:read", "runs:write"]))
     task = connected(asking, waiting)
@@ -211,7 +235,7 @@ def test_a_task_outlives_the_web_process_that_is_killed(asking: Mcp) -> None:
 
     async def use(client: Client) -> Any:
         same = await ask(client, "tasks/get", task["taskId"])
-        assert same == task
+        assert same["inputRequests"] == task["inputRequests"]
         said = {
             key: {"action": "accept", "content": {"decision": "approve"}}
             for key in same["inputRequests"]

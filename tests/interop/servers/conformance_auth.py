@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from heartbit_site.base.credentials import OAuthAppCredential
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient
-from tests.interop.conformance import call_all
+from tests.interop.servers.conformance import call_all
 from tools.mcp.endpoints import McpEndpoint
 from tools.mcp.errors import TokenNotAcceptedError
 from tools.sign_in.discovery import discover

@@ -1,7 +1,4 @@
-"""Drive other people's MCP servers: ``python -m tests.interop``; ``build/interop.json`` has it.
-
-A row is {client, version, calls, pass}. The servers are installed in ``build/interop`` first.
-"""
+"""Drive other people's MCP servers with our client, and write a row for each."""
 
 from __future__ import annotations
 
@@ -14,14 +11,13 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from tests.bench.report import merge
-from tests.interop import drives, installed, overhead
+from tests.interop import installed, rows
+from tests.interop.servers import drives, overhead
 from tests.server_process import ROOT
 from tools.mcp.endpoints import McpEndpoint
 
 Steps = Callable[[drives.Drive], Awaitable[None]]
 
-RESULT = ROOT / "build" / "interop.json"
 #: Of the suite's scenarios for clients, those without and those with a sign-in. The client declines
 #: what a server asks a person for, so the defaults of a form are not tried; and it does not sign in
 #: at the servers of two scenarios of March 2025, whose metadata names another issuer, or is none.
@@ -38,7 +34,7 @@ SIGN_INS = (
 LIMIT = "120000"
 
 
-def rows() -> list[dict[str, Any]]:
+def of_servers() -> list[dict[str, Any]]:
     """Drive each server, and return a row for each."""
     with (
         drives.repository() as repository,
@@ -46,7 +42,7 @@ def rows() -> list[dict[str, Any]]:
         drives.page() as page,
         drives.everything_over_http() as url,
     ):
-        python, node = installed.python_server, installed.node_server
+        python, node = installed.python_program, installed.node_server
         git = f"+write={repository}", *python("mcp-server-git", "--repository", repository)
         # Its page is on loopback, where no proxy leads.
         fetch = "+open", *python("mcp-server-fetch", "--ignore-robots-txt", "--allow-private-ips")
@@ -78,14 +74,14 @@ def driven(endpoint: McpEndpoint, steps: Steps) -> dict[str, Any]:
     over = "http" if endpoint.url else "stdio"
     row = {"client": f"{endpoint.name} over {over}", "version": installed.version(endpoint.name)}
     row = asyncio.run(drives.driven(endpoint, steps)) | row
-    say(row)
+    rows.write(row)
     return row
 
 
 def conformance(scenario: str) -> dict[str, Any]:
     """Let the conformance suite drive our client through a scenario."""
     module = "conformance_auth" if scenario in SIGN_INS else "conformance"
-    client = f"{sys.executable} -m tests.interop.{module}"
+    client = f"{sys.executable} -m tests.interop.servers.{module}"
     suite = installed.node_server("conformance", "client", "--command", client)
     done = subprocess.run(
         [*suite, "--scenario", scenario, "--timeout", LIMIT],
@@ -104,29 +100,22 @@ def conformance(scenario: str) -> dict[str, Any]:
         "pass": done.returncode == 0,
         "said": checks.group(0) if checks else told[-300:],
     }
-    say(row)
+    rows.write(row)
     return row
 
 
 def overhead_row() -> dict[str, Any]:
     """Measure the time that the client adds to a call."""
     row = {"client": "overhead over http", "version": "sdk"} | asyncio.run(overhead.measured())
-    say(row)
+    rows.write(row)
     return row
-
-
-def say(row: dict[str, Any]) -> None:
-    """Print a row."""
-    sys.stdout.write(f"{'ok  ' if row['pass'] else 'FAIL'} {row}\n")
-    sys.stdout.flush()
 
 
 def main() -> int:
     """Run the command; 1 when a server was not driven."""
     installed.install()
     scenarios = (*SCENARIOS, *SIGN_INS)
-    found = [*rows(), *(conformance(scenario) for scenario in scenarios), overhead_row()]
-    merge(RESULT, found, keys=("client",))
+    found = [*of_servers(), *(conformance(scenario) for scenario in scenarios), overhead_row()]
     return 0 if all(row["pass"] for row in found) else 1
 
 

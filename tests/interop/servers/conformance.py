@@ -1,4 +1,4 @@
-"""The client that the conformance suite drives: ``python -m tests.interop.conformance URL``."""
+"""The client that the conformance suite drives: ``python -m ... URL``."""
 
 from __future__ import annotations
 

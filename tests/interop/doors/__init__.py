@@ -1,0 +1,1 @@
+"""Heartbit, driven by the clients of others: ``python -m tests.interop.doors``."""
