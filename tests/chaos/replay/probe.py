@@ -186,6 +186,8 @@ def _waited(pending: Pending) -> object:
         del shown["suspension"]["question"]
     if shown["suspension"]["kind"] == "child":
         del shown["suspension"]["kind"]
+    if shown["suspension"]["state"] == "":
+        del shown["suspension"]["state"]
     for child in shown["suspension"]["children"]:
         for name in child.keys() - {"agent", "task"}:
             if child[name] == getattr(_PLAIN, name):
@@ -202,6 +204,9 @@ class _Model:
         # How long may be waited for is what a clock says.
         asked = to_jsonable_python(replace(request, timeout_seconds=0.0), fallback=str)
         del asked["ready"]  # who waits before it goes out is no part of what is asked
+        for message in (*asked["messages"], *asked["examples"]):
+            if message.get("images") == []:  # messages have them since the journals were recorded
+                del message["images"]
         self.notes.add(f"ask {self.name}", asked)
         if self.notes.lines:
             raise _AskedError
