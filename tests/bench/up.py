@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,7 +54,10 @@ def measure(plan: Plan) -> Row:
         servers = [*costs.server_processes(state.path), _supervisor(state)]
         # Those of the servers that are the supervisor's children are counted once.
         for part in {part for server in servers for part in _tree(server)}:
-            sizes[part.name()] += _pss_mb(part)
+            with suppress(
+                psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError
+            ):  # it has left
+                sizes[part.name()] += _pss_mb(part)
     return Row(
         "UP",
         "durable",

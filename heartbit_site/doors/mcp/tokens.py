@@ -7,14 +7,11 @@ issuer in the metadata of the address (RFC 9728).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
+from importlib import import_module
 from typing import Any, Final
 
-import httpx
-import jwt
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.http import HttpRequest
@@ -25,25 +22,21 @@ from heartbit_site.api.rate_limit import bucket_key, rate_limiter
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access, access_of_user
 from heartbit_site.base.errors import ForbiddenError, HeartbitError
-from heartbit_site.base.http.allow import parse_allow
-from heartbit_site.base.http.client import GuardedClient
-from heartbit_site.base.http.errors import BlockedAddressError, OutboundLimitError
 from heartbit_site.base.models import Membership
 from heartbit_site.base.rights import forbidden
 from heartbit_site.base.scopes import SCOPES
-from heartbit_site.base.untrusted import UntrustedJSONError, clean_text, parse_untrusted_json
+from heartbit_site.base.untrusted import clean_text
 
 #: Where the metadata of an address is: before its path.
 WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
-_ALGORITHMS: Final = ("RS256", "PS256", "ES256", "ES384", "EdDSA")
-_REQUIRED: Final = ("exp", "iss", "aud", "sub")
-_LEEWAY_SECONDS: Final = 30
-_KEPT_SECONDS: Final = 600.0  # of the issuer's keys
-_AGAIN_SECONDS: Final = 30.0  # between two looks for a key that the issuer has not
 
 
 class IssuerError(HeartbitError):
     """The issuer's keys cannot be read."""
+
+
+class BadTokenError(HeartbitError):
+    """A token that is not valid; the message is the end of a sentence."""
 
 
 def is_token(text: str) -> bool:
@@ -85,20 +78,19 @@ async def access_by_token(request: HttpRequest, token: str, scopes: tuple[str, .
     address = address_of(request)
     rate_limiter().check(bucket_key(address))
     try:
-        key = await _issuer().key_of(str(jwt.get_unverified_header(token).get("kid", "")))
-        claims = jwt.decode(
-            token,
-            key,
-            algorithms=_ALGORITHMS,
-            audience=resource_of(request.path),
-            issuer=[settings.HEARTBIT_MCP_ISSUER, f"{settings.HEARTBIT_MCP_ISSUER}/"],
-            leeway=_LEEWAY_SECONDS,
-            options={"require": [*_REQUIRED]},
-        )
-    except jwt.InvalidTokenError as error:
-        sentence = f"The access token is not valid here: {clean_text(str(error))}."
+        claims = await _claims_of(token, request.path)
+    except BadTokenError as error:
+        sentence = f"The access token is not valid here: {error}."
         raise refuse_unknown(address, UnauthorizedError(sentence)) from None
     return await orm.run_in_thread(lambda: _access(request, claims, scopes))
+
+
+async def _claims_of(token: str, path: str) -> Mapping[str, Any]:
+    # PyJWT loads 15 MB of cryptography, which a process without such clients does not pay for.
+    name = "heartbit_site.doors.mcp.signatures"
+    signatures: Any = await orm.run_in_thread(lambda: import_module(name))
+    found: Mapping[str, Any] = await signatures.claims_of(token, resource_of(path))
+    return found
 
 
 def _access(request: HttpRequest, claims: Mapping[str, Any], scopes: tuple[str, ...]) -> Access:
@@ -123,65 +115,3 @@ def _access(request: HttpRequest, claims: Mapping[str, Any], scopes: tuple[str, 
     if missing:
         raise forbidden(access, missing[0])
     return access
-
-
-class Issuer:
-    """The issuer's keys, as this process has read them.
-
-    Args:
-        name: The issuer, without a slash at its end.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._keys: dict[str, jwt.PyJWK] = {}
-        self._read_at = float("-inf")
-
-    async def key_of(self, name: str) -> jwt.PyJWK:
-        """Return the key of that id.
-
-        Raises:
-            jwt.InvalidTokenError: The issuer has none.
-            IssuerError: The issuer cannot be read.
-        """
-        age = time.monotonic() - self._read_at
-        if age > _KEPT_SECONDS or (name not in self._keys and age > _AGAIN_SECONDS):
-            self._keys = await self._read()
-            self._read_at = time.monotonic()
-        if name not in self._keys:
-            raise jwt.InvalidTokenError("the issuer has no such key")
-        return self._keys[name]
-
-    async def _read(self) -> dict[str, jwt.PyJWK]:
-        place = f"{self._name}/.well-known/openid-configuration"
-        try:
-            async with GuardedClient(allow=parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)) as http:
-                document = await _json(http, place)
-                if str(document.get("issuer")).rstrip("/") != self._name:
-                    raise IssuerError(f"{place} is of another issuer than {self._name}.")
-                found = jwt.PyJWKSet.from_dict(await _json(http, str(document.get("jwks_uri"))))
-        except (
-            httpx.HTTPError,
-            BlockedAddressError,
-            OutboundLimitError,
-            UntrustedJSONError,
-            jwt.PyJWTError,
-        ) as error:
-            raise IssuerError(
-                f"The keys of {self._name} cannot be read: {error}. Try again in a moment."
-            ) from error
-        return {one.key_id: one for one in found.keys if one.key_id}
-
-
-async def _json(http: httpx.AsyncClient, place: str) -> dict[str, Any]:
-    response = await http.get(place, headers={"Accept": "application/json"})
-    response.raise_for_status()
-    found = parse_untrusted_json(response.content)
-    if not isinstance(found, dict):
-        raise IssuerError(f"{place} is not a JSON object.")
-    return found
-
-
-@cache
-def _issuer() -> Issuer:
-    return Issuer(settings.HEARTBIT_MCP_ISSUER)
