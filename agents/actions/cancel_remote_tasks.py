@@ -40,6 +40,8 @@ def cancel_remote_tasks() -> int:
     """
     ids = [row[0] for row in fetch_all(_CLAIM, [_BATCH])]
     done = 0
+    if not ids:
+        return done
     for task in RemoteAgentTask.objects.filter(pk__in=ids).select_related("server__workspace"):
         try:
             cancel_remote_task(task)

@@ -45,6 +45,8 @@ FROM mine WHERE p.id = mine.id RETURNING p.id, mine.now
 def claim_task_pushes(*, limit: int, lease_seconds: float) -> list[tuple[TaskPush, str]]:
     """Claim receivers that do not have the state of their task; return each with its mark."""
     marks = dict(fetch_all(_CLAIM, [limit, lease_seconds]))
+    if not marks:
+        return []
     rows = TaskPush.objects.filter(pk__in=marks).select_related("workspace").order_by("pk")
     return [(row, marks[row.pk]) for row in rows]
 

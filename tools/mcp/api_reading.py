@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx
-import mcp_types
 
 from heartbit_site.base import amounts
 from heartbit_site.base.toolspec import Effect
@@ -79,6 +78,8 @@ def _take(
     except OpenApiError as error:
         offer.left_out[operation.name] = str(error)
         return
+    import mcp_types  # noqa: PLC0415  every process imports this module, and few read a document
+
     hints = mcp_types.ToolAnnotations(
         read_only_hint=effect is Effect.PURE, idempotent_hint=effect is Effect.IDEMPOTENT
     )
