@@ -66,6 +66,8 @@ def check_environment_key(provider: str, *, by: Actor) -> Health:
 
 
 def _check(names: Sequence[str]) -> list[Health]:
+    if not names:
+        return []
     variables = environment_keys()
     keys = {name: os.environ[variables[name]].strip() for name in names}
     found = aio.run(ask_all([HealthTarget(name, key) for name, key in keys.items()]))

@@ -119,9 +119,16 @@ def folders_are_overdue(seconds: float) -> bool:
 
 
 def alerts_are_overdue(seconds: float) -> bool:
-    """Return True if the alert rules were not evaluated for more than ``seconds``."""
-    late = timezone.now() - timedelta(seconds=seconds)
-    return not AlertState.objects.filter(evaluated_at__gt=late).exists()
+    """Return True if the alert rules were not evaluated for more than ``seconds``.
+
+    Of a new installation the first call begins the time.
+    """
+    now = timezone.now()
+    at = AlertState.objects.values_list("evaluated_at", flat=True).first()
+    if at is None:
+        AlertState.objects.update_or_create(pk=1, defaults={"evaluated_at": now})
+        return False
+    return at < now - timedelta(seconds=seconds)
 
 
 def results_are_overdue(seconds: float) -> bool:
