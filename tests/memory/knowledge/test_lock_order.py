@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.db.models import F
+from django.utils import timezone
 
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM
@@ -43,7 +46,11 @@ def test_both_come_to_their_end(
 ) -> None:
     base, _ = save_base(workspace, "handbook", description="", by=SYSTEM)
     row, _ = save_document(base, "a.md", b"One.", by=SYSTEM)
-    Document.objects.filter(pk=row.pk).update(state=DocumentState.READING)
+    # Claimed for an hour, so that no worker of another test reads it.
+    until = timezone.now() + timedelta(hours=1)
+    rows = Document.objects.filter(pk=row.pk)
+    rows.update(state=DocumentState.READING, claimed_until=until, claim=F("claim") + 1)
+    row.refresh_from_db()
     others: list[Future[object]] = []
 
     def insert_late(execute: Any, sql: str, params: Any, many: Any, context: Any) -> Any:
