@@ -114,7 +114,7 @@ SELECT c.horizon, h.xid, h.at, h.key, h.type, h.subject, h.data
 FROM c LEFT JOIN LATERAL (
     SELECT * FROM happened h
     WHERE h.xid < c.horizon AND (h.xid, h.key COLLATE "C") > (
-              -- A restored backup numbers its transactions anew: its reader goes by time.
+              -- A restored backup numbers its transactions from the start: then the time counts.
               CASE WHEN %(xid)s <= c.horizon THEN %(xid)s ELSE 0 END, %(key)s)
       AND h.type = ANY (%(types)s) AND h.at >= %(since)s
       AND (%(agent)s = '' OR %(agent)s IN (h.data ->> 'agent', h.data #>> '{{call,agent}}')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
 from functools import cache
@@ -62,19 +63,30 @@ class Issuer:
         self._name = name
         self._keys: dict[str, jwt.PyJWK] = {}
         self._read_at = float("-inf")
+        self._problem = ""
+        self._reading = asyncio.Lock()
 
     async def key_of(self, name: str) -> jwt.PyJWK:
         """Return the key of that id.
+
+        Strangers send ids too: so the issuer is asked by one request at a time, and not again for
+        some seconds, also if it does not answer.
 
         Raises:
             jwt.InvalidTokenError: The issuer has none.
             IssuerError: The issuer cannot be read.
         """
-        age = time.monotonic() - self._read_at
-        if age > _KEPT_SECONDS or (name not in self._keys and age > _AGAIN_SECONDS):
-            self._keys = await self._read()
-            self._read_at = time.monotonic()
+        async with self._reading:
+            age = time.monotonic() - self._read_at
+            if age > _KEPT_SECONDS or (name not in self._keys and age > _AGAIN_SECONDS):
+                self._read_at, self._problem = time.monotonic(), ""
+                try:
+                    self._keys = await self._read()
+                except IssuerError as error:
+                    self._problem = str(error)  # the keys that are known still hold
         if name not in self._keys:
+            if self._problem:
+                raise IssuerError(self._problem)
             raise jwt.InvalidTokenError("the issuer has no such key")
         return self._keys[name]
 

@@ -98,7 +98,7 @@ def _access(request: HttpRequest, claims: Mapping[str, Any], scopes: tuple[str, 
     people = get_user_model().objects.filter(is_active=True)
     person = people.filter(username=clean_text(name)).first() if isinstance(name, str) else None
     if person is None:
-        sentence = "The access token is of somebody who has no account here."
+        sentence = "The access token names a person who has no account here."
         raise refuse_unknown(address_of(request), UnauthorizedError(sentence))
     rate_limiter().take(f"user:{person.pk}")
     slug = request.headers.get(WORKSPACE_HEADER, "")
