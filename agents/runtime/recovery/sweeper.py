@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -64,6 +65,12 @@ _UNRUNG = """
         WHERE id = ANY (%s) AND status = 'queued' AND home = 'fleet'
         FOR NO KEY UPDATE SKIP LOCKED)
 """
+
+
+def _note_unexported(export: Future[None]) -> None:
+    error = export.exception()
+    if error is not None:
+        logger.warning("the spans of quarantined runs are lost: %s", error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +201,9 @@ class Sweeper(threading.Thread):
             quarantined = [row["quarantined"] for row in rows if row["quarantined"] is not None]
             # With their sub-agents' runs, which end with them.
             ended = connection.execute(_ENDED, (quarantined,)).fetchall() if quarantined else []
-        orm.shared().submit(traces.after_end, [UUID(str(row["id"])) for row in ended]).result()
+        if ended:  # a recovery waits for no thread, which the code of tools may hold
+            ids = [UUID(str(row["id"])) for row in ended]
+            orm.shared().submit(traces.after_end, ids).add_done_callback(_note_unexported)
         for row in rows:
             if row["quarantined"] is not None:
                 logger.error(
