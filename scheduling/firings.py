@@ -7,7 +7,7 @@ it wait with it.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from django.db.models.functions import Coalesce
 from agents.actions.admit import admit
 from agents.actions.run_request import RunRequest, call_of, start_conversation
 from agents.choices import BusyPolicy, RunKind
-from agents.delivery.targets import read_targets
+from agents.delivery.targets import Target, read_targets
 from agents.errors import AgentNotFoundError, ConversationBusyError, HaltedError, NotNowError
 from agents.models import Agent, Conversation, Run
 from agents.runs.idempotency_keys import InternalKey
@@ -37,6 +37,8 @@ SHORTEST = timedelta(minutes=1)
 LONGEST = timedelta(hours=1)
 GIVEN_UP = timedelta(days=1)
 _NOTE = 300
+#: Firings that are not retried: whoever asked reads why there is no run.
+_BY_HAND = (Trigger.MANUAL, Trigger.TEST)
 _AGAIN = "Retried for a day: "
 _BEHIND = "It waits for earlier occurrences, which could not start yet."
 _REPLACED = "It could not start before the next occurrence: "
@@ -134,7 +136,12 @@ def record_firing(schedule: Schedule, slot: datetime, status: FiringStatus, why:
 
 
 def start_firing(
-    schedule: Schedule, slot: datetime, cause: Trigger, *, key: str | None = None
+    schedule: Schedule,
+    slot: datetime,
+    cause: Trigger,
+    *,
+    key: str | None = None,
+    deliveries: Sequence[Target] | None = None,
 ) -> Firing:
     """Start the run of an occurrence, in the caller's transaction.
 
@@ -147,6 +154,7 @@ def start_firing(
         slot: Time of the occurrence.
         cause: Reason for the firing.
         key: Idempotency key of the run; None: one derived from the occurrence.
+        deliveries: Targets of the result instead of the schedule's own; None: the schedule's.
 
     Returns:
         The firing; unchanged if it was started before.
@@ -157,19 +165,21 @@ def start_firing(
     firing = firing or Firing(schedule=schedule, scheduled_for=slot, cause=cause)
     try:
         with transaction.atomic():
-            firing.run_id = _start(schedule, slot, key)
+            firing.run_id = _start(schedule, slot, key, deliveries)
         firing.status, firing.note = FiringStatus.STARTED, ""
         firing.first_deferred_at = firing.retry_at = None
         clear_deferrals(schedule)
     except HeartbitError as error:
         defer_or_fail(
-            firing, error, for_now=cause is not Trigger.MANUAL and is_transient(error, schedule)
+            firing, error, for_now=cause not in _BY_HAND and is_transient(error, schedule)
         )
     firing.save()
     return firing
 
 
-def _start(schedule: Schedule, slot: datetime, key: str | None) -> UUID:
+def _start(
+    schedule: Schedule, slot: datetime, key: str | None, deliveries: Sequence[Target] | None
+) -> UUID:
     is_call = schedule.task_type == TaskType.TOOL_CALL
     request = RunRequest(
         schedule.workspace,
@@ -186,7 +196,7 @@ def _start(schedule: Schedule, slot: datetime, key: str | None) -> UUID:
         or InternalKey(f"schedule:{schedule.pk}:{slot.astimezone(UTC).isoformat()}"),
         by=Actor(f"{BY_SCHEDULE}{schedule.name}", "system"),
         # A target that is gone, such as a removed webhook, fails its delivery and not the run.
-        deliveries=read_targets(schedule.deliver),
+        deliveries=read_targets(schedule.deliver) if deliveries is None else deliveries,
     )
     return admit(request).run_id
 

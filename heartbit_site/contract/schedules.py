@@ -57,7 +57,10 @@ class FiringOut(View):
     scheduled_for: Time = Field(
         description="Time at which it was due; of a manual one, of the request.",
     )
-    trigger: Literal["schedule", "manual", "backfill"] = Field(validation_alias="cause")
+    trigger: Literal["schedule", "manual", "backfill", "test"] = Field(
+        validation_alias="cause",
+        description="test: it delivered only to the person who asked for it.",
+    )
     status: FiringState = Field(
         description=(
             "started: it has a run, see run_status; deferred: it starts after the previous run, "

@@ -85,7 +85,8 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "heartbit_site.admin.live.messages",
-            ]
+            ],
+            "libraries": {"shell": "heartbit_site.web.templatetags.shell"},
         },
     }
 ]

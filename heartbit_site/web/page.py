@@ -36,6 +36,7 @@ PLACES = (
     Place("runs", "Runs", "play_circle", "runs:read"),
     Place("approvals", "Approvals", "back_hand", "runs:read"),
     Place("chat", "Chat", "forum", "runs:read"),
+    Place("schedules", "Schedules", "event_repeat", "agents:read"),
     Place("usage", "Usage", "data_usage", "runs:read"),
     Place("credentials", "Credentials", "key", "runs:write"),
     Place("fleet", "Fleet", "memory", "fleet:manage"),

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.urls import path
 
-from heartbit_site.web import pages
+from heartbit_site.web import pages, schedules
 from heartbit_site.web.account import account, credentials
 from heartbit_site.web.connect import connect
 from heartbit_site.web.usage import usage
@@ -27,4 +27,8 @@ urlpatterns: list[Any] = [
     path("runs/", pages.runs, name="runs"),
     path("runs/<uuid:run>/", pages.run, name="run"),
     path("runs/<uuid:run>/drawing/", pages.drawing, name="drawing"),
+    path("schedules/", schedules.schedules, name="schedules"),
+    path("schedules/new/", schedules.new_schedule, name="schedule-new"),
+    path("schedules/preview/", schedules.preview, name="schedule-preview"),
+    path("schedules/<int:schedule>/", schedules.schedule, name="schedule"),
 ]

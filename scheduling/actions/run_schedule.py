@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
 
+from agents.delivery.targets import EmailTarget, Target
 from agents.runs.idempotency_keys import stored_key
 from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.rights import require
@@ -18,7 +20,6 @@ from scheduling.occurrences import slots_between
 from scheduling.querysets import database_now
 
 
-@transaction.atomic
 def run_schedule_now(schedule: Schedule, *, by: Actor, key: str | None = None) -> UUID:
     """Start a run as an occurrence would, even if the schedule is paused.
 
@@ -35,14 +36,47 @@ def run_schedule_now(schedule: Schedule, *, by: Actor, key: str | None = None) -
         ScheduleConflictError: No run can be started; the message gives the reason. Nothing is
             recorded.
     """
-    require(by, "runs:write", workspace_id=schedule.workspace_id)
     stored_key(key)
+    return _run(schedule, Trigger.MANUAL, by=by, key=key)
+
+
+def run_as_test(schedule: Schedule, *, by: Actor, mail_to: str = "") -> UUID:
+    """Start a run as an occurrence would, but deliver its result to one person only.
+
+    Args:
+        schedule: Saved schedule.
+        by: Author, for the audit.
+        mail_to: The person's address; empty: nothing is delivered, the run's page has the result.
+
+    Returns:
+        The run's id.
+
+    Raises:
+        ScheduleConflictError: No run can be started; the message gives the reason. Nothing is
+            recorded.
+    """
+    subject = f"Test: {schedule.name}"[:200]
+    only = [EmailTarget(to=[mail_to], subject=subject)] if mail_to else []
+    return _run(schedule, Trigger.TEST, by=by, deliveries=only)
+
+
+@transaction.atomic
+def _run(
+    schedule: Schedule,
+    cause: Trigger,
+    *,
+    by: Actor,
+    key: str | None = None,
+    deliveries: Sequence[Target] | None = None,
+) -> UUID:
+    require(by, "runs:write", workspace_id=schedule.workspace_id)
     locked = Schedule.objects.select_for_update(no_key=True, of=("self",))
     row = locked.select_related("agent", "workspace").get(pk=schedule.pk)
-    firing: Firing = start_firing(row, database_now(), Trigger.MANUAL, key=key)
+    firing: Firing = start_firing(row, database_now(), cause, key=key, deliveries=deliveries)
     if firing.run_id is None:
         raise ScheduleConflictError(f"The schedule {row.name} cannot run now: {firing.note}")
-    record_on(by, "schedule.run", row, details={"run": str(firing.run_id)})
+    verb = "schedule.test" if cause is Trigger.TEST else "schedule.run"
+    record_on(by, verb, row, details={"run": str(firing.run_id)})
     return firing.run_id
 
 

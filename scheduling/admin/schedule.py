@@ -53,7 +53,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
     remove = staticmethod(remove_schedule)
 
     class Media:
-        js = ("heartbit/admin/schedule-preview.js",)
+        js = ("heartbit/web/form-preview.js",)
 
     warn_unsaved_form = True
     list_display = ("what", "workspace", "when", "next", "last", "state")
@@ -126,7 +126,11 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
             shown: SafeString | str = "Set its times to see its next runs here."
         else:
             shown = upcoming(schedule, timezone.now())
-        return format_html('<div id="hb-preview" aria-live="polite">{}</div>', shown)
+        address = reverse("admin:scheduling_schedule_preview")
+        if not schedule._state.adding:
+            address += f"?schedule={schedule.pk}"
+        preview = '<div id="hb-preview" data-preview="{}" aria-live="polite">{}</div>'
+        return format_html(preview, address, shown)
 
     def get_urls(self) -> list[URLPattern]:
         """Add the address of the preview."""

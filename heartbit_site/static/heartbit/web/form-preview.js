@@ -1,15 +1,13 @@
-// Preview of a schedule's next runs while its form is filled in.
+// What a form would do, shown while it is filled in: the address is in the region's `data-preview`.
 "use strict";
 
 (() => {
   const PAUSE_MS = 300;
 
   function begin() {
-    const shown = document.getElementById("hb-preview");
-    const form = document.getElementById("schedule_form");
-    const place = location.pathname.match(/^(.*\/schedule\/)(?:(\d+)\/change|add)\/$/);
-    if (!shown || !form || !place) return;
-    const [, list, number] = place;
+    const shown = document.querySelector("form [data-preview]");
+    if (!shown) return;
+    const form = shown.closest("form");
     let timer = 0;
     let asked = 0;
 
@@ -18,7 +16,7 @@
       const mine = asked;
       const body = new FormData(form);
       for (const [name, value] of [...body]) if (value instanceof File) body.delete(name);
-      const answer = await fetch(`${list}preview/${number ? `?schedule=${number}` : ""}`, { method: "POST", body }).catch(() => null);
+      const answer = await fetch(shown.dataset.preview, { method: "POST", body }).catch(() => null);
       if (!answer?.ok || mine !== asked) return; // keep the last preview
       shown.innerHTML = await answer.text(); // HTML with every text escaped by the server
     }
