@@ -272,7 +272,8 @@ class TargetForms:
     def is_valid(self) -> bool:
         """Return True if all of them are valid."""
         forms_ = [*self.stored, *self.new]
-        if not all([one.is_valid() for one in forms_]):
+        valid = [one.is_valid() for one in forms_]  # each of them has its errors then
+        if not all(valid):
             return False
         self.targets = [found for one in forms_ if (found := one.target()) is not None]
         return True

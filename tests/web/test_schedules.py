@@ -178,7 +178,7 @@ def test_given_a_template_then_a_schedule_is_made_of_it(
     given = {name: form[name].value() for name in form.fields}
     given |= {"agent": "writer", "input": "", "arguments": "", "time_zone": "Europe/Berlin"}
     answer = browser.post(
-        place, {n: value for n, value in given.items() if value not in (None, False)}
+        place, {n: one for n, one in given.items() if one is not None and one is not False}
     )
     assert answer.status_code == 302, answer.context["form"].errors
     made = Schedule.objects.get(workspace=workspace, name=template.name)

@@ -15,7 +15,7 @@ DECLARE
     v_queues jsonb;
 BEGIN
     SELECT count(*) = 1 INTO v_alone FROM agents_run WHERE worker_id = p_worker AND status = 'running';
-    UPDATE agents_workerheartbeat w SET left_at = clock_timestamp()
+    UPDATE agents_workerheartbeat w SET left_at = clock_timestamp(), lost = true
     WHERE w.id = p_worker AND w.left_at IS NULL
     RETURNING w.queues, w.beat_at < pg_postmaster_start_time() INTO v_queues, v_left;
     IF NOT FOUND THEN

@@ -1,0 +1,74 @@
+"""Figures of a workspace: right, grouped, and cheap."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from agents.models import Agent
+from agents.reads.health import SPANS, read_health
+from tests.health.filled import fill
+
+if TYPE_CHECKING:
+    from heartbit_site.base.models import Workspace
+
+SECONDS = 0.3
+
+
+def filled(workspace: Workspace, count: int) -> None:
+    version = Agent.objects.get(workspace=workspace, name="writer").current_version
+    assert version is not None
+    fill(workspace, version, count)
+
+
+@pytest.mark.django_db
+def test_given_runs_then_their_figures_errors_and_costs_are_added_up(workspace: Workspace) -> None:
+    filled(workspace, 2_000)
+    with CaptureQueriesContext(connection, ) as queries:
+        found = read_health(workspace.pk, SPANS["30d"], timezone.now())
+    assert len(queries) == 2
+    assert found.figures["runs"] == 2_000
+    assert found.figures["failures"] == 100
+    assert found.figures["failure_rate"] == 5
+    assert found.figures["cost"] == pytest.approx(2)
+    assert 0.4 < (found.figures["queue_delay_p50"] or 0) < 0.6
+    [error] = found.errors
+    assert error.sentence == "The provider answered … after … s for …"
+    assert (error.runs, len(error.latest)) == (100, 3)
+    assert error.first is not None
+    assert error.last is not None
+    assert error.first < error.last
+    assert len(found.pairs) == 24
+    assert sum(one.runs for one in found.pairs) == sum(one.calls for one in found.pairs) == 2_000
+    hour = read_health(workspace.pk, SPANS["1h"], timezone.now())
+    assert 0 < (hour.figures["runs"] or 0) < 5
+
+
+@pytest.mark.django_db
+def test_given_no_runs_then_there_is_nothing_to_measure(workspace: Workspace) -> None:
+    found = read_health(workspace.pk, SPANS["24h"], timezone.now())
+    assert (found.errors, found.pairs) == ([], [])
+    assert found.figures["queue_delay_p95"] is None
+    assert found.figures["failure_rate"] is None
+    assert found.figures["runs"] == 0
+
+
+@pytest.mark.paced
+@pytest.mark.django_db
+@pytest.mark.parametrize("span", SPANS)
+def test_given_a_hundred_thousand_runs_then_they_are_read_in_time(
+    workspace: Workspace, span: str
+) -> None:
+    filled(workspace, 100_000)
+    took = []
+    for _ in range(3):
+        begun = time.perf_counter()
+        read_health(workspace.pk, SPANS[span], timezone.now())
+        took.append(time.perf_counter() - begun)
+    print(span, [round(one, 3) for one in took])
+    assert min(took) < SECONDS
