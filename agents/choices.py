@@ -177,3 +177,21 @@ class InboundStatus(models.TextChoices):
 
     ACCEPTED = "accepted", "Accepted"
     REFUSED = "refused", "Refused"
+
+
+class HealthFigure(models.TextChoices):
+    """Figure of a workspace in a span of time, for pages and alerts."""
+
+    QUEUE_DELAY_P50 = "queue_delay_p50", "Queue delay, median"
+    QUEUE_DELAY_P95 = "queue_delay_p95", "Queue delay, 95th percentile"
+    RUNS = "runs", "Runs"
+    FAILURES = "failures", "Failed runs"
+    FAILURE_RATE = "failure_rate", "Failed runs, in percent"
+    COST = "cost", "Cost in US dollars"
+
+
+class Comparison(models.TextChoices):
+    """When a figure breaches the threshold of an alert."""
+
+    ABOVE = "above", "Above"
+    BELOW = "below", "Below"

@@ -24,3 +24,4 @@ from agents.models.webhook import WebhookDelivery, WebhookEndpoint
 from agents.models.work_file import WorkFile
 from agents.models.worker import WorkerHeartbeat
 from agents.models.workflow import Workflow
+from agents.models.workspace_alert import WorkspaceAlert

@@ -74,6 +74,13 @@ class WorkerHeartbeat(models.Model):
         null=True, blank=True, help_text="Time of departure, or of the detected loss of the worker."
     )
 
+    lost = models.BooleanField(
+        default=False,
+        db_default=False,
+        editable=False,
+        help_text="It died or was cut off: others found it gone.",
+    )
+
     objects = WorkerQuerySet.as_manager()
 
     class Meta:

@@ -34,7 +34,9 @@ _MOST_OF_SENTENCE = 300
 _RUNS: Final = """
 WITH r AS MATERIALIZED (
     SELECT id, agent, model, status, parent_id IS NULL AS is_root, finished_at,
-           extract(epoch FROM started_at - created_at)::float8 AS waited,
+           -- A run that no worker takes has waited until now.
+           extract(epoch FROM coalesce(started_at, CASE WHEN status = 'queued'
+               AND available_at <= %(now)s THEN %(now)s END) - created_at)::float8 AS waited,
            extract(epoch FROM finished_at - started_at)::float8 AS lasted,
            CASE WHEN status IN ('failed', 'quarantined') THEN coalesce(
                error ->> 'message', status) END AS error
@@ -48,7 +50,7 @@ WITH r AS MATERIALIZED (
     FROM r WHERE is_root
 ), sentences AS (
     SELECT id, finished_at, left(regexp_replace(regexp_replace(error,
-        '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\\y[0-9a-f]{16,}\\y', '…', 'gi'),
+        '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\\y[0-9a-f]{16,}\\y', '…', 'gi'),
         '\\d+([.,:]\\d+)*', '…', 'g'), %(most)s) AS sentence
     FROM r WHERE error IS NOT NULL
 ), errors AS (
@@ -116,7 +118,7 @@ class Health:
     """Figures of a span, its errors by frequency, and its agents and models by cost.
 
     Attributes:
-        figures: By the names of ``FIGURES``; None: there is nothing to measure.
+        figures: By ``choices.HealthFigure``; None: there is nothing to measure.
         unpriced: Model calls without a known price.
     """
 
@@ -124,32 +126,6 @@ class Health:
     errors: list[ErrorGroup]
     pairs: list[Pair]
     unpriced: int
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A figure of a workspace in a span, for pages and alert rules.
-
-    Attributes:
-        unit: ``s``, ``%``, ``$`` or empty for a count.
-    """
-
-    name: str
-    title: str
-    unit: str
-
-
-FIGURES: Final = {
-    one.name: one
-    for one in (
-        Figure("queue_delay_p50", "Queue delay, median", "s"),
-        Figure("queue_delay_p95", "Queue delay, 95th percentile", "s"),
-        Figure("runs", "Runs", ""),
-        Figure("failures", "Failed runs", ""),
-        Figure("failure_rate", "Failed runs in percent", "%"),
-        Figure("cost", "Cost in US dollars", "$"),
-    )
-}
 
 
 def recent_health(workspace_id: int, span: str) -> Health:
@@ -172,6 +148,7 @@ def read_health(workspace_id: int, span: timedelta, now: datetime) -> Health:
     values = {
         "workspace": workspace_id,
         "since": now - span,
+        "now": now,
         "most": _MOST_OF_SENTENCE,
         "errors": MOST_ERRORS,
     }

@@ -24,7 +24,7 @@ class Lifeline:
 
     Attributes:
         ended: When it left, or was last heard of; None: it is alive.
-        died: True if it did not leave by itself: it was silent for its whole lease.
+        died: True if it did not leave by itself: it is silent, or others found it gone.
     """
 
     number: int
@@ -43,8 +43,6 @@ def read_lifelines(span: timedelta, now: datetime) -> list[Lifeline]:
 
 
 def _lifeline(row: WorkerHeartbeat, now: datetime) -> Lifeline:
-    # A worker that leaves has just been heard of; one that is found dead was silent for its lease.
-    silent = (row.left_at or now) - row.beat_at
-    died = silent >= timedelta(seconds=row.lease_seconds)
-    ended = row.beat_at if died else row.left_at
-    return Lifeline(row.pk, row.name, row.started_at, ended, died)
+    is_silent = row.left_at is None and now - row.beat_at >= timedelta(seconds=row.lease_seconds)
+    died = row.lost or is_silent
+    return Lifeline(row.pk, row.name, row.started_at, row.beat_at if died else row.left_at, died)

@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "99c08cd3d818556e84e646aff91b91517982d259b5c5f73de27a17211e4ede5c"
+FINGERPRINT = "f66ef9a2bf671b9432c4ba8ce9f96ec87d1bb1c317c0a10f99b8f68f4fc9711c"
 
 
 def statements() -> str:

@@ -46,6 +46,7 @@ SUBJECTS: Final[tuple[tuple[str, tuple[Page, ...]], ...]] = (
             Page("base.membership", "Members", "badge", "who works here, and as what"),
             Page("base.apikey", "API keys", "key", "programs that may call Heartbit"),
             Page("agents.budget", "Budgets", "savings", "limits of runs, tokens and money"),
+            Page("agents.workspacealert", "Alerts", "notifications", "thresholds of figures"),
             Page("base.auditentry", "Audit", "fact_check", "who changed what, and when"),
         ),
     ),

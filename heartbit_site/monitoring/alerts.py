@@ -8,16 +8,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from smtplib import SMTPException
 from typing import Any, Final
 
 from django.conf import settings
-from django.core.mail import EmailMessage
 from django.db import transaction
 from django.utils import timezone
 
 from heartbit_site.base.audit import SYSTEM, record
 from heartbit_site.base.models import AlertState, Workspace
+from heartbit_site.monitoring.letters import MAIL_AGAIN, MOST_UNSENT, send_letter
 from heartbit_site.monitoring.metrics import METRICS
 from heartbit_site.monitoring.readings import read_values
 from heartbit_site.monitoring.rules import RULES, AlertRule
@@ -26,9 +25,6 @@ logger = logging.getLogger(__name__)
 
 REMIND_AFTER: Final = timedelta(days=1)
 RESOLVE_AFTER: Final = timedelta(minutes=5)
-MAIL_AGAIN: Final = timedelta(minutes=5)  # also the time of one attempt
-MOST_UNSENT: Final = 100
-_MOST_OF_SUBJECT: Final = 150
 _LABELS: Final = {metric.name: metric.labels for metric in METRICS}
 
 Values = dict[str, dict[tuple[str, ...], float]]
@@ -157,17 +153,7 @@ def _mail(now: datetime) -> None:
             return
         state.mail_at = now + MAIL_AGAIN
         state.save(update_fields=["mail_at"])
-    more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
-    letter = EmailMessage(
-        subject=f"Heartbit: {lines[0][:_MOST_OF_SUBJECT]}{more}",
-        body="\n\n".join([*lines, f"-- \n{settings.HEARTBIT_PUBLIC_URL}\n"]),
-        to=list(settings.HEARTBIT_ALERT_MAIL),
-        headers={"Auto-Submitted": "auto-generated"},
-    )
-    try:
-        letter.send()
-    except (SMTPException, OSError) as error:
-        logger.warning("%d notices of alerts are not mailed yet: %s", len(lines), error)
+    if not send_letter(lines, settings.HEARTBIT_ALERT_MAIL):
         return
     with transaction.atomic():
         state = AlertState.objects.select_for_update().get(pk=1)

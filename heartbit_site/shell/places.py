@@ -54,16 +54,12 @@ _BUILD = (
     _listed("knowledge", "Knowledge", "menu_book", "memory_knowledgebase", "memory_document"),
     _listed("servers", "MCP servers", "hub", "tools_mcpserver"),
 )
+_TIMES = ("scheduling_schedule", "scheduling_firing")
+_WATCHED = ("agents_workerheartbeat", "agents_workspacealert")
+
 _RUNNING = (
-    _listed("schedules", "Schedules", "event_repeat", "scheduling_schedule", "scheduling_firing"),
-    Place(
-        "health",
-        "Health",
-        "monitor_heart",
-        "web:fleet",
-        ("agents_workerheartbeat",),
-        "fleet:manage",
-    ),
+    Place("schedules", "Schedules", "event_repeat", "web:schedules", _TIMES),
+    Place("health", "Health", "monitor_heart", "web:health", _WATCHED, "runs:read"),
     Place("settings", "Settings", "settings", "admin:index"),
 )
 #: By heading; the last group has none.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
 from agents.models import Run
 from agents.querysets import find_run
@@ -46,8 +47,14 @@ def conversation(
 
 @page("fleet:manage")
 def fleet(request: HttpRequest, access: Access) -> HttpResponse:
-    """Show workers, queues, and pauses, to the operators of the installation."""
-    return show(request, access, "web/fleet.html", here="fleet")
+    """Lead from the former address of the fleet to its tab of Health."""
+    return redirect("web:health-fleet", access.workspace.slug, permanent=True)
+
+
+@page("runs:read")
+def usage(request: HttpRequest, access: Access) -> HttpResponse:
+    """Lead from the former address of the usage to its tab of Health."""
+    return redirect("web:health-usage", access.workspace.slug, permanent=True)
 
 
 @page("runs:read")

@@ -6,10 +6,9 @@ from typing import Any
 
 from django.urls import path
 
-from heartbit_site.web import pages, schedules
+from heartbit_site.web import fleet, health, pages, schedules, usage
 from heartbit_site.web.account import account, credentials
 from heartbit_site.web.connect import connect
-from heartbit_site.web.usage import usage
 
 app_name = "web"
 
@@ -21,12 +20,16 @@ urlpatterns: list[Any] = [
     path("connect/<slug:server>/", connect, name="connect"),
     path("credentials/", credentials, name="credentials"),
     path("fleet/", pages.fleet, name="fleet"),
-    path("usage/", usage, name="usage"),
+    path("usage/", pages.usage, name="usage"),
     path("approvals/", pages.approvals, name="approvals"),
     path("passages/<int:passage>/", pages.passage, name="passage"),
     path("runs/", pages.runs, name="runs"),
     path("runs/<uuid:run>/", pages.run, name="run"),
     path("runs/<uuid:run>/drawing/", pages.drawing, name="drawing"),
+    path("health/", health.health, name="health"),
+    path("health/fleet/", fleet.fleet, name="health-fleet"),
+    path("health/usage/", usage.usage, name="health-usage"),
+    path("health/alerts/", health.alerts, name="health-alerts"),
     path("schedules/", schedules.schedules, name="schedules"),
     path("schedules/new/", schedules.new_schedule, name="schedule-new"),
     path("schedules/preview/", schedules.preview, name="schedule-preview"),

@@ -1,4 +1,4 @@
-"""The usage page: a workspace's usage and limits, rendered by the server without a script."""
+"""The tab Usage of Health: a workspace's usage and limits, drawn by the server."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from agents.reads import views
 from agents.reads.usage import DAYS, usage_of
 from heartbit_site.base import amounts
 from heartbit_site.base.access import Access
+from heartbit_site.web.health import tabs
 from heartbit_site.web.page import page, show
 
 Gauge = views.CountGaugeOut | views.MoneyGaugeOut
@@ -78,8 +79,10 @@ def usage(request: HttpRequest, access: Access) -> HttpResponse:
         "unpriced": amounts.counted(found.unpriced_calls, "call") if found.unpriced_calls else "",
         "is_empty": not found.tier and not found.budgets and not is_used,
         "number_of_days": DAYS,
+        "tabs": tabs(access),
+        "tab": "usage",
     }
-    return show(request, access, "web/usage.html", context, here="usage")
+    return show(request, access, "web/usage.html", context, here="health")
 
 
 def _bars(found: views.WorkspaceUsageOut) -> list[Bar]:

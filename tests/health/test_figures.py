@@ -29,7 +29,9 @@ def filled(workspace: Workspace, count: int) -> None:
 @pytest.mark.django_db
 def test_given_runs_then_their_figures_errors_and_costs_are_added_up(workspace: Workspace) -> None:
     filled(workspace, 2_000)
-    with CaptureQueriesContext(connection, ) as queries:
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
         found = read_health(workspace.pk, SPANS["30d"], timezone.now())
     assert len(queries) == 2
     assert found.figures["runs"] == 2_000
@@ -70,5 +72,4 @@ def test_given_a_hundred_thousand_runs_then_they_are_read_in_time(
         begun = time.perf_counter()
         read_health(workspace.pk, SPANS[span], timezone.now())
         took.append(time.perf_counter() - begun)
-    print(span, [round(one, 3) for one in took])
     assert min(took) < SECONDS

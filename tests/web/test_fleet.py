@@ -6,12 +6,12 @@ import re
 import secrets
 from typing import TYPE_CHECKING
 
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
 from agents.actions.fleet import pause_work
 from agents.actions.runs import cancel_run
 from agents.limits.pauses import queue
-from agents.models import Agent, Run, WorkerHeartbeat
+from agents.models import Agent, Pause, Run, WorkerHeartbeat
 from heartbit_site.base.audit import SYSTEM
 from tests.fleet import Worker, wait_until
 from tests.starts import start_run
@@ -23,6 +23,17 @@ if TYPE_CHECKING:
     from tests.web.conftest import Visitors
 
 
+def unfold(place: Page | Locator, title: str) -> Locator:
+    """Open the question before an action; return it."""
+    asked = place.locator("details.ask").filter(
+        has=place.locator("summary").filter(has_text=title)
+        if isinstance(place, Page)
+        else place.locator("summary")
+    )
+    asked.locator("summary").click()
+    return asked
+
+
 def test_given_an_operator_when_pausing_and_stopping_then_the_page_says_so_and_ends_it(
     visitors: Visitors, worker: Worker, workspace: Workspace
 ) -> None:
@@ -32,7 +43,7 @@ def test_given_an_operator_when_pausing_and_stopping_then_the_page_says_so_and_e
     wait_until(lambda: Run.objects.filter(pk=run, status="running").exists(), what="at work")
     visitor = visitors(user=person(operator=True))
     page = visitor.page
-    visitor.go("fleet/")
+    visitor.go("fleet/")  # the former address
 
     row = page.get_by_role("row", name=re.compile(f"process {worker.pid}"))
     expect(row).to_contain_text("alive")
@@ -44,18 +55,18 @@ def test_given_an_operator_when_pausing_and_stopping_then_the_page_says_so_and_e
     page.get_by_role("button", name=f"Resume {name}").click()
     expect(page.get_by_text(f"The queue {name} is resumed.")).to_be_visible()
 
-    page.get_by_role("button", name=labels.STOP_DIALOG).click()
-    page.get_by_label("Reason").fill("a drill")
-    page.get_by_role("button", name=labels.STOP).click()
+    asked = unfold(page, labels.STOP_DIALOG)
+    asked.get_by_label("Reason").fill("a drill")
+    asked.get_by_role("button", name=labels.STOP).click()
     stopped = page.get_by_role("alert").filter(has_text=workspace.slug)
     expect(stopped).to_contain_text("a drill")
     stopped.get_by_role("button", name=labels.RESUME).click()
     expect(stopped).to_have_count(0)
 
-    page.get_by_role("button", name="Stop a tool").click()
-    page.get_by_role("combobox", name="Tool", exact=True).select_option("http_request")
-    page.get_by_label("Reason").fill("a leak")
-    page.get_by_role("button", name="Stop the tool").click()
+    asked = unfold(page, "Stop a tool")
+    asked.get_by_role("combobox", name="Tool", exact=True).select_option("http_request")
+    asked.get_by_label("Reason").fill("a leak")
+    asked.get_by_role("button", name="Stop the tool").click()
     tool = page.get_by_role("alert").filter(has_text="http_request")
     expect(tool).to_contain_text(f"The tool http_request in {workspace.slug} is stopped")
     expect(tool).to_contain_text("a leak")
@@ -63,11 +74,11 @@ def test_given_an_operator_when_pausing_and_stopping_then_the_page_says_so_and_e
     tool.get_by_role("button", name="Start it again").click()
     expect(tool).to_have_count(0)
 
-    page.get_by_role("button", name="Stop everything").click()
-    sure = page.get_by_role("dialog").get_by_role("button", name="Stop everything")
-    expect(sure).to_be_disabled()
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog")).to_have_count(0)
+    # Everything is stopped only by a word.
+    asked = unfold(page, "Stop everything")
+    asked.get_by_label("Type stop").fill("no")
+    asked.get_by_role("button", name="Stop everything").click()
+    assert not Pause.objects.filter(kind="all").exists()
     cancel_run(workspace, run, reason="the test is over")
 
 
@@ -80,7 +91,7 @@ def test_given_a_paused_queue_in_which_a_run_waits_then_the_page_offers_to_let_i
     run = start_run(workspace, "Print.", agent="writer")
     visitor = visitors(user=person(operator=True))
     page = visitor.page
-    visitor.go("fleet/")
+    visitor.go("health/fleet/")
     alert = page.locator(".problem", has_text=f"The queue {name} is paused")
     expect(alert).to_contain_text("(new paper): 1 run is blocked in it.")
     expect(page.get_by_text("heartbit fleet resume")).to_have_count(0)
@@ -93,21 +104,24 @@ def test_given_a_paused_queue_in_which_a_run_waits_then_the_page_offers_to_let_i
 def test_given_an_operator_when_draining_a_worker_then_it_leaves(visitors: Visitors) -> None:
     with Worker(queues=f"q{secrets.token_hex(4)}", concurrency=5) as worker:
         visitor = visitors(user=person(operator=True))
-        visitor.go("fleet/")
-        drain = visitor.page.get_by_role("button", name=re.compile(f"Drain .*:{worker.pid}$"))
-        drain.click()
-        visitor.page.get_by_role("button", name=labels.DRAIN, exact=True).last.click()
+        visitor.go("health/fleet/")
+        row = visitor.page.get_by_role("row", name=re.compile(f"process {worker.pid}"))
+        unfold(row, "Drain").get_by_role("button", name=labels.DRAIN, exact=True).click()
         gone = WorkerHeartbeat.objects.filter(name__endswith=f":{worker.pid}")
         wait_until(lambda: gone.get().left_at is not None, what="it left")
-        expect(drain).to_have_count(0)
+        expect(row).to_have_count(0)
+        life = visitor.page.get_by_role("img", name=re.compile(f":{worker.pid}: left"))
+        expect(life).to_be_visible()
 
 
 def test_given_an_admin_of_a_workspace_then_the_fleet_is_not_theirs(
     visitors: Visitors, workspace: Workspace
 ) -> None:
     visitor = visitors(user=member(workspace))
+    visitor.go("health/")
+    expect(visitor.page.get_by_role("heading", name="Health")).to_be_visible()
+    assert visitor.page.get_by_role("link", name="Workers and queues").count() == 0
     visitor.expect("403")
-    answer = visitor.go("fleet/")
+    answer = visitor.go("health/fleet/")
     assert answer is not None
     assert answer.status == 403
-    assert visitor.page.get_by_role("link", name="Fleet").count() == 0
