@@ -47,7 +47,7 @@ def read_sentence(text: str, zone: ZoneInfo, now: datetime) -> dict[str, Any]:
     """
     said = " ".join(text.lower().replace(",", " , ").split()).replace(" , ", ", ").rstrip(".")
     if said.startswith("in ") and (span := _SPAN.fullmatch(said.removeprefix("in "))):
-        return {"at": now + timedelta(seconds=_seconds(span))}
+        return {"at": (now + timedelta(seconds=_seconds(span))).replace(microsecond=0)}
     if _CRON.fullmatch(text.strip()):
         return {"cron": text.strip()}
     when, has_time, times = _split_time(said)

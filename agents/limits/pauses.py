@@ -187,7 +187,7 @@ def of_operator(held: PauseTarget, pause: Pause) -> str:
         what = f"The tool {held.tool} was stopped in {slug}"
         ends = f"enable-tool {held.tool} --workspace {slug}"
     return (
-        f"{what} by an operator, {_who(pause)}: only an operator can end that, on the page Fleet "
+        f"{what} by an operator, {_who(pause)}: only an operator can end that, on the page Health "
         f"or by `heartbit fleet {ends}`."
     )
 
@@ -209,7 +209,7 @@ def refuse_if_halted(workspace: Workspace) -> None:
         ends = "a manager ends that, or an operator"
         remedy = Remedy("pauses.resume_workspace", "resumes it for a manager")
     raise HaltedError(
-        f"{what} was stopped by {_who(halted)}, so no run starts; {ends} on the page Fleet, or by "
+        f"{what} was stopped by {_who(halted)}, so no run starts; {ends} on the page Health, or by "
         f"`{again}`.",
         remedy=remedy,
     )
@@ -230,9 +230,9 @@ def blocked_reason(run: Run) -> str:
         PauseKind.WORKSPACE: "The workspace was stopped",
         PauseKind.QUEUE: f"The queue {held.queue} was paused",
     }[PauseKind(held.kind)]
-    ends = "an operator ends that on the page Fleet"
+    ends = "an operator ends that on the page Health"
     if not held.by_operator:
-        ends = "a manager of the workspace ends that, or an operator on the page Fleet"
+        ends = "a manager of the workspace ends that, or an operator on the page Health"
     return f"{what} by {_who(held)}: the run continues when {ends}."
 
 

@@ -35,9 +35,9 @@ _RUNS: Final = """
 WITH r AS MATERIALIZED (
     SELECT id, agent, model, status, parent_id IS NULL AS is_root, finished_at,
            -- A run that no worker takes has waited until now.
-           extract(epoch FROM coalesce(started_at, CASE WHEN status = 'queued'
-               AND available_at <= %(now)s THEN %(now)s END) - created_at)::float8 AS waited,
-           extract(epoch FROM finished_at - started_at)::float8 AS lasted,
+           date_part('epoch', coalesce(started_at, CASE WHEN status = 'queued'
+               AND available_at <= %(now)s THEN %(now)s END) - created_at) AS waited,
+           date_part('epoch', finished_at - started_at) AS lasted,
            CASE WHEN status IN ('failed', 'quarantined') THEN coalesce(
                error ->> 'message', status) END AS error
     FROM agents_run
@@ -49,9 +49,9 @@ WITH r AS MATERIALIZED (
            percentile_cont(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY waited) AS delays
     FROM r WHERE is_root
 ), sentences AS (
-    SELECT id, finished_at, left(regexp_replace(regexp_replace(error,
-        '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\\y[0-9a-f]{16,}\\y', '…', 'gi'),
-        '\\d+([.,:]\\d+)*', '…', 'g'), %(most)s) AS sentence
+    SELECT id, finished_at, left(regexp_replace(error,
+        '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\\y[0-9a-f]{16,}\\y|\\d+([.,:]\\d+)*', '…', 'gi'),
+        %(most)s) AS sentence
     FROM r WHERE error IS NOT NULL
 ), errors AS (
     SELECT sentence, count(*) AS runs, min(finished_at) AS first, max(finished_at) AS last,

@@ -1,4 +1,4 @@
-"""Usage of a workspace against its limits, for the page Usage and the API.
+"""Usage of a workspace against its limits, for the tab Usage of Health and the API.
 
 Days and months are those of the quotas: they begin at midnight UTC by the database's clock.
 

@@ -108,7 +108,7 @@ def _drawn(line: Lifeline, since: datetime, length: timedelta) -> dict[str, Any]
         return min(1.0, max(0.0, (moment - since) / length)) * WIDTH
 
     end = line.ended or since + length
-    x, right = place(line.began), place(end)
+    x, right = min(place(line.began), WIDTH - 3.0), place(end)
     lived = amounts.duration(end - line.began)
     state = "died" if line.died else "left" if line.ended else "alive"
     return {

@@ -44,6 +44,20 @@ class ScheduleForm(forms.Form):
         max_length=100, help_text="States its purpose, e.g. Monday sales report."
     )
     agent = forms.ChoiceField(label="Agent or workflow")
+    rhythm = forms.CharField(
+        label="When",
+        max_length=200,
+        widget=forms.TextInput({"placeholder": "every weekday at 8:00", "autocomplete": "off"}),
+        help_text=(
+            "Such as every 15 minutes, mondays and thursdays at 9, the 1st of the month at 7:30, "
+            "tomorrow at 9:00, or a cron expression."
+        ),
+    )
+    time_zone = forms.CharField(
+        max_length=60,
+        widget=forms.TextInput({"list": "zones", "autocomplete": "off"}),
+        help_text="Of all its times, e.g. Europe/Berlin.",
+    )
     task_type = forms.ChoiceField(label="What it starts", choices=TaskType.choices)
     task = forms.CharField(
         required=False,
@@ -62,20 +76,6 @@ class ScheduleForm(forms.Form):
     )
     arguments = forms.JSONField(
         label="Arguments of the tool", required=False, widget=forms.Textarea(_JSON)
-    )
-    rhythm = forms.CharField(
-        label="When",
-        max_length=200,
-        widget=forms.TextInput({"placeholder": "every weekday at 8:00", "autocomplete": "off"}),
-        help_text=(
-            "Such as every 15 minutes, mondays and thursdays at 9, the 1st of the month at 7:30, "
-            "tomorrow at 9:00, or a cron expression."
-        ),
-    )
-    time_zone = forms.CharField(
-        max_length=60,
-        widget=forms.TextInput({"list": "zones", "autocomplete": "off"}),
-        help_text="Of all its times, e.g. Europe/Berlin.",
     )
     catch_up = forms.ChoiceField(
         label="Missed times", choices=CatchUp.choices, help_text="What runs after an outage."

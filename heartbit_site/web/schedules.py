@@ -40,7 +40,7 @@ from scheduling.templates import TEMPLATES, ScheduleTemplate, find_template
 
 SHOWN = 50  # schedules of a page
 IN_STRIP = 30  # firings
-OF_ONE = 50  # firings on a schedule's page
+OF_ONE = 15  # firings on a schedule's page
 COMING = 5
 
 
@@ -84,7 +84,7 @@ def new_schedule(request: HttpRequest, access: Access) -> HttpResponse:
     form = ScheduleForm(access.workspace, row, request.POST or None, initial=_begun(begun, request))
     if request.method == "POST" and form.is_valid():
         try:
-            made = verbs.create_schedule(access, ScheduleIn.model_validate(form.given))
+            made = verbs.create_schedule(access, ScheduleIn.model_validate(_body(form)))
         except (HeartbitError, ValidationError) as error:
             form.add_error(None, _reason(error))
         else:
@@ -105,7 +105,7 @@ def schedule(request: HttpRequest, access: Access, schedule: int) -> HttpRespons
     form = ScheduleForm(access.workspace, row, request.POST or None)
     if request.method == "POST" and writes and form.is_valid():
         try:
-            body = ScheduleChangeIn.model_validate(form.given)
+            body = ScheduleChangeIn.model_validate(_body(form))
             verbs.change_schedule(access, str(row.pk), body)
         except (HeartbitError, ValidationError) as error:
             form.add_error(None, _reason(error))
@@ -233,6 +233,12 @@ def _do(verb: str, access: Access, row: Schedule) -> str:
             verbs.remove_schedule(access, number)
             return f"{row.name} is deleted; its runs stay."
     raise HeartbitError("There is no such action.")
+
+
+def _body(form: ScheduleForm) -> dict[str, Any]:
+    """Return what a valid form gives as a request of the API has it."""
+    at = form.given.get("at")
+    return form.given | ({"at": at.isoformat()} if at is not None else {})
 
 
 def _reason(error: HeartbitError | ValidationError) -> str:

@@ -17,7 +17,9 @@ from tests.health.filled import fill
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
-SECONDS = 0.3
+#: Seconds in which a span of a hundred thousand runs in 30 days is read. A machine at rest reads
+#: all of them in 0.3; this leaves room for the tests beside it.
+SECONDS = {"1h": 0.05, "24h": 0.2, "7d": 0.3, "30d": 0.6}
 
 
 def filled(workspace: Workspace, count: int) -> None:
@@ -72,4 +74,4 @@ def test_given_a_hundred_thousand_runs_then_they_are_read_in_time(
         begun = time.perf_counter()
         read_health(workspace.pk, SPANS[span], timezone.now())
         took.append(time.perf_counter() - begun)
-    assert min(took) < SECONDS
+    assert min(took) < SECONDS[span]

@@ -75,7 +75,7 @@ def test_given_an_operator_s_stop_then_the_workspace_s_managers_cannot_end_it(
     assert refused.json()["code"] == "stopped_by_operator"
     assert refused.json()["detail"] == (
         f"The workspace {workspace.slug} was stopped by an operator, API key test (an incident): "
-        "only an operator can end that, on the page Fleet or by "
+        "only an operator can end that, on the page Health or by "
         f"`heartbit fleet resume {workspace.slug}`."
     )
     assert is_halted(workspace)
@@ -132,7 +132,7 @@ def test_given_an_operator_s_stop_of_a_tool_there_then_the_managers_cannot_end_i
     assert (refused.status_code, refused.json()["detail"]) == (
         403,
         f"The tool calculate was stopped in {workspace.slug} by an operator, API key test "
-        "(a leak): only an operator can end that, on the page Fleet or by "
+        "(a leak): only an operator can end that, on the page Health or by "
         f"`heartbit fleet enable-tool calculate --workspace {workspace.slug}`.",
     )
     assert held(manager.post(f"{own}/disable", {"reason": "ours"})) == (True, True)

@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 
 def unfold(place: Page | Locator, title: str) -> Locator:
     """Open the question before an action; return it."""
-    asked = place.locator("details.ask").filter(
-        has=place.locator("summary").filter(has_text=title)
-        if isinstance(place, Page)
-        else place.locator("summary")
-    )
+    asked = place.locator("details.ask", has_text=title)
     asked.locator("summary").click()
     return asked
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,14 +29,14 @@ GIVEN = {
 }
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+@pytest.mark.parametrize("width", [1280, 390])
 def test_given_a_viewer_then_they_read_the_figures_of_a_span(
-    visitors: Visitors, workspace: Workspace, width: int, dark: bool
+    visitors: Visitors, workspace: Workspace, width: int
 ) -> None:
     version = Agent.objects.get(workspace=workspace, name="writer").current_version
     assert version is not None
     fill(workspace, version, 300)
-    viewer = visitors(user=member(workspace, Role.VIEWER), width=width, dark=dark)
+    viewer = visitors(user=member(workspace, Role.VIEWER), width=width, dark=width == 390)
     page = viewer.page
     viewer.go("health/?range=30d")
     expect(page.get_by_role("link", name="30 days")).to_have_attribute("aria-current", "true")
@@ -47,7 +48,7 @@ def test_given_a_viewer_then_they_read_the_figures_of_a_span(
     expect(page.get_by_role("region", name="Figures")).to_contain_text("15")
     assert [*map(str, serious(page))] == []
     page.get_by_role("link", name="1 hour").click()
-    expect(page).to_have_url(lambda url: url.endswith("range=1h"))
+    expect(page).to_have_url(re.compile("range=1h$"))
     for tab in ("Usage", "Alerts"):
         page.get_by_role("navigation", name="Health").get_by_role("link", name=tab).click()
         expect(page.get_by_role("heading", name="Health")).to_be_visible()

@@ -313,7 +313,7 @@ def test_given_an_operator_when_running_the_fleet_then_runs_wait_go_on_and_say_w
         expect(stopped).to_contain_text("a drill")
         start_here(page, "Count again.")
         refused = page.get_by_role("dialog").get_by_role("alert")
-        expect(refused).to_contain_text("an operator ends that on the page Fleet")
+        expect(refused).to_contain_text("an operator ends that on the page Health")
         page.get_by_role("button", name="Close").click()
         go_to(page, "Fleet")
         stopped.get_by_role("button", name=labels.RESUME).click()

@@ -110,7 +110,7 @@ def test_given_firings_then_a_strip_names_run_and_delivery_and_how_late(
     viewer.go("schedules/")
     row = page.get_by_role("listitem").filter(has_text=REPORT)
     expect(row).to_contain_text("Every Monday at 09:00")
-    expect(row).to_contain_text("(Europe/Berlin)")
+    expect(row).to_contain_text("09:00 Europe/Berlin")
     expect(row).to_contain_text("2 firings, 1 not delivered, 1 late")
     expect(row.locator(".strip li").last).to_contain_text(
         "run succeeded, not delivered, 2 h 0 min late"
