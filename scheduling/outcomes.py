@@ -50,11 +50,12 @@ def with_figures(firings: QuerySet[Firing]) -> QuerySet[Any]:
     ``cost`` is in US dollars; null if there was no call of a known price.
     """
     runs = Run.objects.filter(pk=OuterRef("run_id"))
-    return with_outcomes(firings).annotate(
+    rows: QuerySet[Any] = with_outcomes(firings).annotate(
         began=Subquery(runs.values("started_at")[:1]),
         ended=Subquery(runs.values("finished_at")[:1]),
         cost=RawSQL(_COST, ()),  # noqa: S611  a constant
     )
+    return rows
 
 
 def lasted(firing: Any) -> timedelta | None:

@@ -29,6 +29,8 @@ SPANS: Final = {
 MOST_ERRORS = 20
 MOST_PAIRS = 50
 _MOST_OF_SENTENCE = 300
+#: What differs in errors of one kind, as PostgreSQL's regular expression.
+_NUMBERS = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\y[0-9a-f]{16,}\y|\d+([.,:]\d+)*"
 
 # Read once, from the index run_recent; only few rows have an error.
 _RUNS: Final = """
@@ -49,9 +51,8 @@ WITH r AS MATERIALIZED (
            percentile_cont(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY waited) AS delays
     FROM r WHERE is_root
 ), sentences AS (
-    SELECT id, finished_at, left(regexp_replace(error,
-        '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\\y[0-9a-f]{16,}\\y|\\d+([.,:]\\d+)*', '…', 'gi'),
-        %(most)s) AS sentence
+    SELECT id, finished_at,
+           left(regexp_replace(error, %(numbers)s, '…', 'gi'), %(most)s) AS sentence
     FROM r WHERE error IS NOT NULL
 ), errors AS (
     SELECT sentence, count(*) AS runs, min(finished_at) AS first, max(finished_at) AS last,
@@ -149,6 +150,7 @@ def read_health(workspace_id: int, span: timedelta, now: datetime) -> Health:
         "workspace": workspace_id,
         "since": now - span,
         "now": now,
+        "numbers": _NUMBERS,
         "most": _MOST_OF_SENTENCE,
         "errors": MOST_ERRORS,
     }

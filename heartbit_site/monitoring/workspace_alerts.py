@@ -7,6 +7,7 @@ it is mailed afterwards to the alert's addresses.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Final
 
 from django.db import transaction
@@ -49,7 +50,7 @@ def figure_text(figure: str, value: float) -> str:
     if figure in _DELAYS:
         return duration(value)
     if figure == HealthFigure.COST:
-        return money(value)
+        return money(Decimal(value))
     return f"{value:,.1f} %" if figure == HealthFigure.FAILURE_RATE else f"{value:,.0f}"
 
 

@@ -17,8 +17,11 @@ from heartbit_site.base.models import AuditEntry
 from heartbit_site.monitoring.workspace_alerts import send_workspace_alerts
 from tests.delivery.conftest import mailbox, smtp
 from tests.health.filled import fill
+from tests.monitoring.test_metrics import queued
 
 if TYPE_CHECKING:
+    from pytest_django.fixtures import Settings
+
     from heartbit_site.base.models import Workspace
     from tests.mailbox import Mailbox
 
@@ -67,11 +70,12 @@ def test_given_a_breach_then_it_is_told_once_and_its_end_once(
     assert told(workspace) == ["alert.raised", "alert.resolved"]
     assert len(mailbox.mails) == 2
     alert.refresh_from_db()
-    assert (alert.raised_at, alert.unsent) == (None, [])
+    assert alert.raised_at is None
+    assert alert.unsent == []
 
 
 def test_given_a_mail_server_that_is_away_then_the_notice_is_mailed_later(
-    workspace: Workspace, mailbox: Mailbox, settings: object
+    workspace: Workspace, mailbox: Mailbox, settings: Settings
 ) -> None:
     planned(workspace, mail_to="ops@x.example")
     work(workspace)
@@ -86,8 +90,6 @@ def test_given_a_mail_server_that_is_away_then_the_notice_is_mailed_later(
 
 
 def test_given_a_run_that_no_worker_takes_then_the_delay_is_breached(workspace: Workspace) -> None:
-    from tests.monitoring.test_metrics import queued
-
     run = queued(workspace)
     planned(workspace, figure="queue_delay_p95", threshold=Decimal(60))
     hour_ago = timezone.now() - timedelta(minutes=30)

@@ -191,7 +191,7 @@ class TestThePage:
         tier = give_tier(workspace, runs_per_day=20, tokens_per_month=2_000, usd_per_month=5)
         agent = Agent.objects.get(workspace=workspace, name="writer")
         save_budget(Budget(workspace=workspace, agent=agent, period="day", max_usd=Decimal("0.2")))
-        viewer.go("usage/")
+        viewer.go("health/usage/")
         page = viewer.page
         main = page.locator("#main")
         main.get_by_text(f"tier {tier.name}").first.wait_for()
@@ -215,7 +215,7 @@ class TestThePage:
         assert viewer.problems() == []
 
     def test_given_nothing_then_it_says_so(self, viewer: Visitor) -> None:
-        viewer.go("usage/")
+        viewer.go("health/usage/")
         viewer.page.get_by_text("Nothing has been used in the last 30 days.").wait_for()
         assert [*serious(viewer.page)] == []
         assert viewer.problems() == []
@@ -224,7 +224,9 @@ class TestThePage:
 def shown(site: WebServer, workspace: Workspace) -> str:
     """Return the page's HTML as one line, without entities."""
     cookies = {settings.SESSION_COOKIE_NAME: session_of(member(workspace, Role.VIEWER))}
-    page = httpx.get(f"{site.url}/w/{workspace.slug}/usage/", cookies=cookies, trust_env=False)
+    page = httpx.get(
+        f"{site.url}/w/{workspace.slug}/health/usage/", cookies=cookies, trust_env=False
+    )
     assert page.status_code == 200
     return " ".join(unescape(page.text).split())
 

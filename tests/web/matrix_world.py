@@ -166,6 +166,11 @@ def _channel(workspace: Workspace) -> Channel:
     return made
 
 
+def _schedule_number(workspace: Workspace) -> str:
+    """The number of a schedule of its own, which is in the address of its page."""
+    return str(Schedule.objects.get(workspace=workspace, name=_schedule(workspace)).pk)
+
+
 def _schedule(workspace: Workspace) -> str:
     """Paused, with what became of one slot, and a run that waits for a worker for ever.
 
@@ -235,6 +240,7 @@ MAKERS: dict[str, Callable[[Workspace], str]] = {
     "webhook_id": _webhook,
     "delivery_id": _delivery,
     "schedule": _schedule,
+    "schedule_number": _schedule_number,
     "credential_id": _credential,
     "server": _server,
     "memory_id": _memory,

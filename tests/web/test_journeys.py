@@ -284,7 +284,7 @@ def test_given_an_operator_when_running_the_fleet_then_runs_wait_go_on_and_say_w
     page = visitor.page
     visitor.expect("status of 409")  # a run that is refused
     with Worker(queues=queue, concurrency=4) as own:
-        visitor.go("fleet/")
+        visitor.go("health/fleet/")
         row = page.get_by_role("row", name=re.compile(f"process {own.pid}"))
         expect(row).to_contain_text("alive")
         expect(row).to_contain_text("0 of 4")

@@ -60,6 +60,7 @@ PLACES = {
     "uuid:conversation": "conversation_id",
     "slug:server": "server",
     "int:passage": "passage_id",
+    "int:schedule": "schedule_number",
 }
 
 

@@ -73,7 +73,12 @@ def world(site: WebServer, worker: Worker) -> World:
         "failed run": (f"runs/{failed}/", "writer"),
         "approvals": ("approvals/", "calculate"),
         "chat": (f"chat/writer/{talk.pk}/", "there"),
-        "fleet": ("fleet/", f"process {worker.pid}"),
+        "fleet": ("health/fleet/", f"process {worker.pid}"),
+        "health": ("health/", "Agents and models"),
+        "alerts": ("health/alerts/", "Add an alert"),
+        "usage": ("health/usage/", "Last 30 days"),
+        "schedules": ("schedules/", "Begin with a template"),
+        "new schedule": ("schedules/new/?template=daily-report", "Next five"),
     }
     return World(workspace, person(operator=True), pages)
 
@@ -89,7 +94,8 @@ def visitor(
     opened.leave()
 
 
-NAMES = ("runs", "run", "failed run", "approvals", "chat", "fleet")
+_MORE = ("health", "alerts", "usage", "schedules", "new schedule")
+NAMES = ("runs", "run", "failed run", "approvals", "chat", "fleet", *_MORE)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -25,7 +25,18 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
 FEW, MANY = 10, 10_000
-_LISTS = ("chat", "chat/researcher", "usage", "approvals", "runs", "credentials", "account")
+_LISTS = (
+    "chat",
+    "chat/researcher",
+    "health",
+    "health/usage",
+    "health/alerts",
+    "schedules",
+    "approvals",
+    "runs",
+    "credentials",
+    "account",
+)
 _ID = "md5(%(count)s::text || 'of' || n)::uuid"
 _AT = "clock_timestamp() - n * interval '1 second'"
 _POSITION = f"n + %(count)s - {FEW}"  # from 1 on, and again after those
@@ -53,7 +64,7 @@ def test_given_many_rows_then_no_page_asks_more_often(db: None, workspace: Works
             f"/w/{workspace.slug}/passages/{cited}/",
             *_admin_pages(),
         ],
-        person(operator=True): [f"/w/{workspace.slug}/fleet/", *_admin_pages()],
+        person(operator=True): [f"/w/{workspace.slug}/health/fleet/", *_admin_pages()],
     }
     _copy(call.run_id, thread, cited, FEW)
     _queries(pages)  # what is asked once a process is known then

@@ -133,6 +133,7 @@ def test_given_a_test_then_its_result_goes_to_the_person_only(planned: Schedule)
     client_of(user).post(address(planned), {"do": "test"})
     firing = Firing.objects.get(schedule=planned)
     assert firing.cause == "test"
+    assert firing.run_id is not None
     [delivery] = Delivery.objects.filter(run_id=firing.run_id)
     assert delivery.target["to"] == ["me@example.org"]
 
@@ -140,7 +141,9 @@ def test_given_a_test_then_its_result_goes_to_the_person_only(planned: Schedule)
 @pytest.mark.django_db
 def test_given_no_address_then_a_test_delivers_to_nobody(planned: Schedule) -> None:
     client_of(member(planned.workspace, Role.EDITOR)).post(address(planned), {"do": "test"})
-    assert not Delivery.objects.filter(run_id=Firing.objects.get().run_id).exists()
+    firing = Firing.objects.get(schedule=planned)
+    assert firing.run_id is not None
+    assert not Delivery.objects.filter(run_id=firing.run_id).exists()
 
 
 @pytest.mark.django_db

@@ -115,7 +115,7 @@ def test_given_a_page_of_the_installation_then_the_refusal_says_whose_it_is(
     viewer: Visitor,
 ) -> None:
     viewer.expect("403")
-    viewer.go("fleet/")
+    viewer.go("health/fleet/")
     expect(viewer.page.get_by_role("heading", name="Not allowed")).to_be_visible()
     expect(viewer.page.locator("main")).to_contain_text(ONLY_INSTALLATION)
     assert is_fine(viewer)
