@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
-from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -27,6 +26,11 @@ from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.monitoring.workspace_alerts import figure_text
 from heartbit_site.web.page import page, show
+
+if TYPE_CHECKING:
+    _AlertForm = forms.ModelForm[WorkspaceAlert]
+else:
+    _AlertForm = forms.ModelForm
 
 SPAN_TITLES: Final = {"1h": "1 hour", "24h": "24 hours", "7d": "7 days", "30d": "30 days"}
 USUAL: Final = "24h"
@@ -122,7 +126,7 @@ def _drawn(line: Lifeline, since: datetime, length: timedelta) -> dict[str, Any]
     }
 
 
-class AlertForm(ModelForm[WorkspaceAlert]):
+class AlertForm(_AlertForm):
     """A threshold, its window, and who gets mail."""
 
     class Meta:

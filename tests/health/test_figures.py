@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,14 +13,15 @@ from django.utils import timezone
 
 from agents.models import Agent
 from agents.reads.health import SPANS, read_health
+from heartbit_site.base.query import fetch_one
 from tests.health.filled import fill
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
-#: Seconds in which a span of a hundred thousand runs in 30 days is read. A machine at rest reads
-#: all of them in 0.3; this leaves room for the tests beside it.
-SECONDS = {"1h": 0.05, "24h": 0.2, "7d": 0.3, "30d": 0.6}
+#: Seconds of a processor for a span of a hundred thousand runs in 30 days, with room for a busy one.
+SECONDS = {"1h": 0.05, "24h": 0.1, "7d": 0.25, "30d": 0.5}
+ROUNDS = 4
 
 
 def filled(workspace: Workspace, count: int) -> None:
@@ -62,16 +64,20 @@ def test_given_no_runs_then_there_is_nothing_to_measure(workspace: Workspace) ->
     assert found.figures["runs"] == 0
 
 
-@pytest.mark.paced
 @pytest.mark.django_db
 @pytest.mark.parametrize("span", SPANS)
-def test_given_a_hundred_thousand_runs_then_they_are_read_in_time(
+def test_given_a_hundred_thousand_runs_then_few_seconds_of_the_database_are_taken(
     workspace: Workspace, span: str
 ) -> None:
     filled(workspace, 100_000)
-    took = []
-    for _ in range(3):
-        begun = time.perf_counter()
+    begun = worked()
+    for _ in range(ROUNDS):
         read_health(workspace.pk, SPANS[span], timezone.now())
-        took.append(time.perf_counter() - begun)
-    assert min(took) < SECONDS[span]
+    assert (worked() - begun) / ROUNDS < SECONDS[span]
+
+
+def worked() -> float:
+    """Seconds that the test's database process has worked: other tests do not lengthen them."""
+    (process,) = fetch_one("SELECT pg_backend_pid()")
+    user, system = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")

@@ -161,11 +161,9 @@ def test_given_a_viewer_then_no_verb_of_theirs_changes_anything(planned: Schedul
 def test_given_an_editor_then_it_is_paused_resumed_and_removed(planned: Schedule) -> None:
     browser = client_of(member(planned.workspace, Role.EDITOR))
     browser.post(address(planned), {"do": "pause"})
-    planned.refresh_from_db()
-    assert not planned.enabled
+    assert Schedule.objects.filter(pk=planned.pk, enabled=False).exists()
     browser.post(address(planned), {"do": "resume"})
-    planned.refresh_from_db()
-    assert planned.enabled
+    assert Schedule.objects.filter(pk=planned.pk, enabled=True).exists()
     browser.post(address(planned), {"do": "remove"})
     assert not Schedule.objects.filter(pk=planned.pk).exists()
 
