@@ -19,7 +19,7 @@ from tests.health.filled import fill
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
-#: Seconds of a processor for a span of a hundred thousand runs in 30 days, with room for a busy one.
+#: Seconds of a processor for a span of 100,000 runs in 30 days, with room for a busy one.
 SECONDS = {"1h": 0.05, "24h": 0.1, "7d": 0.25, "30d": 0.5}
 ROUNDS = 4
 

@@ -353,11 +353,19 @@ BESIDE = {"/runs": {"agent": ""}, "/messages": {"to": ""}}
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page below ``/w/<workspace>/``, and the scope it takes."""
+    """A page below ``/w/<workspace>/``, and the scope it takes.
+
+    Attributes:
+        foreign: Status with an id of another workspace.
+        found: Status for those who may open it; 301 leads to a newer address.
+        is_shell: True if scripts fetch its content.
+    """
 
     path: str
     needs: str
-    foreign: int = 404  # with an id of another workspace
+    foreign: int = 404
+    found: int = 200
+    is_shell: bool = True
 
 
 PAGES = (
@@ -368,8 +376,8 @@ PAGES = (
     Page("chat/", "runs:read"),
     Page("chat/<slug:agent>/", "runs:read", foreign=200),  # an empty shell, for any name
     Page("chat/<slug:agent>/<uuid:conversation>/", "runs:read"),
-    Page("usage/", "runs:read"),
-    Page("fleet/", "fleet:manage"),
+    Page("usage/", "runs:read", found=301),
+    Page("fleet/", "fleet:manage", found=301),
     Page("health/", "runs:read"),
     Page("health/fleet/", "fleet:manage"),
     Page("health/usage/", "runs:read"),
@@ -377,7 +385,7 @@ PAGES = (
     Page("schedules/", "agents:read"),
     Page("schedules/new/", "agents:write"),
     Page("schedules/preview/", "agents:write"),
-    Page("schedules/<int:schedule>/", "agents:read"),
+    Page("schedules/<int:schedule>/", "agents:read", is_shell=False),
     Page("connect/<slug:server>/", "runs:write"),
     Page("account/", "runs:read"),
     Page("credentials/", "runs:write"),
@@ -489,7 +497,7 @@ def of_page(page: Page, asker: str) -> int:
         return 302
     if asker.startswith("stranger"):
         return 404
-    return 200 if page.needs in MAY[asker] else 403
+    return page.found if page.needs in MAY[asker] else 403
 
 
 def of_reach_socket(asker: str) -> int | None:
