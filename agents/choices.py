@@ -191,7 +191,7 @@ class HealthFigure(models.TextChoices):
 
 
 class Comparison(models.TextChoices):
-    """When a figure breaches the threshold of an alert."""
+    """Side of its threshold on which a figure raises an alert."""
 
     ABOVE = "above", "Above"
     BELOW = "below", "Below"

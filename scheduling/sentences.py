@@ -27,6 +27,12 @@ _SPAN: Final = re.compile(rf"(?P<count>\d{{1,9}}) ?(?P<unit>{'|'.join(_UNITS)})s
 _TIME: Final = re.compile(r"(?P<hour>\d{1,2})([:.h](?P<minute>\d{2}))? ?(?P<half>am|pm)?")
 _MONTHLY: Final = re.compile(r"(?P<days>.+?)( day)? of (the|each|every) month")
 _DATE: Final = re.compile(r"(on |once on |once )?(?P<day>\d{4}-\d{2}-\d{2}|today|tomorrow)")
+_MONTH_FIRST: Final = re.compile(r"(every|each) month on the (?P<days>.+)")
+_BEFORE_DAY: Final = re.compile(r"(?:on )?(?:the )?")
+_BEFORE_WEEKDAY: Final = re.compile(r"(?:every |each |on )?")
+_AND: Final = re.compile(r", and |, | and ")
+_NUMBERS: Final = re.compile(r"\d+(,\d+)*")
+_MOST_CHARACTERS: Final = 200
 _NUMBER: Final = re.compile(r"(\d{1,2})(st|nd|rd|th)?")
 _EXAMPLES: Final = (
     "write it like every weekday at 8:00, every 15 minutes, mondays and thursdays at 9, the 1st of "
@@ -45,6 +51,8 @@ def read_sentence(text: str, zone: ZoneInfo, now: datetime) -> dict[str, Any]:
     Raises:
         ScheduleError: The sentence is not understood; the message has examples.
     """
+    if len(text) > _MOST_CHARACTERS:
+        raise ScheduleError(f"The sentence is longer than {_MOST_CHARACTERS} characters.")
     said = " ".join(text.lower().replace(",", " , ").split()).replace(" , ", ", ").rstrip(".")
     if said.startswith("in ") and (span := _SPAN.fullmatch(said.removeprefix("in "))):
         return {"at": (now + timedelta(seconds=_seconds(span))).replace(microsecond=0)}
@@ -87,6 +95,12 @@ def write_sentence(settings: Mapping[str, Any], zone: ZoneInfo) -> str:
     return said if said and read_sentence(said, zone, datetime.now(zone))["cron"] == cron else cron
 
 
+def _after(pattern: re.Pattern[str], text: str) -> str:
+    """Return the text after what a pattern finds at its beginning."""
+    found = pattern.match(text)
+    return text[found.end() :] if found else text
+
+
 def _largest_unit(seconds: int) -> str:
     return next(name for name in ("day", "hour", "minute", "second") if not seconds % _UNITS[name])
 
@@ -100,7 +114,7 @@ def _split_time(said: str) -> tuple[str, bool, list[tuple[int, int]]]:
     when, at, rest = said.rpartition(" at ")
     if not at:
         return said, False, []
-    return when, True, [_time(one) for one in re.split(r", and |, | and ", rest)]
+    return when, True, [_time(one) for one in _AND.split(rest)]
 
 
 def _time(text: str) -> tuple[int, int]:
@@ -125,13 +139,13 @@ def _interval(when: str) -> int | None:
 
 def _weekly(when: str) -> str | None:
     """Return the last three parts of the cron expression."""
-    what = re.sub(r"^(every|each|on) ", "", when)
+    what = _after(_BEFORE_WEEKDAY, when)
     if what in ("daily", "every day"):
         what = "day"
     if what.removesuffix("s") in _GROUPS:
         return f"* * {_GROUPS[what.removesuffix('s')]}"
     numbers = []
-    for name in re.split(r", and |, | and ", what):
+    for name in _AND.split(what):
         short = name.removesuffix("s")
         day = next((n for n, full in enumerate(DAYS) if short in (full, full[:3])), None)
         if day is None:
@@ -141,16 +155,16 @@ def _weekly(when: str) -> str | None:
 
 
 def _monthly(when: str) -> str | None:
-    what = re.sub(r"^(on )?(the )?", "", when)
-    if found := re.fullmatch(r"(every|each) month on the (.+)", when):
-        what = f"{found[2]} of the month"
+    what = _after(_BEFORE_DAY, when)
+    if first := _MONTH_FIRST.fullmatch(when):
+        what = f"{first['days']} of the month"
     found = _MONTHLY.fullmatch(what)
     if not found:
         return None
     if found["days"] == "last":
         return "L * *"
     numbers = []
-    for name in re.split(r", and |, | and ", found["days"]):
+    for name in _AND.split(found["days"]):
         number = _NUMBER.fullmatch(name.removeprefix("the "))
         if number is None or not 1 <= int(number[1]) <= 31:
             return None
@@ -174,18 +188,18 @@ def _moment(day: str, times: list[tuple[int, int]], zone: ZoneInfo, now: datetim
 def _sentence_of(cron: str) -> str:
     """Return the sentence that a simple cron expression may have; empty for others."""
     minute, hours, day, month, weekdays = (cron.split() + [""] * 5)[:5]
-    if not minute.isdecimal() or month != "*" or not re.fullmatch(r"\d+(,\d+)*", hours):
+    if not minute.isdecimal() or month != "*" or not _NUMBERS.fullmatch(hours):
         return ""
     times = _listed([f"{int(hour):02}:{int(minute):02}" for hour in hours.split(",")])
     group = next((name for name, part in _GROUPS.items() if part == weekdays), None)
     if day == "*" and group:
         return f"every {group} at {times}"
-    if day == "*" and re.fullmatch(r"[0-6](,[0-6])*", weekdays):
-        names = [DAYS[int(number)].capitalize() for number in weekdays.split(",")]
+    if day == "*" and _NUMBERS.fullmatch(weekdays):
+        names = [DAYS[int(number) % 7].capitalize() for number in weekdays.split(",")]
         return f"every {_listed(names)} at {times}"
     if weekdays == "*" and day == "L":
         return f"the last day of the month at {times}"
-    if weekdays == "*" and re.fullmatch(r"\d+(,\d+)*", day):
+    if weekdays == "*" and _NUMBERS.fullmatch(day):
         days = _listed([_ordinal(int(number)) for number in day.split(",")])
         return f"the {days} of the month at {times}"
     return ""

@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='workerheartbeat',
             name='lost',
-            field=models.BooleanField(db_default=False, default=False, editable=False, help_text='It died or was cut off: others found it gone.'),
+            field=models.BooleanField(db_default=False, default=False, editable=False, help_text='Death or cut connection, which others noticed.'),
         ),
         migrations.CreateModel(
             name='WorkspaceAlert',
@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
                 ('figure', models.CharField(choices=[('queue_delay_p50', 'Queue delay, median'), ('queue_delay_p95', 'Queue delay, 95th percentile'), ('runs', 'Runs'), ('failures', 'Failed runs'), ('failure_rate', 'Failed runs, in percent'), ('cost', 'Cost in US dollars')], max_length=20)),
                 ('comparison', models.CharField(choices=[('above', 'Above'), ('below', 'Below')], default='above', max_length=5)),
                 ('threshold', models.DecimalField(decimal_places=4, help_text='Seconds, a count, percent or US dollars, as the figure has it.', max_digits=14, validators=[django.core.validators.MinValueValidator(0)])),
-                ('window_minutes', models.PositiveIntegerField(default=60, help_text='The figure is that of the last so many minutes.', validators=[django.core.validators.MinValueValidator(5), django.core.validators.MaxValueValidator(10080)], verbose_name='window in minutes')),
+                ('window_minutes', models.PositiveIntegerField(default=60, help_text='Minutes up to now that the figure covers.', validators=[django.core.validators.MinValueValidator(5), django.core.validators.MaxValueValidator(10080)], verbose_name='window in minutes')),
                 ('mail_to', models.CharField(blank=True, default='', help_text='Addresses, separated by commas. Webhooks for alert.* get it in any case.', max_length=500)),
                 ('enabled', models.BooleanField(default=True)),
                 ('raised_at', models.DateTimeField(editable=False, null=True)),

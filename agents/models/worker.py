@@ -78,7 +78,7 @@ class WorkerHeartbeat(models.Model):
         default=False,
         db_default=False,
         editable=False,
-        help_text="It died or was cut off: others found it gone.",
+        help_text="Death or cut connection, which others noticed.",
     )
 
     objects = WorkerQuerySet.as_manager()

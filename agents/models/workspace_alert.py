@@ -42,7 +42,7 @@ class WorkspaceAlert(models.Model):
         "window in minutes",
         default=60,
         validators=[MinValueValidator(5), MaxValueValidator(LONGEST_WINDOW)],
-        help_text="The figure is that of the last so many minutes.",
+        help_text="Minutes up to now that the figure covers.",
     )
     mail_to = models.CharField(
         max_length=500,

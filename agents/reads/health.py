@@ -115,7 +115,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class HealthReport:
     """Figures of a span, its errors by frequency, and its agents and models by cost.
 
     Attributes:
@@ -129,7 +129,7 @@ class Health:
     unpriced: int
 
 
-def recent_health(workspace_id: int, span: str) -> Health:
+def recent_health(workspace_id: int, span: str) -> HealthReport:
     """Return the figures of a span as they were a moment ago, for pages that many people look at.
 
     Args:
@@ -137,14 +137,14 @@ def recent_health(workspace_id: int, span: str) -> Health:
         span: One of ``SPANS``: figures of an hour are at most 5 seconds old, others a minute.
     """
     key = f"heartbit-health-{workspace_id}-{span}"
-    found: Health | None = cache.get(key)
+    found: HealthReport | None = cache.get(key)
     if found is None:
         found = read_health(workspace_id, SPANS[span], timezone.now())
         cache.set(key, found, min(60, SPANS[span].total_seconds() // 720))
     return found
 
 
-def read_health(workspace_id: int, span: timedelta, now: datetime) -> Health:
+def read_health(workspace_id: int, span: timedelta, now: datetime) -> HealthReport:
     """Return the figures of a workspace in the last ``span``."""
     values = {
         "workspace": workspace_id,
@@ -167,7 +167,7 @@ def read_health(workspace_id: int, span: timedelta, now: datetime) -> Health:
     cost = sum((one.cost for one in listed), start=Decimal(0))
     delay, late = found["delays"] or (None, None)
     ended = found["ended"]
-    return Health(
+    return HealthReport(
         figures={
             "queue_delay_p50": delay,
             "queue_delay_p95": late,

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from agents.choices import Comparison, HealthFigure
 from agents.models import WorkspaceAlert
-from agents.reads.health import Health, read_health
+from agents.reads.health import HealthReport, read_health
 from heartbit_site.base.amounts import duration, money
 from heartbit_site.base.audit import SYSTEM, record
 from heartbit_site.monitoring.letters import MAIL_AGAIN, MOST_UNSENT, send_letter
@@ -32,7 +32,7 @@ def send_workspace_alerts(now: datetime | None = None) -> int:
         now: Time of the evaluation; None: the present.
     """
     now = now or timezone.now()
-    known: dict[tuple[int, int], Health] = {}
+    known: dict[tuple[int, int], HealthReport] = {}
     rows = WorkspaceAlert.objects.filter(enabled=True).order_by("workspace", "window_minutes", "pk")
     sent = 0
     for pk, workspace, minutes in rows.values_list("pk", "workspace", "window_minutes"):
@@ -55,7 +55,7 @@ def figure_text(figure: str, value: float) -> str:
 
 
 @transaction.atomic
-def _evaluate(pk: int, health: Health, now: datetime) -> int:
+def _evaluate(pk: int, health: HealthReport, now: datetime) -> int:
     rows = WorkspaceAlert.objects.select_for_update(skip_locked=True, of=("self",))
     alert = rows.select_related("workspace").filter(pk=pk, enabled=True).first()
     if alert is None:

@@ -57,7 +57,7 @@ class Cell:
 
     @property
     def cause(self) -> str:
-        """Why it fired, in a word."""
+        """Cause of the firing, in a word."""
         return Trigger(self.firing.cause).label
 
 

@@ -34,7 +34,7 @@ EVERYTHING: Final = "stop"  # what has to be typed to stop everything
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class ShownStop:
     """Something that is stopped, in words, and the verb that ends it."""
 
     pause: PauseOut
@@ -109,13 +109,13 @@ def _held(fleet: FleetOut) -> Iterator[tuple[str, str, PauseOut | None]]:
             yield queue.name, blocked, pauses.get(queue.name)
 
 
-def _stop(pause: PauseOut) -> Stop:
+def _stop(pause: PauseOut) -> ShownStop:
     if pause.kind == "all":
-        return Stop(pause, "Everything", "resume-all", "Resume everything")
+        return ShownStop(pause, "Everything", "resume-all", "Resume everything")
     if pause.kind == "workspace":
-        return Stop(pause, f"The workspace {pause.name}", "resume-workspace", "Resume it")
+        return ShownStop(pause, f"The workspace {pause.name}", "resume-workspace", "Resume it")
     where = f" in {pause.workspace}" if pause.workspace else ""
-    return Stop(pause, f"The tool {pause.name}{where}", "enable-tool", "Start it again")
+    return ShownStop(pause, f"The tool {pause.name}{where}", "enable-tool", "Start it again")
 
 
 def _problems(fleet: FleetOut) -> Iterator[SafeString]:

@@ -126,7 +126,7 @@ def _drawn(line: Lifeline, since: datetime, length: timedelta) -> dict[str, Any]
     }
 
 
-class AlertForm(_AlertForm):
+class AlertPageForm(_AlertForm):
     """A threshold, its window, and who gets mail."""
 
     class Meta:
@@ -149,7 +149,7 @@ def alerts(request: HttpRequest, access: Access) -> HttpResponse:
     chosen = next((row for row in rows if str(row.pk) == number), None)
     row = chosen or WorkspaceAlert(workspace=access.workspace)
     writes = access.allows("agents:write")
-    form = AlertForm(request.POST or None, instance=row)
+    form = AlertPageForm(request.POST or None, instance=row)
     if request.method == "POST" and _is_changed(request, access, form, chosen):
         return redirect(request.path)
     context = {
@@ -169,7 +169,7 @@ def _measured(alert: WorkspaceAlert) -> str:
 
 
 def _is_changed(
-    request: HttpRequest, access: Access, form: AlertForm, chosen: WorkspaceAlert | None
+    request: HttpRequest, access: Access, form: AlertPageForm, chosen: WorkspaceAlert | None
 ) -> bool:
     """Perform the requested verb; return False if the form says what is wrong."""
     by = actor_of(access)

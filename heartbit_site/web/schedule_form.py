@@ -32,12 +32,11 @@ _LONG: Final = {"rows": 6, "placeholder": "Write the sales report of last week â
 _JSON: Final = {"rows": 3, "spellcheck": "false", "class": "code"}
 
 
-class ScheduleForm(forms.Form):
+class SchedulePageForm(forms.Form):
     """All settings of a schedule but its begin and end, which the admin's form has.
 
     ``given`` has the settings to write, once the form is valid: those that differ from the stored
-    ones, so that a save cannot overwrite what somebody else has changed meanwhile, or what the form
-    does not show.
+    ones, so that a save cannot overwrite a concurrent change, or what the form does not show.
     """
 
     name = forms.CharField(
@@ -56,14 +55,14 @@ class ScheduleForm(forms.Form):
     time_zone = forms.CharField(
         max_length=60,
         widget=forms.TextInput({"list": "zones", "autocomplete": "off"}),
-        help_text="Of all its times, e.g. Europe/Berlin.",
+        help_text="Zone of all its times, e.g. Europe/Berlin.",
     )
     task_type = forms.ChoiceField(label="What it starts", choices=TaskType.choices)
     task = forms.CharField(
         required=False,
         max_length=TASK_CHARACTERS,
         widget=forms.Textarea(_LONG),
-        help_text="The same for each run.",
+        help_text="Task of the agent, the same for each run.",
     )
     input = forms.JSONField(
         label="Input of the workflow",
@@ -78,10 +77,14 @@ class ScheduleForm(forms.Form):
         label="Arguments of the tool", required=False, widget=forms.Textarea(_JSON)
     )
     catch_up = forms.ChoiceField(
-        label="Missed times", choices=CatchUp.choices, help_text="What runs after an outage."
+        label="Missed times",
+        choices=CatchUp.choices,
+        help_text="Times to catch up after an outage.",
     )
     overlap = forms.ChoiceField(
-        label="While the last run is active", choices=Overlap.choices, help_text="What a time does."
+        label="While the last run is active",
+        choices=Overlap.choices,
+        help_text="Policy for a time that comes meanwhile.",
     )
     jitter_seconds = forms.IntegerField(
         label="Jitter in seconds", min_value=0, max_value=3600, help_text="At most so much later."

@@ -26,7 +26,7 @@ from heartbit_site.contract.schedules import ScheduleChangeIn, ScheduleIn
 from heartbit_site.operations import schedules as verbs
 from heartbit_site.web.firings import cells_of, strip_of
 from heartbit_site.web.page import page, show
-from heartbit_site.web.schedule_form import ScheduleForm
+from heartbit_site.web.schedule_form import SchedulePageForm
 from scheduling.actions.run_schedule import run_as_test
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
@@ -81,7 +81,9 @@ def new_schedule(request: HttpRequest, access: Access) -> HttpResponse:
     """Show the form of a new schedule, empty or from a template, and create it."""
     begun = find_template(request.GET.get("template", ""))
     row = Schedule(workspace=access.workspace)
-    form = ScheduleForm(access.workspace, row, request.POST or None, initial=_begun(begun, request))
+    form = SchedulePageForm(
+        access.workspace, row, request.POST or None, initial=_begun(begun, request)
+    )
     if request.method == "POST" and form.is_valid():
         try:
             made = verbs.create_schedule(access, ScheduleIn.model_validate(_body(form)))
@@ -102,7 +104,7 @@ def schedule(request: HttpRequest, access: Access, schedule: int) -> HttpRespons
     if request.POST.get("do", "save") != "save":
         return _done(request, access, row)
     writes = access.allows("agents:write")
-    form = ScheduleForm(access.workspace, row, request.POST or None)
+    form = SchedulePageForm(access.workspace, row, request.POST or None)
     if request.method == "POST" and writes and form.is_valid():
         try:
             body = ScheduleChangeIn.model_validate(_body(form))
@@ -135,7 +137,7 @@ def preview(request: HttpRequest, access: Access) -> HttpResponse:
 
 
 def _show_form(
-    request: HttpRequest, access: Access, form: ScheduleForm, facts: dict[str, Any]
+    request: HttpRequest, access: Access, form: SchedulePageForm, facts: dict[str, Any]
 ) -> HttpResponse:
     context = facts | {
         "form": form,
@@ -238,7 +240,7 @@ def _mail_of(access: Access) -> str:
     return people.values_list("email", flat=True).first() or ""
 
 
-def _body(form: ScheduleForm) -> dict[str, Any]:
+def _body(form: SchedulePageForm) -> dict[str, Any]:
     """Return what a valid form gives as a request of the API has it."""
     at = form.given.get("at")
     return form.given | ({"at": at.isoformat()} if at is not None else {})

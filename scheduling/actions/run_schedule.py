@@ -36,6 +36,7 @@ def run_schedule_now(schedule: Schedule, *, by: Actor, key: str | None = None) -
         ScheduleConflictError: No run can be started; the message gives the reason. Nothing is
             recorded.
     """
+    require(by, "runs:write", workspace_id=schedule.workspace_id)
     stored_key(key)
     return _run(schedule, Trigger.MANUAL, by=by, key=key)
 
@@ -55,6 +56,7 @@ def run_as_test(schedule: Schedule, *, by: Actor, mail_to: str = "") -> UUID:
         ScheduleConflictError: No run can be started; the message gives the reason. Nothing is
             recorded.
     """
+    require(by, "runs:write", workspace_id=schedule.workspace_id)
     subject = f"Test: {schedule.name}"[:200]
     only = [EmailTarget(to=[mail_to], subject=subject)] if mail_to else []
     return _run(schedule, Trigger.TEST, by=by, deliveries=only)
@@ -69,7 +71,6 @@ def _run(
     key: str | None = None,
     deliveries: Sequence[Target] | None = None,
 ) -> UUID:
-    require(by, "runs:write", workspace_id=schedule.workspace_id)
     locked = Schedule.objects.select_for_update(no_key=True, of=("self",))
     row = locked.select_related("agent", "workspace").get(pk=schedule.pk)
     firing: Firing = start_firing(row, database_now(), cause, key=key, deliveries=deliveries)

@@ -1,4 +1,4 @@
-// What a form would do, shown while it is filled in: the address is in the region's `data-preview`.
+// Preview of a form while it is filled in, from the address in the region's `data-preview`.
 "use strict";
 
 (() => {
