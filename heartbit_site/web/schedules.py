@@ -81,9 +81,7 @@ def new_schedule(request: HttpRequest, access: Access) -> HttpResponse:
     """Show the form of a new schedule, empty or from a template, and create it."""
     begun = find_template(request.GET.get("template", ""))
     row = Schedule(workspace=access.workspace)
-    form = SchedulePageForm(
-        access.workspace, row, request.POST or None, initial=_begun(begun, request)
-    )
+    form = SchedulePageForm(access.workspace, row, request.POST or None, initial=_begun(begun))
     if request.method == "POST" and form.is_valid():
         try:
             made = verbs.create_schedule(access, ScheduleIn.model_validate(_body(form)))
@@ -92,7 +90,10 @@ def new_schedule(request: HttpRequest, access: Access) -> HttpResponse:
         else:
             messages.success(request, f"{made.name} is scheduled: {made.description}.")
             return redirect("web:schedule", access.workspace.slug, made.id)
-    return _show_form(request, access, form, {"schedule": None, "begun": begun})
+    facts: dict[str, Any] = {"schedule": None, "begun": begun}
+    if begun is not None:
+        facts |= _previewed(begun.rhythm, timezone.get_current_timezone_name())
+    return _show_form(request, access, form, facts)
 
 
 @never_cache
@@ -122,18 +123,23 @@ def schedule(request: HttpRequest, access: Access, schedule: int) -> HttpRespons
 @page("agents:write")
 def preview(request: HttpRequest, access: Access) -> HttpResponse:
     """Return the next five firings of a form that is being filled in; nothing is stored."""
-    context: dict[str, Any] = {}
+    given = request.POST
+    context = _previewed(given.get("rhythm", ""), given.get("time_zone", ""))
+    return render(request, "web/schedule_times.html", context)
+
+
+def _previewed(rhythm: str, zone_name: str) -> dict[str, Any]:
+    """Return the next times of a sentence, or what is wrong with it."""
+    now = database_now()
     try:
-        zone = time_zone(request.POST.get("time_zone", ""))
-        row = Schedule(time_zone=zone.key, begins_at=database_now().replace(microsecond=0))
-        said = read_sentence(request.POST.get("rhythm", ""), zone, database_now())
-        for name, value in said.items():
+        zone = time_zone(zone_name)
+        row = Schedule(time_zone=zone.key, begins_at=now.replace(microsecond=0))
+        for name, value in read_sentence(rhythm, zone, now).items():
             row.kind = KINDS[name]
             setattr(row, name, value)
-        context = _coming(row)
     except ScheduleError as error:
-        context = {"problem": str(error)}
-    return render(request, "web/schedule_times.html", context)
+        return {"problem": str(error)}
+    return _coming(row)
 
 
 def _show_form(
@@ -193,8 +199,8 @@ def _state(row: Schedule) -> tuple[str, str]:
     return ("success", "Active") if row.agent.enabled else ("warning", "Agent stopped")
 
 
-def _begun(begun: ScheduleTemplate | None, request: HttpRequest) -> dict[str, Any]:
-    found = {"time_zone": request.COOKIES.get("heartbit_zone", "UTC")}
+def _begun(begun: ScheduleTemplate | None) -> dict[str, Any]:
+    found = {"time_zone": timezone.get_current_timezone_name()}
     if begun is not None:
         found |= {"name": begun.name, "task": begun.task, "rhythm": begun.rhythm}
     return found
