@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "99c08cd3d818556e84e646aff91b91517982d259b5c5f73de27a17211e4ede5c"
+FINGERPRINT = "632851ab8b073bdd45fece4eac87abc391376441fc7e8fc98c931e23a922d0c3"
 
 
 def statements() -> str:
