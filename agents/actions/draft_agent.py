@@ -35,7 +35,7 @@ from agents.models.draft import DRAFT
 from agents.reads.agents import find_editable, grantable, spec_of
 from agents.reads.drafts import draft_of, source_of, stamp_of
 from heartbit_site.base.audit import Actor, record_on
-from heartbit_site.base.errors import ConflictError
+from heartbit_site.base.errors import ConflictError, NotFoundError
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.rights import require
 from tools.definitions.catalogue import catalogue
@@ -43,6 +43,10 @@ from tools.definitions.catalogue import catalogue
 
 class NoDraftError(ConflictError):
     """The agent has no draft."""
+
+
+class NoTestError(NotFoundError):
+    """The agent's draft has no such test."""
 
 
 @transaction.atomic
@@ -154,13 +158,23 @@ def _draft(agent: Agent) -> AgentDraft:
 
 
 @transaction.atomic
-def start_test(workspace: Workspace, name: str, *, by: Actor) -> Conversation:
-    """Start a conversation with an agent's draft, or with its published settings without one.
+def start_test(
+    workspace: Workspace, name: str, *, by: Actor, conversation: str = ""
+) -> Conversation:
+    """Return a conversation whose next run is pinned to what the studio shows now.
 
-    The runs that answer its messages are pinned to the draft as it is then, and marked as tests.
+    That is the agent's draft, or without one what is published. The run is a test: it is no traffic
+    of the agent, and lists mark it.
+
+    Args:
+        workspace: The agent's workspace.
+        name: The agent's name.
+        by: The author.
+        conversation: Id of the test that goes on; empty: a new one begins.
 
     Raises:
         AgentNotFoundError: There is no such agent, or it is stopped.
+        NoTestError: The conversation is no test of the agent.
         ConfigurationError: The settings cannot be published.
     """
     require(by, "agents:write", workspace_id=workspace.pk)
@@ -168,14 +182,15 @@ def start_test(workspace: Workspace, name: str, *, by: Actor) -> Conversation:
     agent = find_editable(locked, name)
     if not agent.enabled:
         raise AgentNotFoundError(f"The agent {name} is stopped: start it to test it.")
-    refresh_test(locked, agent, by=by)
-    return Conversation.objects.create(
-        workspace=locked, agent=name, origin=DRAFT, title="Test of the draft"
-    )
-
-
-def refresh_test(workspace: Workspace, agent: Agent, *, by: Actor) -> None:
-    """Pin the settings that the next test run gets: the draft's, or without one the published."""
     if draft_of(agent) is None:
         spec: Any = spec_of(agent)
-        _write(workspace, spec, by)
+        _write(locked, spec, by)
+    tests = Conversation.objects.filter(workspace=locked, agent=name, origin=DRAFT)
+    if not conversation:
+        return tests.create(
+            workspace=locked, agent=name, origin=DRAFT, title="Test of the draft"
+        )
+    found = next((one for one in tests if str(one.pk) == conversation), None)
+    if found is None:
+        raise NoTestError(f"There is no test {conversation[:60]} of {name}: begin a new one.")
+    return found

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.urls import path
 
-from heartbit_site.web import pages
+from heartbit_site.web import agents, pages, studio
 from heartbit_site.web.account import account, credentials
 from heartbit_site.web.connect import connect
 from heartbit_site.web.usage import usage
@@ -27,4 +27,10 @@ urlpatterns: list[Any] = [
     path("runs/", pages.runs, name="runs"),
     path("runs/<uuid:run>/", pages.run, name="run"),
     path("runs/<uuid:run>/drawing/", pages.drawing, name="drawing"),
+    path("agents/", agents.agents, name="agents"),
+    path("agents/<slug:agent>/", studio.studio, name="agent"),
+    path("agents/<slug:agent>/<uuid:conversation>/", studio.studio, name="agent-test"),
+    path("agents/<slug:agent>/publish/", studio.publish, name="agent-publish"),
+    path("agents/<slug:agent>/versions/", agents.versions, name="agent-versions"),
+    path("agents/<slug:agent>/versions/<int:version>/", agents.version, name="agent-version"),
 ]
