@@ -7,6 +7,7 @@ agent is, and nothing that counts or offers the agents of a workspace finds it.
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 
@@ -102,7 +103,11 @@ def _write(workspace: Workspace, spec: AgentSpec, by: Actor) -> Agent:
     bind(row, spec.tools)
     assemble(row, list(Agent.objects.filter(workspace=workspace, origin="", name__in=spec.team)))
     check_credentials_of_skills(row, spec.tools)
-    make_current(row, by=by)
+    before = row.current_version_id
+    made = make_current(row, by=by)
+    # What no test has run is of no use to anyone; a test that starts now may have read the former.
+    kept = (made.version.pk, before)
+    row.versions.exclude(pk__in=[key for key in kept if key]).filter(runs__isnull=True).delete()
     return row
 
 
@@ -190,7 +195,15 @@ def start_test(
         return tests.create(
             workspace=locked, agent=name, origin=DRAFT, title="Test of the draft"
         )
-    found = next((one for one in tests if str(one.pk) == conversation), None)
+    found = tests.filter(pk=conversation).first() if _is_id(conversation) else None
     if found is None:
         raise NoTestError(f"There is no test {conversation[:60]} of {name}: begin a new one.")
     return found
+
+
+def _is_id(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True

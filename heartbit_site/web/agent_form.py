@@ -45,6 +45,8 @@ class SettingsForm(forms.ModelForm[Agent], strategy_form.StrategyForm):
         self.initial = {**strategy_form.initial(self.instance.context_strategy), **self.initial}
         for field in self.fields.values():
             field.widget.attrs.pop("class", None)  # of the admin's theme
+            if "rows" in field.widget.attrs and field is not self.fields["system_prompt"]:
+                field.widget.attrs["rows"] = "5"
         schemas = AgentSpec.model_json_schema()["properties"]
         for name in ("stop", "fallback_models"):
             _draw(self.fields[name], schemas[name])
@@ -117,12 +119,16 @@ class StudioForm:
         form.fields.pop("enabled")  # the switch of the tool's row
         for field in form.fields.values():
             field.widget.attrs["form"] = "studio"  # the panel lies beside the form
+            if "rows" in field.widget.attrs:
+                field.widget.attrs["rows"] = "5"
         spec = self.known.get(tool)
         if spec is not None:
             arguments = {"type": "object", "properties": dict(spec.parameters.get("properties", {}))}
             defs = spec.parameters.get("$defs")
             _draw(form.fields["defaults"], arguments | ({"$defs": defs} if defs else {}))
             _draw(form.fields["credentials"], _credentials(spec, self.source.workspace_id))
+            if not spec.credentials and not stored.get("credentials"):
+                form.fields.pop("credentials")
         return form
 
     def is_valid(self) -> bool:

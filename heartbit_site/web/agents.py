@@ -89,13 +89,19 @@ def version(request: HttpRequest, access: Access, agent: str, version: int) -> H
     return show(request, access, "web/agent_version.html", context, here="agents", status=status)
 
 
+def _cost(traffic: Traffic) -> str:
+    if traffic.cost_usd is None:
+        return "unknown"
+    return amounts.money(traffic.cost_usd) if traffic.runs else "-"
+
+
 def figures(traffic: Traffic) -> dict[str, Any]:
     """Return traffic as texts, with the colour of its last run's status."""
     return {
         "runs": f"{traffic.runs:,}",
         "failures": f"{traffic.failures:,}",
         "has_failures": traffic.failures > 0,
-        "cost": "unknown" if traffic.cost_usd is None else amounts.money(traffic.cost_usd),
+        "cost": _cost(traffic),
         "latency": "-" if traffic.seconds is None else amounts.duration(traffic.seconds),
         "last_run": traffic.last_run,
         "last_status": traffic.last_status,

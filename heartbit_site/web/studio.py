@@ -38,6 +38,13 @@ from tools.definitions.catalogue import catalogue
 
 #: Settings that no version pins, so that no comparison of versions has them.
 _UNPINNED = ("description", "queue", "max_runs_per_minute")
+_TITLES = {"builtin": "Built in", "scheduling": "Schedules"}
+#: Settings of a tool in the order of its panel, which folds the second ones.
+_HOW = ("approval", "approval_when", "timeout_seconds", "defaults", "credentials")
+_WHO_APPROVES = (
+    *("approval_timeout_seconds", "required_approvals", "approver_group"),
+    *("escalate_after_minutes", "escalation_group", "requires"),
+)
 _ABOUT = {
     "skills": AgentSpec.model_fields["skills"].description or "",
     "team": AgentSpec.model_fields["team"].description or "",
@@ -178,7 +185,7 @@ def _source(spec: ToolSpec) -> str:
         return f"Server {spec.source}"
     parts = [part for part in spec.source.split(".") if part != "agent_tools"]
     title = parts[1] if parts[0] == "tools" and parts[1:] else parts[-1]
-    return title.replace("_", " ").capitalize() or "Other"
+    return _TITLES.get(title) or title.replace("_", " ").capitalize() or "Other"
 
 
 def _row(form: StudioForm, kind: str, name: str, about: str) -> dict[str, Any]:
@@ -207,7 +214,12 @@ def _base_rows(form: StudioForm, access: Access) -> list[dict[str, Any]]:
 
 def _panel(form: StudioForm, name: str) -> dict[str, Any]:
     spec, grant = form.known.get(name), form.grants[name]
+    more = [field for field in grant if field.name not in (*_HOW, *_WHO_APPROVES)]
+    rest = [grant[name] for name in _WHO_APPROVES]
     return {
+        "fields": [grant[name] for name in _HOW if name in grant.fields] + more,
+        "rest": rest,
+        "is_open": any(field.value() or field.errors for field in rest),
         "name": name,
         "form": grant,
         "has_problem": bool(form.data is not None and grant.errors),

@@ -127,7 +127,7 @@ async function start(_agent, conversation) {
 draw(document);
 if (form.method === "post") {
   const about = "What you see on the left is saved as the draft, and answers as a test.";
-  const talk = thread({ moved() {}, deleted() {}, start });
+  const talk = thread({ moved() {}, deleted() {}, start, takesFocus: false });
   const show = () => talk.show({ name: chat.dataset.agent, description: about, state: "idle" }, here().conversation);
   chat.append(talk.node);
   onGo(show);

@@ -14,12 +14,12 @@ const MOST = 100; // messages per page of the API
 
 /**
  * Return the thread.
- * @param {{moved: () => void, deleted: (conversation: string) => void, start?: Function}} how
+ * @param {{moved: () => void, deleted: (conversation: string) => void, start?: Function, takesFocus?: boolean}} how
  *   `moved`: a message, a title or an answer has changed, so lists may refresh; `start`: returns the
  *   id of the conversation that a message goes to.
  * @returns {{node: HTMLElement, show: (agent: object, conversation: string) => void, refresh: () => Promise<void>}}
  */
-export function thread({ moved, deleted, start = begun }) {
+export function thread({ moved, deleted, start = begun, takesFocus = true }) {
   const head = threadHead({ changed: () => { refresh(); moved(); }, deleted });
   const earlier = el("button.button", { type: "button", hidden: true, onclick: loadEarlier }, "Earlier messages");
   const list = el("div.messages");
@@ -56,7 +56,7 @@ export function thread({ moved, deleted, start = begun }) {
     if (conversation) refresh().then(place.toEnd);
     else begin();
     state();
-    if (matchMedia("(min-width: 761px)").matches) write.focus();
+    if (takesFocus && matchMedia("(min-width: 761px)").matches) write.focus();
   }
 
   let sentTo = "";
