@@ -192,9 +192,7 @@ def start_test(
         _write(locked, spec, by)
     tests = Conversation.objects.filter(workspace=locked, agent=name, origin=DRAFT)
     if not conversation:
-        return tests.create(
-            workspace=locked, agent=name, origin=DRAFT, title="Test of the draft"
-        )
+        return tests.create(workspace=locked, agent=name, origin=DRAFT, title="Test of the draft")
     found = tests.filter(pk=conversation).first() if _is_id(conversation) else None
     if found is None:
         raise NoTestError(f"There is no test {conversation[:60]} of {name}: begin a new one.")

@@ -195,7 +195,9 @@ def publish_again(agents: Iterable[Agent], *, by: Actor) -> list[Led]:
 
 def _publish(leader: Agent, by: Actor) -> Led:
     try:
-        return Led(leader, make_current(leader, by=by))  # atomic: a refusal rolls back only this one
+        return Led(
+            leader, make_current(leader, by=by)
+        )  # atomic: a refusal rolls back only this one
     except ConfigurationError as error:
         return Led(leader, problem=str(error))
 

@@ -18,8 +18,9 @@ from agents.admin.agent import TABS
 from agents.admin.bindings import GrantForm
 from agents.admin.forms import AgentForm, add_complaints
 from agents.definitions.kinds import AGENT
+from agents.definitions.server_grants import servers_of
 from agents.definitions.spec import GRANT_SETTINGS, AgentSpec
-from agents.definitions.validation_messages import InvalidSettingError, sentence_of
+from agents.definitions.validation_messages import InvalidSettingError, check, sentence_of
 from agents.models import Agent, ToolBinding
 from agents.reads.agents import table_of
 from heartbit_site.base.toolspec import ToolSpec
@@ -101,12 +102,12 @@ class StudioForm:
         self.table = table_of(source)
         self.stored = {grant["name"]: grant for grant in self.table["tools"]}
         self.problems: dict[str, list[str]] = {}
-        panels = data.getlist("panel") if data is not None else []
-        self.grants = {name: self.panel(name) for name in panels if self.offers(name)}
+        panels = filter(self.offers, self._sent("panel"))
+        self.grants = {name: self.panel(name) for name in panels}
 
     def offers(self, tool: str) -> bool:
         """Return True if the agent has the tool, or could be given it."""
-        return tool in self.stored or tool in self.known
+        return tool in self.stored or tool in self.known or tool in servers_of(self.known)
 
     def panel(self, tool: str) -> GrantForm:
         """Return the form of how a tool is given."""
@@ -123,7 +124,10 @@ class StudioForm:
                 field.widget.attrs["rows"] = "5"
         spec = self.known.get(tool)
         if spec is not None:
-            arguments = {"type": "object", "properties": dict(spec.parameters.get("properties", {}))}
+            arguments = {
+                "type": "object",
+                "properties": dict(spec.parameters.get("properties", {})),
+            }
             defs = spec.parameters.get("$defs")
             _draw(form.fields["defaults"], arguments | ({"$defs": defs} if defs else {}))
             _draw(form.fields["credentials"], _credentials(spec, self.source.workspace_id))
@@ -142,19 +146,24 @@ class StudioForm:
         Raises:
             InvalidSettingError: A skill, an agent of the team or a tool is not named as one.
         """
-        assert self.data is not None, "a form that was sent"
+        skills = self._sent("skills")
+        if set(skills) == set(self.table["skills"]):
+            skills = self.table["skills"]  # in the order in which they were given
         table = {
             **table_of(self.settings.instance),
-            "tools": self._tools(self.data),
-            "skills": sorted(self.data.getlist("skills")),
-            "team": sorted(self.data.getlist("team")),
+            "tools": self._tools(),
+            "skills": skills,
+            "team": sorted(self._sent("team")),
         }
-        if sorted(self.table["skills"]) == table["skills"]:
-            table["skills"] = self.table["skills"]  # in the order in which they were given
+        for path, message in check(AgentSpec, table, ()):
+            raise InvalidSettingError(path, message)
         return AgentSpec.model_validate(table)
 
-    def _tools(self, data: QueryDict) -> list[dict[str, Any]]:
-        on, bases = set(data.getlist("tools")), data.getlist("bases")
+    def _sent(self, name: str) -> list[str]:
+        return [] if self.data is None else self.data.getlist(name)
+
+    def _tools(self) -> list[dict[str, Any]]:
+        on, bases = set(self._sent("tools")), self._sent("bases")
         found = []
         for name in sorted({*self.stored, *on, *self.grants, *([SEARCH] if bases else [])}):
             grant = {"name": name, "enabled": name in on, **self._rules(name)}
@@ -173,13 +182,15 @@ class StudioForm:
             row = self.grants[tool].instance
             return {name: getattr(row, name) for name in GRANT_SETTINGS if name != "enabled"}
         stored = self.stored.get(tool, {})
-        return {name: stored[name] for name in GRANT_SETTINGS if name in stored and name != "enabled"}
+        return {
+            name: stored[name] for name in GRANT_SETTINGS if name in stored and name != "enabled"
+        }
 
     def refuse(self, error: InvalidSettingError) -> None:
         """Show at its field or section why the verb refused the settings."""
         field = error.field
-        if field == "tools" and len(error.path) > 2 and self.data is not None:
-            name = self._tools(self.data)[int(error.path[1])]["name"]
+        if field == "tools" and len(error.path) > 2:
+            name = self._tools()[int(error.path[1])]["name"]
             form = self.grants.setdefault(name, self.panel(name))
             setting = str(error.path[2])
             if form.is_valid() and setting in form.fields:
@@ -202,7 +213,7 @@ class StudioForm:
     def is_on(self, kind: str, name: str) -> bool:
         """Return True if a row of a kind (tools, skills, team, bases) is switched on."""
         if self.data is not None:
-            return name in self.data.getlist(kind)
+            return name in self._sent(kind)
         if kind == "tools":
             return bool(self.stored.get(name, {}).get("enabled"))
         if kind == "bases":

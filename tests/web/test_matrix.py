@@ -60,6 +60,8 @@ PLACES = {
     "uuid:conversation": "conversation_id",
     "slug:server": "server",
     "int:passage": "passage_id",
+    "int:version": "number",
+    "uuid:test": "test_id",
 }
 
 
@@ -220,7 +222,9 @@ def there(world: World) -> dict[str, str]:
 def page_path(world: World, page: table.Page, values: dict[str, str]) -> str:
     path = page.path
     for place, kind in PLACES.items():
-        value = "parked" if kind == "name" and "conversation" in path else values[kind]
+        value = (
+            "parked" if kind == "name" and re.search("conversation|test", path) else values[kind]
+        )
         path = path.replace(f"<{place}>", value)
     return f"/w/{world.mine.slug}/{path}"
 
@@ -234,7 +238,8 @@ def test_everybody_gets_what_the_table_says_of_a_page(
 ) -> None:
     response = world.client(asker, None).get(page_path(world, page, world.targets))
     assert response.status_code == table.of_page(page, asker), response.text[:300]
-    assert f"canary of {world.mine.slug}" not in response.text, "pages are shells"
+    if response.status_code != 200:
+        assert f"canary of {world.mine.slug}" not in response.text
 
 
 FOREIGN_PAGES = [page for page in table.PAGES if "<" in page.path]

@@ -33,7 +33,9 @@ def editor(workspace: Workspace) -> Client:
     return visitor(workspace, Role.EDITOR)
 
 
-def address(workspace: Workspace, name: str = "web:agent", *more: Any, agent: str = "writer") -> str:
+def address(
+    workspace: Workspace, name: str = "web:agent", *more: Any, agent: str = "writer"
+) -> str:
     return reverse(name, args=[workspace.slug, agent, *more])
 
 
