@@ -84,7 +84,7 @@ def save_draft(
         return draft
     known = grantable(locked.pk, catalogue(locked.pk))
     check_agreement(spec.model_dump(), names_of(locked), tools=known, kind=AGENT.name)
-    row = _write(locked, spec, by)
+    row = _write(locked, spec, by.name)
     base = agent.current_version.number if agent.current_version is not None else None
     values: dict[str, Any] = {"row": row, "saved_by": by.name[:200]}
     draft, _ = AgentDraft.objects.update_or_create(
@@ -93,7 +93,7 @@ def save_draft(
     return draft
 
 
-def _write(workspace: Workspace, spec: AgentSpec, by: Actor) -> Agent:
+def _write(workspace: Workspace, spec: AgentSpec, author: str) -> Agent:
     """Write the row of a draft, with tools and team, and pin it as a version for its tests."""
     row = Agent.objects.filter(workspace=workspace, origin=DRAFT, name=spec.name).first()
     if row is None:
@@ -104,7 +104,7 @@ def _write(workspace: Workspace, spec: AgentSpec, by: Actor) -> Agent:
     assemble(row, list(Agent.objects.filter(workspace=workspace, origin="", name__in=spec.team)))
     check_credentials_of_skills(row, spec.tools)
     before = row.current_version_id
-    made = make_current(row, by=by)
+    made = make_current(row, author=author)
     # What no test has run is of no use to anyone; a test that starts now may have read the former.
     kept = (made.version.pk, before)
     row.versions.exclude(pk__in=[key for key in kept if key]).filter(runs__isnull=True).delete()
@@ -175,7 +175,7 @@ def start_test(
         workspace: The agent's workspace.
         name: The agent's name.
         by: The author.
-        conversation: Id of the test that goes on; empty: a new one begins.
+        conversation: Id of the test to continue; empty: a new one begins.
 
     Raises:
         AgentNotFoundError: There is no such agent, or it is stopped.
@@ -189,7 +189,7 @@ def start_test(
         raise AgentNotFoundError(f"The agent {name} is stopped: start it to test it.")
     if draft_of(agent) is None:
         spec: Any = spec_of(agent)
-        _write(locked, spec, by)
+        _write(locked, spec, by.name)
     tests = Conversation.objects.filter(workspace=locked, agent=name, origin=DRAFT)
     if not conversation:
         return tests.create(workspace=locked, agent=name, origin=DRAFT, title="Test of the draft")

@@ -62,7 +62,7 @@ def publish_agent(agent: Agent, *, by: Actor = SYSTEM) -> AgentVersion:
         ConfigurationError: As for ``make_current``.
     """
     require(by, "agents:write", workspace_id=agent.workspace_id)
-    made = make_current(agent, by=by)
+    made = make_current(agent, author=by.name)
     record_publication(agent, made, by=by)
     return made.version
 
@@ -77,7 +77,7 @@ def record_publication(agent: Agent, made: Publication, *, by: Actor) -> None:
 
 
 @transaction.atomic
-def make_current(agent: Agent, *, by: Actor = SYSTEM, note: str = "") -> Publication:
+def make_current(agent: Agent, *, author: str = SYSTEM.name, note: str = "") -> Publication:
     """Snapshot the agent as its current version; equal content reuses an existing version.
 
     For actions that publish several agents or record more than a publication: the caller writes the
@@ -85,7 +85,7 @@ def make_current(agent: Agent, *, by: Actor = SYSTEM, note: str = "") -> Publica
 
     Args:
         agent: The agent.
-        by: The author of a new version.
+        author: Display name of the author of a new version.
         note: What the author says of a new version.
 
     Raises:
@@ -115,7 +115,7 @@ def make_current(agent: Agent, *, by: Actor = SYSTEM, note: str = "") -> Publica
             hash=digest,
             snapshot=content,
             note=note,
-            published_by=by.name[:200],
+            published_by=author[:200],
         )
     if locked.current_version_id != version.pk:
         Agent.objects.filter(pk=locked.pk).update(current_version=version)
@@ -186,17 +186,17 @@ def publish_again(agents: Iterable[Agent], *, by: Actor) -> list[Led]:
 
     An agent that cannot be published keeps its version, without an error.
     """
-    led = [_publish(agent, by) for agent in agents]
+    led = [_publish(agent, by.name) for agent in agents]
     for one in led:  # the audit's chain is locked last, after every row
         if one.made is not None:
             record_publication(one.agent, one.made, by=by)
     return led
 
 
-def _publish(leader: Agent, by: Actor) -> Led:
+def _publish(leader: Agent, author: str) -> Led:
     try:
         return Led(
-            leader, make_current(leader, by=by)
+            leader, make_current(leader, author=author)
         )  # atomic: a refusal rolls back only this one
     except ConfigurationError as error:
         return Led(leader, problem=str(error))

@@ -88,7 +88,7 @@ def create_agent(
     kind = kind_of(spec)
     table = _table(spec, kind.spec.model_fields)
     check_agreement(table, names_of(locked), tools=known, kind=kind.name)
-    written = write_agents(locked, [spec], origin="", by=by)[spec.name]
+    written = write_agents(locked, [spec], origin="", author=by.name)[spec.name]
     written.record(by, **({_KEY: key, _DIGEST: _digest(spec)} if key is not None else {}))
     return written
 
@@ -156,7 +156,7 @@ def change_agent(
         check_credentials_of_skills(row, spec_of(row).tools)
     if changes:
         row.save(update_fields=["updated_at"])  # also for tools and team, which are other rows
-    made = make_current(row, by=by, note=note)
+    made = make_current(row, author=by.name, note=note)
     if enabled != row.enabled:
         changes["enabled"] = audit.changed(row.enabled, enabled)
         set_agent_state(row, "start" if enabled else "stop")  # also notifies the workers

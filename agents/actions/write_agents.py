@@ -51,7 +51,11 @@ class Written:
 
 
 def write_agents(
-    workspace: Workspace, agents: Sequence[DefinitionSpec], *, origin: str, by: Actor = SYSTEM
+    workspace: Workspace,
+    agents: Sequence[DefinitionSpec],
+    *,
+    origin: str,
+    author: str = SYSTEM.name,
 ) -> dict[str, Written]:
     """Create or update agents; the caller holds the workspace's row lock.
 
@@ -59,7 +63,7 @@ def write_agents(
         workspace: The agents' workspace.
         agents: Their settings, of any kinds; their teams are among them, or exist already.
         origin: As in ``Agent``.
-        by: The author of new versions.
+        author: Display name of the author of new versions.
 
     Returns:
         The result for each agent, by its name.
@@ -88,7 +92,7 @@ def write_agents(
             check_credentials_of_skills(one.row, spec.tools)
         one.changes |= {} if one.is_new else changes
     for name in _members_first({spec.name: spec.team for spec in agents}):
-        written[name].made = make_current(written[name].row, by=by)
+        written[name].made = make_current(written[name].row, author=author)
     return written
 
 

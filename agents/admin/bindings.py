@@ -59,7 +59,7 @@ UNSET = {
 
 
 class GrantForm(forms.ModelForm[ToolBinding]):
-    """How one tool is given."""
+    """Settings with which one tool is given."""
 
     class Meta:
         model = ToolBinding

@@ -1,4 +1,4 @@
-"""Drafts of agents: the rows that hold them, and the stamp by which two savers are told apart."""
+"""Drafts of agents: the rows that hold them, and the stamp that reveals a second saver."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "632851ab8b073bdd45fece4eac87abc391376441fc7e8fc98c931e23a922d0c3"
+FINGERPRINT = "6572d0cfd46309b8c1efc1235f9c0cb998d23926c53ec0612bc7c69751c93017"
 
 
 def statements() -> str:

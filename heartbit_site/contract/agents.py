@@ -134,8 +134,10 @@ class VersionOut(View):
     number: int
     hash: str
     created_at: Time
-    note: str = Field(description="What its author said of the change; empty: nothing.")
-    published_by: str = Field(description="Who published it first; empty: not recorded.")
+    note: str = Field(description="The author's words on the change; empty: none.")
+    published_by: str = Field(
+        description="Person or program that published it first; empty: not recorded."
+    )
     current: bool
     runs: int = Field(description="Number of runs that are pinned to it.")
 

@@ -86,7 +86,7 @@ class SettingsForm(forms.ModelForm[Agent], strategy_form.StrategyForm):
 
 
 class StudioForm:
-    """What the studio edits: the settings, the tools that are given, the skills and the team.
+    """All that the studio edits: settings, tools, skills, team and knowledge bases.
 
     Attributes:
         settings: The form of the settings.
