@@ -62,7 +62,7 @@ def publish_agent(agent: Agent, *, by: Actor = SYSTEM) -> AgentVersion:
         ConfigurationError: As for ``make_current``.
     """
     require(by, "agents:write", workspace_id=agent.workspace_id)
-    made = make_current(agent)
+    made = make_current(agent, author=by.name)
     record_publication(agent, made, by=by)
     return made.version
 
@@ -77,11 +77,16 @@ def record_publication(agent: Agent, made: Publication, *, by: Actor) -> None:
 
 
 @transaction.atomic
-def make_current(agent: Agent) -> Publication:
+def make_current(agent: Agent, *, author: str = SYSTEM.name, note: str = "") -> Publication:
     """Snapshot the agent as its current version; equal content reuses an existing version.
 
     For actions that publish several agents or record more than a publication: the caller writes the
     audit entry, after all its row locks.
+
+    Args:
+        agent: The agent.
+        author: Display name of the author of a new version.
+        note: What the author says of a new version.
 
     Raises:
         UnknownKindError: This process does not know the agent's kind.
@@ -105,7 +110,12 @@ def make_current(agent: Agent) -> Publication:
         definitions.store(tools.values())
         newest = AgentVersion.objects.filter(agent=locked).aggregate(newest=Max("number"))["newest"]
         version = AgentVersion.objects.create(
-            agent=locked, number=(newest or 0) + 1, hash=digest, snapshot=content
+            agent=locked,
+            number=(newest or 0) + 1,
+            hash=digest,
+            snapshot=content,
+            note=note,
+            published_by=author[:200],
         )
     if locked.current_version_id != version.pk:
         Agent.objects.filter(pk=locked.pk).update(current_version=version)
@@ -176,16 +186,18 @@ def publish_again(agents: Iterable[Agent], *, by: Actor) -> list[Led]:
 
     An agent that cannot be published keeps its version, without an error.
     """
-    led = [_publish(agent) for agent in agents]
+    led = [_publish(agent, by.name) for agent in agents]
     for one in led:  # the audit's chain is locked last, after every row
         if one.made is not None:
             record_publication(one.agent, one.made, by=by)
     return led
 
 
-def _publish(leader: Agent) -> Led:
+def _publish(leader: Agent, author: str) -> Led:
     try:
-        return Led(leader, make_current(leader))  # atomic: a refusal rolls back only this one
+        return Led(
+            leader, make_current(leader, author=author)
+        )  # atomic: a refusal rolls back only this one
     except ConfigurationError as error:
         return Led(leader, problem=str(error))
 

@@ -82,7 +82,7 @@ def rollback_agent(agent: Agent, number: int, *, by: Actor, anyway: bool = False
     if gone and not anyway:
         raise RollbackRefusedError(_refusal(wanted, " and ".join(gone)))
     _restore_fields(locked, kind, wanted.snapshot)
-    made = make_current(locked)
+    made = make_current(locked, author=by.name)
     difference = compare(wanted.snapshot, made.version.snapshot)
     if difference and not anyway:
         changed = [*difference.tools, *difference.team, *difference.skills]

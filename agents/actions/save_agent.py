@@ -75,7 +75,7 @@ def create_agent(
         ConfigurationError: The agent cannot be published.
     """
     require(by, "agents:write", workspace_id=workspace.pk)
-    locked = _lock(workspace)
+    locked = lock_workspace(workspace)
     there = Agent.objects.filter(workspace=locked, origin="", name=spec.name).first()
     if there is not None and key is not None and _was_made_with(there, key, spec):
         return Written(there)
@@ -87,8 +87,8 @@ def create_agent(
     known = grantable(locked.pk, catalogue(locked.pk))
     kind = kind_of(spec)
     table = _table(spec, kind.spec.model_fields)
-    check_agreement(table, _names(locked), tools=known, kind=kind.name)
-    written = write_agents(locked, [spec], origin="")[spec.name]
+    check_agreement(table, names_of(locked), tools=known, kind=kind.name)
+    written = write_agents(locked, [spec], origin="", author=by.name)[spec.name]
     written.record(by, **({_KEY: key, _DIGEST: _digest(spec)} if key is not None else {}))
     return written
 
@@ -103,6 +103,7 @@ def change_agent(
     by: Actor,
     version: int | None = None,
     saved_at: str | None = None,
+    note: str = "",
 ) -> Written:
     """Change some settings of an agent; publish it and its orchestrators.
 
@@ -114,6 +115,7 @@ def change_agent(
         by: The actor, for the audit.
         version: The current version that is expected; None: any.
         saved_at: Its ``updated_at`` in ISO 8601, when its settings were read; None: any.
+        note: What the author says of the new version.
 
     Raises:
         AgentNotFoundError: There is no such agent.
@@ -124,7 +126,7 @@ def change_agent(
         ConfigurationError: As for ``create_agent``.
     """
     require(by, "agents:write", workspace_id=workspace.pk)
-    locked = _lock(workspace)
+    locked = lock_workspace(workspace)
     found = find_editable(locked, name)
     row = Agent.objects.select_for_update(no_key=True).get(pk=found.pk)
     _check_version(row, version, saved_at)
@@ -138,7 +140,7 @@ def change_agent(
     beside = {"name": row.name, "approval_timeout_seconds": row.approval_timeout_seconds}
     table = {**beside, **_table(changed, settings)}
     known = grantable(locked.pk, catalogue(locked.pk))
-    check_agreement(table, _names(locked), tools=known, kind=row.kind)
+    check_agreement(table, names_of(locked), tools=known, kind=row.kind)
     columns = columns_of(changed)
     own = {name: value for name, value in columns.pop("definition").items() if name in settings}
     columns = {name: value for name, value in columns.items() if name in settings}
@@ -154,16 +156,16 @@ def change_agent(
         check_credentials_of_skills(row, spec_of(row).tools)
     if changes:
         row.save(update_fields=["updated_at"])  # also for tools and team, which are other rows
-    made = make_current(row)
+    made = make_current(row, author=by.name, note=note)
     if enabled != row.enabled:
         changes["enabled"] = audit.changed(row.enabled, enabled)
         set_agent_state(row, "start" if enabled else "stop")  # also notifies the workers
     written = Written(row, changes=changes, made=made, led=publish_leaders([row], by=by))
-    written.record(by)
+    written.record(by, **({"note": note} if note and made else {}))
     return written
 
 
-def _lock(workspace: Workspace) -> Workspace:
+def lock_workspace(workspace: Workspace) -> Workspace:
     """Lock the workspace for one writer at a time, as an import does."""
     return Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
 
@@ -204,7 +206,7 @@ def _table(spec: DefinitionSpec, settings: Collection[str]) -> dict[str, Any]:
     return spec.model_dump(include=kind_of(spec).spec.model_fields.keys() & set(settings))
 
 
-def _names(workspace: Workspace) -> dict[str, None]:
+def names_of(workspace: Workspace) -> dict[str, None]:
     """Return the names of the agents that a team may be chosen from."""
     agents = Agent.objects.filter(workspace=workspace, origin="").order_by("name")
     return dict.fromkeys(agents.values_list("name", flat=True))

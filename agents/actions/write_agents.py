@@ -20,7 +20,7 @@ from agents.definitions.spec import GRANT_SETTINGS, AgentSpec, DefinitionSpec, T
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent, ToolBinding
 from heartbit_site.base import audit
-from heartbit_site.base.audit import Actor
+from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.models import Workspace
 
 
@@ -51,7 +51,11 @@ class Written:
 
 
 def write_agents(
-    workspace: Workspace, agents: Sequence[DefinitionSpec], *, origin: str
+    workspace: Workspace,
+    agents: Sequence[DefinitionSpec],
+    *,
+    origin: str,
+    author: str = SYSTEM.name,
 ) -> dict[str, Written]:
     """Create or update agents; the caller holds the workspace's row lock.
 
@@ -59,6 +63,7 @@ def write_agents(
         workspace: The agents' workspace.
         agents: Their settings, of any kinds; their teams are among them, or exist already.
         origin: As in ``Agent``.
+        author: Display name of the author of new versions.
 
     Returns:
         The result for each agent, by its name.
@@ -74,7 +79,7 @@ def write_agents(
     for spec in agents:
         row = rows.get(spec.name)
         if row is None:
-            rows[spec.name] = made = _create(workspace, spec, origin)
+            rows[spec.name] = made = create_row(workspace, spec, origin)
             written[spec.name] = Written(made, is_new=True)
         else:
             check_kind(row, spec)
@@ -87,7 +92,7 @@ def write_agents(
             check_credentials_of_skills(one.row, spec.tools)
         one.changes |= {} if one.is_new else changes
     for name in _members_first({spec.name: spec.team for spec in agents}):
-        written[name].made = make_current(written[name].row)
+        written[name].made = make_current(written[name].row, author=author)
     return written
 
 
@@ -126,7 +131,8 @@ def columns_of(spec: DefinitionSpec) -> dict[str, Any]:
     return {**{name: getattr(spec, name) for name in kind.columns}, "definition": own}
 
 
-def _create(workspace: Workspace, spec: DefinitionSpec, origin: str) -> Agent:
+def create_row(workspace: Workspace, spec: DefinitionSpec, origin: str) -> Agent:
+    """Write the row of a new agent, without tools, team and version."""
     columns = {"kind": kind_of(spec).name, "name": spec.name, **columns_of(spec)}
     check_groups(columns["definition"], {})
     return Agent.objects.create(workspace=workspace, origin=origin, **columns)

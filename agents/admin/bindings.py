@@ -58,38 +58,22 @@ UNSET = {
 }
 
 
-class ToolBindingForm(forms.ModelForm[ToolBinding]):
-    """One tool, chosen from the installed ones, and how it is given."""
+class GrantForm(forms.ModelForm[ToolBinding]):
+    """Settings with which one tool is given."""
 
     class Meta:
         model = ToolBinding
-        fields = ("tool", *GRANT_SETTINGS)
+        fields: tuple[str, ...] = GRANT_SETTINGS
         field_classes = {
             "approval_when": json_fields.OptionalJSONObjectText,
             "defaults": json_fields.JSONObjectText,
             "credentials": json_fields.JSONObjectText,
             "knowledge_bases": json_fields.JSONListText,
         }
-        widgets = {
-            "approval_when": json_fields.json_widget(
-                rows=4, placeholder='{"properties": {"path": {"pattern": "^/etc/"}}}'
-            ),
-            "defaults": json_fields.json_widget(rows=2, placeholder='{"language": "en"}'),
-            "credentials": json_fields.json_widget(
-                rows=2, placeholder='{"mail": "support mailbox"}'
-            ),
-            "knowledge_bases": json_fields.json_widget(rows=1, placeholder='["handbook"]'),
-        }
         labels = LABELS
-
-    #: What can be chosen; a page reads it once for all of its forms.
-    known: Mapping[str, ToolSpec] | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._known = catalogue(None) if self.known is None else self.known
-        tool: Any = self.fields["tool"].widget
-        tool.choices = tool_choices(self._known, self.instance.tool)
         for name, meaning in UNSET.items():
             self.fields[name].widget.attrs["placeholder"] = meaning
         approval: Any = self.fields["approval"]
@@ -119,6 +103,32 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
         super()._post_clean()  # type: ignore[misc]  # not in the stubs
         if not self.errors:
             add_complaints(self, ToolGrant, grant_table_of(self.instance))
+
+
+class ToolBindingForm(GrantForm):
+    """One tool, chosen from the installed ones, and how it is given."""
+
+    class Meta(GrantForm.Meta):
+        fields = ("tool", *GRANT_SETTINGS)
+        widgets = {
+            "approval_when": json_fields.json_widget(
+                rows=4, placeholder='{"properties": {"path": {"pattern": "^/etc/"}}}'
+            ),
+            "defaults": json_fields.json_widget(rows=2, placeholder='{"language": "en"}'),
+            "credentials": json_fields.json_widget(
+                rows=2, placeholder='{"mail": "support mailbox"}'
+            ),
+            "knowledge_bases": json_fields.json_widget(rows=1, placeholder='["handbook"]'),
+        }
+
+    #: What can be chosen; a page reads it once for all of its forms.
+    known: Mapping[str, ToolSpec] | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._known = catalogue(None) if self.known is None else self.known
+        tool: Any = self.fields["tool"].widget
+        tool.choices = tool_choices(self._known, self.instance.tool)
 
 
 class ToolBindingFormSet(_FormSet):

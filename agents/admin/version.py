@@ -202,7 +202,7 @@ def _rolled_back(request: HttpRequest, version: AgentVersion) -> HttpResponse:
 
 def _described(other: AgentVersion, version: AgentVersion) -> dict[str, Any]:
     drawings = drawings_beside(other.snapshot, version.snapshot)
-    shown = _shown(compare(other.snapshot, version.snapshot))
+    shown = shown_diff(compare(other.snapshot, version.snapshot))
     if drawings:  # long lists are read line by line
         before, after = (graph_text(one.snapshot).splitlines() for one in (other, version))
         lines = "\n".join(line_diff(before, after, context=3))
@@ -211,7 +211,7 @@ def _described(other: AgentVersion, version: AgentVersion) -> dict[str, Any]:
     return shown | {"drawings": list(zip((other, version), drawings, strict=False))}
 
 
-def _shown(diff: SnapshotDiff) -> dict[str, Any]:
+def shown_diff(diff: SnapshotDiff) -> dict[str, Any]:
     """Return the differences as rows: setting, before, after."""
     rows = [setting_row(change) for change in diff.fields]
     for noun, parts in (("tool", diff.tools), ("team", diff.team), ("skill", diff.skills)):

@@ -11,7 +11,7 @@ from agents.runs.install import install
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agents', '0025_task_pushes'),
+        ('agents', '0027_drafts'),
         ('base', '0003_environment_keys'),
     ]
 

@@ -10,6 +10,7 @@ from agents.models.channel import Channel, InboundMessage
 from agents.models.checkpoint import Checkpoint
 from agents.models.conversation import Conversation
 from agents.models.delivery import Delivery
+from agents.models.draft import AgentDraft
 from agents.models.extraction import LearnedMemory, MemoryExtraction
 from agents.models.journal import BlackboardEntry, RunEvent, ToolCall, Wait
 from agents.models.message import InboxEntry, Message, MessageKind

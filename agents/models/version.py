@@ -18,12 +18,18 @@ class AgentVersion(models.Model):
 
     ``snapshot`` has a format version and no names, times or secrets; ``hash`` is the SHA-256 of
     its canonical JSON, so publishing an unchanged agent makes no new version.
+
+    Attributes:
+        note: What the author said of the change; empty: nothing.
+        published_by: Display name of the person or program that published it first; empty: unknown.
     """
 
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()
     hash = models.CharField(max_length=64)
     snapshot = models.JSONField()
+    note = models.CharField(max_length=500, blank=True, default="", db_default="")
+    published_by = models.CharField(max_length=200, blank=True, default="", db_default="")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "f66ef9a2bf671b9432c4ba8ce9f96ec87d1bb1c317c0a10f99b8f68f4fc9711c"
+FINGERPRINT = "2468f661861bb519e71325379b4b1496adf9ee5dab6c71bd73bd770978265d88"
 
 
 def statements() -> str:

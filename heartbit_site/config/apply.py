@@ -144,7 +144,7 @@ def _import(
     servers, unusable = write_servers(
         locked, configuration.mcp_servers, readings, prune=prune, by=by
     )
-    written = write_agents(locked, configuration.everyone, origin="")
+    written = write_agents(locked, configuration.everyone, origin="", author=by.name)
     disabled = _prune(locked, configuration) if prune else []
     led = publish_leaders([one.row for one in written.values()], by=by)
     for one in written.values():

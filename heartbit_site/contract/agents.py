@@ -134,6 +134,10 @@ class VersionOut(View):
     number: int
     hash: str
     created_at: Time
+    note: str = Field(description="The author's words on the change; empty: none.")
+    published_by: str = Field(
+        description="Person or program that published it first; empty: not recorded."
+    )
     current: bool
     runs: int = Field(description="Number of runs that are pinned to it.")
 

@@ -111,10 +111,16 @@ class RunViewOut(RunDetailOut):
     forks: list[ForkOut] = Field(description="The newest forks of the run.")
 
 
+class RunRowOut(RunSummaryOut):
+    """A run in a list of runs."""
+
+    test: bool = Field(description="True if it tests the draft of its agent.")
+
+
 class RunPageOut(Page):
     """Runs, the newest first; those of sub-agents are in their root run's tree."""
 
-    runs: list[RunSummaryOut]
+    runs: list[RunRowOut]
 
 
 class RunResultOut(View):

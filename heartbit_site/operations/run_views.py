@@ -8,16 +8,17 @@ from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.db.models.functions import JSONArray
 
 from agents.choices import TERMINAL
 from agents.models import Run, RunEvent, WorkerHeartbeat
+from agents.models.draft import DRAFT
 from agents.querysets import tree_rows
 from agents.reads.outcome import OUTCOME, Outcome, cost_of, outcome_in
 from heartbit_site.base.preview import preview
 from heartbit_site.base.query import fetch_all, fetch_named, fetch_together, instance_of
-from heartbit_site.contract.runs import ForkOut, RunDetailOut, RunSummaryOut, RunTreeOut, RunViewOut
+from heartbit_site.contract.runs import ForkOut, RunDetailOut, RunRowOut, RunTreeOut, RunViewOut
 from heartbit_site.operations.paging import with_beginning
 
 #: What the model calls of each run cost; None where a price is unknown.
@@ -43,14 +44,14 @@ def costs_of(runs: Iterable[Run]) -> Costs:
 
 def summaries(runs: QuerySet[Run]) -> QuerySet[Any]:
     """Defer the columns that a list does not show."""
+    runs = runs.annotate(origin=F("version__agent__origin"))
     return with_beginning(runs, "task").defer("payload", "output", "structured")
 
 
-def summary(run: Any, costs: Mapping[UUID, Decimal | None]) -> RunSummaryOut:
+def summary(run: Any, costs: Mapping[UUID, Decimal | None]) -> RunRowOut:
     """Return a run of a list; it comes from ``summaries``."""
-    return RunSummaryOut.of(
-        run, task=preview(run.task_beginning), usage=run, cost_usd=costs[run.pk]
-    )
+    task, test = preview(run.task_beginning), run.origin == DRAFT
+    return RunRowOut.of(run, task=task, usage=run, cost_usd=costs[run.pk], test=test)
 
 
 def detail(run: Run) -> RunDetailOut:

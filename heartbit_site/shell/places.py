@@ -47,7 +47,7 @@ _WORK = (
     Place("chat", "Chat", "forum", "web:chat", _TALK, "runs:read"),
 )
 _BUILD = (
-    _listed("agents", "Agents", "smart_toy", "agents_agent", "agents_agentversion"),
+    Place("agents", "Agents", "smart_toy", "web:agents", ("agents_agent", "agents_agentversion")),
     _listed("workflows", "Workflows", "account_tree", "agents_workflow"),
     _listed("tools", "Tools", "construction", "tools_cataloguetool"),
     _listed("skills", "Skills", "school", "agents_skill"),

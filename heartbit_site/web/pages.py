@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from agents.models import Run
+from agents.models.draft import DRAFT
 from agents.querysets import find_run
 from agents.reads.drawings import drawn
 from agents.reads.hidden_memories import split_known
@@ -41,6 +42,8 @@ def conversation(
     found = find_conversation(access.workspace, str(conversation))
     if found.agent != agent:
         raise Http404(f"The conversation {conversation} is with {found.agent}.")
+    if found.origin == DRAFT:
+        return redirect("web:agent-test", access.workspace.slug, agent, conversation)
     context = {"agent": agent, "conversation": found}
     return show(request, access, "web/chat.html", context, here="chat")
 
@@ -71,6 +74,7 @@ def run(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
     learned = found.learned_memories.filter(item__in=visible_memories(access))
     context = {
         "run": found,
+        "is_test": found.version.agent.origin == DRAFT,
         "known": known,
         "known_hidden": hidden,
         "learned": learned.select_related("item"),

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.urls import path
 
-from heartbit_site.web import fleet, health, pages, schedules, usage
+from heartbit_site.web import agents, fleet, health, pages, schedules, studio, usage
 from heartbit_site.web.account import account, credentials
 from heartbit_site.web.connect import connect
 
@@ -34,4 +34,10 @@ urlpatterns: list[Any] = [
     path("schedules/new/", schedules.new_schedule, name="schedule-new"),
     path("schedules/preview/", schedules.preview, name="schedule-preview"),
     path("schedules/<int:schedule>/", schedules.schedule, name="schedule"),
+    path("agents/", agents.agents, name="agents"),
+    path("agents/<slug:agent>/", studio.studio, name="agent"),
+    path("agents/<slug:agent>/<uuid:test>/", studio.studio, name="agent-test"),
+    path("agents/<slug:agent>/publish/", studio.publish, name="agent-publish"),
+    path("agents/<slug:agent>/versions/", agents.versions, name="agent-versions"),
+    path("agents/<slug:agent>/versions/<int:version>/", agents.version, name="agent-version"),
 ]

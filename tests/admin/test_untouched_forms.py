@@ -21,6 +21,8 @@ from django.db import connection
 from django.urls import URLPattern, reverse
 
 from agents.actions.run_request import start_conversation
+from agents.models import Conversation
+from agents.models.draft import DRAFT
 from heartbit_site import urls
 from heartbit_site.base.models import Role
 from heartbit_site.web import urls as web_urls
@@ -181,6 +183,8 @@ def work_pages(workspace: Workspace) -> Iterator[str]:
         "conversation": start_conversation(workspace, agent="writer").pk,
         "server": McpServer.objects.get(workspace=workspace, sign_in=True).name,
         "passage": Passage.objects.get(base__workspace=workspace).pk,
+        "version": 1,
+        "test": Conversation.objects.create(workspace=workspace, agent="writer", origin=DRAFT).pk,
         "run": start_run(workspace, "Wait.", agent="writer"),
     }
     for prefix, pattern in (("", urls), ("web:", web_urls)):

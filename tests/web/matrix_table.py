@@ -390,6 +390,12 @@ PAGES = (
     Page("account/", "runs:read"),
     Page("credentials/", "runs:write"),
     Page("passages/<int:passage>/", "runs:read"),
+    Page("agents/", "agents:read"),
+    Page("agents/<slug:agent>/", "agents:read"),
+    Page("agents/<slug:agent>/<uuid:test>/", "agents:read"),
+    Page("agents/<slug:agent>/publish/", "agents:write"),
+    Page("agents/<slug:agent>/versions/", "agents:read"),
+    Page("agents/<slug:agent>/versions/<int:version>/", "agents:read"),
 )
 #: Pages of no workspace: what somebody unknown gets, and whoever is logged in.
 ALONE = {

@@ -34,6 +34,7 @@ from agents.models import (
     WebhookEndpoint,
     WorkFile,
 )
+from agents.models.draft import DRAFT
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base.actions.api_keys import create_api_key, revoke_api_keys
 from heartbit_site.base.audit import SYSTEM
@@ -226,6 +227,9 @@ MAKERS: dict[str, Callable[[Workspace], str]] = {
     "run_id": _run,
     "call_id": lambda workspace: f"1.{workspace.pk}",
     "conversation_id": lambda workspace: str(start_conversation(workspace, agent="parked").pk),
+    "test_id": lambda workspace: str(
+        Conversation.objects.create(workspace=workspace, agent="parked", origin=DRAFT).pk
+    ),
     "message_id": _message,
     "name": _name,
     "workflow": _workflow,

@@ -61,6 +61,8 @@ PLACES = {
     "slug:server": "server",
     "int:passage": "passage_id",
     "int:schedule": "schedule_number",
+    "int:version": "number",
+    "uuid:test": "test_id",
 }
 
 
@@ -221,7 +223,9 @@ def there(world: World) -> dict[str, str]:
 def page_path(world: World, page: table.Page, values: dict[str, str]) -> str:
     path = page.path
     for place, kind in PLACES.items():
-        value = "parked" if kind == "name" and "conversation" in path else values[kind]
+        value = (
+            "parked" if kind == "name" and re.search("conversation|test", path) else values[kind]
+        )
         path = path.replace(f"<{place}>", value)
     return f"/w/{world.mine.slug}/{path}"
 

@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Page, expect
 
+from agents.actions.draft_agent import publish_draft
 from agents.actions.run_request import start_conversation
 from agents.actions.write_agents import create_default_team
 from agents.approvals.call_display import token_of
 from agents.models import Run
+from agents.reads.agents import find_editable
+from agents.reads.drafts import stamp_of
+from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace
 from tests.fleet import wait_until
 from tests.starts import post_message, start_run
+from tests.versions.test_drafts import keep
 from tests.web import labels
 from tests.web.axe import serious
 from tests.web.people import member, person
@@ -67,6 +72,10 @@ def world(site: WebServer, worker: Worker) -> World:
     for run, status in states.items():
         rows = Run.objects.filter(pk=run, status=status)
         wait_until(rows.exists, what=f"{run} {status}")
+    keep(workspace, system_prompt="Write short.")
+    keep(workspace, "analyst", system_prompt="Second.")
+    seen = stamp_of(find_editable(workspace, "analyst"))
+    publish_draft(workspace, "analyst", note="Shorter", seen=seen, by=SYSTEM)
     pages = {
         "runs": ("runs/", "What is the answer?"),
         "run": (f"runs/{done}/", "The answer is"),
@@ -79,6 +88,11 @@ def world(site: WebServer, worker: Worker) -> World:
         "usage": ("health/usage/", "Last 30 days"),
         "schedules": ("schedules/", "Begin with a template"),
         "new schedule": ("schedules/new/?template=daily-report", "Next five"),
+        "agents": ("agents/", "writer"),
+        "studio": ("agents/writer/?tool=blackboard_list", "Who approves"),
+        "publish": ("agents/writer/publish/", "Write short."),
+        "versions": ("agents/writer/versions/", "Published"),
+        "version": ("agents/analyst/versions/1/", "Second."),
     }
     return World(workspace, person(operator=True), pages)
 
@@ -94,8 +108,10 @@ def visitor(
     opened.leave()
 
 
-_MORE = ("health", "alerts", "usage", "schedules", "new schedule")
-NAMES = ("runs", "run", "failed run", "approvals", "chat", "fleet", *_MORE)
+NAMES = (
+    *("runs", "run", "failed run", "approvals", "chat", "fleet", "health", "alerts", "usage"),
+    *("schedules", "new schedule", "agents", "studio", "publish", "versions", "version"),
+)
 
 
 @pytest.mark.parametrize("name", NAMES)

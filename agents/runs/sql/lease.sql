@@ -224,7 +224,9 @@ BEGIN
         IF w ? 'agent' THEN
             SELECT t.* INTO a FROM agents_agent t
             WHERE t.workspace_id = r.workspace_id AND t.name = w ->> 'agent' AND t.origin = (
-                      SELECT o.origin FROM agents_agentversion v JOIN agents_agent o ON o.id = v.agent_id
+                      -- A draft has the agent's team, which is published.
+                      SELECT CASE WHEN o.origin = 'draft' THEN '' ELSE o.origin END
+                      FROM agents_agentversion v JOIN agents_agent o ON o.id = v.agent_id
                       WHERE v.id = r.version_id)
                   AND t.enabled AND t.current_version_id IS NOT NULL;
             SELECT t.* INTO v_version FROM agents_agentversion t

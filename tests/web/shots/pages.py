@@ -56,6 +56,12 @@ def ask_for_a_run(page: Page) -> None:
     dialog.get_by_text("Answers customers.").wait_for()
 
 
+def set_up_a_tool(page: Page) -> None:
+    """The panel of a tool, beside the form."""
+    page.get_by_role("link", name="Set up").first.click()
+    page.locator(".panel:not([hidden])").wait_for()
+
+
 def look_back(page: Page) -> None:
     """What the model was sent at a turn."""
     turn = page.get_by_label("Turn 1", exact=True)
@@ -146,6 +152,9 @@ PAGES = {
     "web-connect": Shot(lambda _: "connect/tracker/", "Your own runs call tracker as you."),
     "web-question": Shot(lambda _: "approvals/", "refund_order", answer_it),
     "web-approval-link": Shot(lambda demo: f"/approve/{demo.link}/", "You are"),
+    "web-agents": Shot(lambda _: "agents/", "support"),
+    "web-studio": Shot(lambda _: "agents/support/", "Test the draft"),
+    "web-tool": Shot(lambda _: "agents/support/", "Test the draft", set_up_a_tool),
     "web-chat": Shot(lambda demo: f"chat/support/{demo.talk}/", "10:30"),
     "web-fleet": Shot(lambda _: "health/fleet/", "process"),
     "web-health": Shot(lambda _: "health/?range=7d", "Agents and models"),

@@ -49,7 +49,7 @@ function look() {
   conversations.again();
 }
 
-try {
+async function begin() {
   agents = await loadAgents();
   onGo(show);
   show();
@@ -58,6 +58,6 @@ try {
     if (last && now !== last && !coming) coming = setTimeout(look, LOOK_MS);
     last = now;
   });
-} catch (error) {
-  fill(page, el("p.problem", { role: "alert" }, error.message));
 }
+
+begin().catch((error) => fill(page, el("p.problem", { role: "alert" }, error.message)));

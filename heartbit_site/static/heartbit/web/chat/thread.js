@@ -14,11 +14,12 @@ const MOST = 100; // messages per page of the API
 
 /**
  * Return the thread.
- * @param {{moved: () => void, deleted: (conversation: string) => void}} how `moved`: a message, a
- *   title or an answer has changed, so lists may refresh.
+ * @param {{moved: () => void, deleted: (conversation: string) => void, start?: Function, takesFocus?: boolean}} how
+ *   `moved`: a message, a title or an answer has changed, so lists may refresh; `start`: returns the
+ *   id of the conversation that a message goes to.
  * @returns {{node: HTMLElement, show: (agent: object, conversation: string) => void, refresh: () => Promise<void>}}
  */
-export function thread({ moved, deleted }) {
+export function thread({ moved, deleted, start = begun, takesFocus = true }) {
   const head = threadHead({ changed: () => { refresh(); moved(); }, deleted });
   const earlier = el("button.button", { type: "button", hidden: true, onclick: loadEarlier }, "Earlier messages");
   const list = el("div.messages");
@@ -55,7 +56,7 @@ export function thread({ moved, deleted }) {
     if (conversation) refresh().then(place.toEnd);
     else begin();
     state();
-    if (matchMedia("(min-width: 761px)").matches) write.focus();
+    if (takesFocus && matchMedia("(min-width: 761px)").matches) write.focus();
   }
 
   let sentTo = "";
@@ -144,11 +145,8 @@ export function thread({ moved, deleted }) {
   }
 
   async function send(text, way) {
-    let target = conversation;
-    if (!target) {
-      target = (await api("/conversations", { method: "POST", body: { agent: agent.name } })).id;
-      sentTo = target;
-    }
+    const target = await start(agent, conversation);
+    if (!conversation) sentTo = target;
     const body = { text, ...(way ? { busy_policy: way } : {}) };
     let posted;
     try {
@@ -168,4 +166,8 @@ export function thread({ moved, deleted }) {
   }
 
   return { node, show, refresh };
+}
+
+async function begun(agent, conversation) {
+  return conversation || (await api("/conversations", { method: "POST", body: { agent: agent.name } })).id;
 }

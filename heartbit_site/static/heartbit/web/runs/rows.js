@@ -90,7 +90,7 @@ export class Rows {
       view.tick.checked &&= !view.tick.disabled;
     }
     fill(view.row, view.tick ? el("td.tick-cell", {}, view.tick) : null,
-      el("td.is-run", {}, el("a.run-link", { href: `${run.id}/` }, el("span.run-head.clip", {}, el("b", {}, run.agent), run.parent_id ? el("span.quiet", {}, " sub-agent") : null,
+      el("td.is-run", {}, el("a.run-link", { href: `${run.id}/` }, el("span.run-head.clip", {}, el("b", {}, run.agent), run.test ? el("span.pill.neutral", {}, "test") : null, run.parent_id ? el("span.quiet", {}, " sub-agent") : null,
           run.started_by ? el("span.by", {}, ` · ${person(run.started_by)}`) : null),
         el("span.task-line.clip", {}, run.task.slice(0, 200)))),
       el("td.is-status", {}, pill(run.status)),
