@@ -6,7 +6,7 @@ from typing import Any
 
 from django.urls import path
 
-from heartbit_site.web import pages
+from heartbit_site.web import pages, run_compare, run_fork, run_page
 from heartbit_site.web.account import account, credentials
 from heartbit_site.web.connect import connect
 from heartbit_site.web.usage import usage
@@ -25,6 +25,10 @@ urlpatterns: list[Any] = [
     path("approvals/", pages.approvals, name="approvals"),
     path("passages/<int:passage>/", pages.passage, name="passage"),
     path("runs/", pages.runs, name="runs"),
-    path("runs/<uuid:run>/", pages.run, name="run"),
-    path("runs/<uuid:run>/drawing/", pages.drawing, name="drawing"),
+    path("runs/<uuid:run>/", run_page.run, name="run"),
+    path("runs/<uuid:run>/drawing/", run_page.drawing, name="drawing"),
+    path("runs/<uuid:run>/inspector/", run_page.inspector, name="run-inspector"),
+    path("runs/<uuid:run>/turns/<int:turn>/", run_page.turn, name="run-turn"),
+    path("runs/<uuid:run>/fork/", run_fork.fork, name="run-fork"),
+    path("runs/<uuid:run>/compare/<uuid:other>/", run_compare.compare, name="run-compare"),
 ]

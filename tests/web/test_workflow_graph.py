@@ -100,9 +100,9 @@ def test_the_keyboard_moves_between_nodes_and_opens_them(signed_in: Visitor, run
     expect(details).to_be_visible()
     page.keyboard.press("Tab")
     expect(details.get_by_role("button", name="Close the node")).to_be_focused()
-    page.keyboard.press("Shift+Tab")
     page.keyboard.press("Escape")
     expect(details).to_be_hidden()
+    expect(page.locator("[data-node=fact]")).to_be_focused()
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -20,7 +20,7 @@ export class NodeDetails {
     this.place = place;
     this.close = close;
     this.shown = "";
-    this.element = el("div.inside.stack.node-details", { hidden: true, role: "region", "aria-label": "Node" });
+    this.element = el("div.inside.stack.node-details", { hidden: true, tabindex: "-1", role: "region", "aria-label": "Node" });
   }
 
   hide() {

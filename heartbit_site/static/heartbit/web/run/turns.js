@@ -4,9 +4,8 @@ import { may } from "../api.js";
 import { el, fill, icon, pill } from "../dom.js";
 import { cost, duration, moment, tokens } from "../words.js";
 import { CallView } from "./calls.js";
-import { fork } from "./fork.js";
+import { fetched } from "./fragment.js";
 import { grow } from "./growing.js";
-import { Sent } from "./sent.js";
 
 const MOST = 50; // entries drawn at once, and added with each request for earlier ones
 
@@ -138,9 +137,11 @@ class TurnView {
 
   /** Add the actions of an answered turn. */
   lookBack({ number }, run) {
-    const sent = new Sent(run, number);
-    fill(this.past, el("div.actions", {}, sent.button,
-      may("runs:write") ? el("button.button.small", { type: "button", onClick: () => fork(run, number) }, icon("fork_right"), "Fork from here") : null), sent.box);
+    const box = el("div.sent.stack", { hidden: true });
+    const opens = (sign, name, path) => el("button.button.small", { type: "button", "aria-expanded": "false", onClick: ({ currentTarget }) => unfold(currentTarget, box, path) }, icon(sign), name);
+    fill(this.past, el("div.actions", {}, opens("forum", "What it was sent", `${run.id}/turns/${number}/`),
+      may("runs:write") ? opens("fork_right", "Fork from here", `${run.id}/fork/?part&turn=${number}`) : null,
+      el("button.button.small", { type: "button", data: { copy: `${location.href.split("#")[0]}#${run.id}/turns/${number}` } }, icon("link"), "Copy link")), box);
     this.past.hidden = false;
   }
 
@@ -156,6 +157,19 @@ class TurnView {
       time,
     ];
   }
+}
+
+/** Open or close what a button names, as the server draws it. */
+async function unfold(button, box, path) {
+  const isOpen = button.getAttribute("aria-expanded") === "true";
+  for (const one of button.parentElement.querySelectorAll("[aria-expanded]")) one.setAttribute("aria-expanded", String(one === button && !isOpen));
+  box.hidden = isOpen;
+  if (isOpen) return;
+  fill(box, el("p.quiet", { role: "status" }, "Loading …"));
+  const html = await fetched(path);
+  if (button.getAttribute("aria-expanded") !== "true") return;
+  if (html) box.innerHTML = html; // drawn by the server
+  else fill(box, el("p.problem", { role: "alert" }, html === null ? "The server does not answer: is it running?" : "The server refuses: look at the run again."));
 }
 
 function noteView({ icon: sign, title, text, about, at }) {
