@@ -74,16 +74,16 @@ class ForkForm(forms.Form):
                 ("result", call.result or "", f"Result of {name}"),
                 ("arguments", _pretty(call.arguments), f"Arguments of {name}"),
             ):
-                self.fields[f"{what} {call.call_id}"] = forms.CharField(
+                self.fields[f"{what}:{call.call_id}"] = forms.CharField(
                     label=label, required=False, strip=False, widget=forms.Textarea(area)
                 )
-                self.initial[f"{what} {call.call_id}"] = text
+                self.initial[f"{what}:{call.call_id}"] = text
 
     @property
     def offered(self) -> list[tuple[TurnCallOut, Any, Any]]:
         """The calls, each with its fields."""
         return [
-            (call, self[f"result {call_id}"], self[f"arguments {call_id}"])
+            (call, self[f"result:{call_id}"], self[f"arguments:{call_id}"])
             for call_id, call in self.calls.items()
         ]
 
@@ -95,12 +95,12 @@ class ForkForm(forms.Form):
 
     def body(self) -> ForkIn | None:
         """Return the request; None if a field does not fit, which has its error then."""
-        changed = [name for name in self.fields if " " in name and self._differs(name)]
+        changed = [name for name in self.fields if ":" in name and self._differs(name)]
         body: dict[str, Any] = {"turn": self.cleaned_data["turn"]}
         if len(changed) > 1:
             self.add_error(changed[1], "Change one thing of one call: the fork takes one.")
         for name in changed[:1]:
-            what, _, body["call_id"] = name.partition(" ")
+            what, _, body["call_id"] = name.partition(":")
             if body["turn"] != self.initial["turn"]:
                 self.add_error("turn", "A call was changed: begin after its turn.")
             given = self._text(name)

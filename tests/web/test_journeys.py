@@ -252,7 +252,7 @@ def test_given_an_analyst_when_a_run_failed_then_they_read_why_and_what_it_cost_
     expect(page.get_by_role("heading", name=labels.FORK_DIALOG)).to_be_visible()
     expect(page.get_by_label(labels.FORK_START)).to_have_value("1")
     page.get_by_label("Version of planner").select_option("version 2, the current one")
-    task = page.get_by_role("textbox", name="Task")
+    task = page.get_by_role("textbox", name="Task", exact=True)
     expect(task).to_have_value(PLAN)
     task.fill("Say what to bring. [[text: An umbrella.]]")
     page.get_by_role("button", name="Fork", exact=True).click()
