@@ -77,7 +77,6 @@ def _entry(row: BlackboardEntry) -> dict[str, Any]:
     beginning, rest = preview(text), text[:LONGEST_VALUE]
     return {
         "row": row,
-        "at": row.updated_at.isoformat(),
         "beginning": beginning,
         "whole": rest if beginning != text else "",
         "unseen": len(text) - len(rest),

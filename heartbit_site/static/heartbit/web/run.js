@@ -1,8 +1,8 @@
 // A run's page: what the server has drawn, followed by the state from the lines of its socket, once per frame.
 
-import { WORKSPACE, api, may } from "./api.js";
+import { WORKSPACE, api } from "./api.js";
 import "./copy.js";
-import { el, fill, icon, pill, sentence } from "./dom.js";
+import { el, fill, sentence } from "./dom.js";
 import { onPulse } from "./pulse.js";
 import { Actions } from "./run/actions.js";
 import { Answer } from "./run/answer.js";
@@ -13,10 +13,10 @@ import { Store } from "./run/store.js";
 import { Tree } from "./run/tree.js";
 import { Turns } from "./run/turns.js";
 import { Waiting } from "./run/waiting.js";
+import { label } from "./run/waits.js";
 import { keep } from "./socket.js";
 
 const TICK_MS = 1000;
-const WAITS = { person: may("approvals:decide") ? ["for you", "back_hand"] : ["for others", "hourglass_top"], agents: ["for sub-agents", "account_tree"], others: ["for others", "hourglass_top"] };
 const TABS = { turns: "Turns", journal: "Journal" };
 
 const box = document.getElementById("run");
@@ -116,13 +116,8 @@ function draw() {
     name.textContent = run.agent;
     document.title = `${run.agent} · ${document.title.split(" · ").slice(1).join(" · ")}`;
   }
-  const [whom, sign] = (run.status === "waiting" && WAITS[run.waiting]) || [];
-  const word = whom ? `waits ${whom}` : run.status;
-  if (status.dataset.of !== word) {
-    status.dataset.of = word;
-    fill(status, pill(word));
-    if (sign) status.firstChild.prepend(icon(sign));
-  }
+  const word = `${run.status} ${run.waiting}`;
+  if (status.dataset.of !== word) fill(status, label(run.status, run.waiting)).dataset.of = word;
   describe(run);
   put("answer", answer);
   put("waiting", waiting);

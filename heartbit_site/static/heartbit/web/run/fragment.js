@@ -14,7 +14,7 @@ export async function fetched(path) {
 }
 
 document.addEventListener("click", ({ target }) => {
-  const long = target.closest("button")?.closest(".long-answer");
+  const long = target.closest(".all, [data-heading]")?.closest(".long-answer");
   if (!long) return;
   const heading = target.closest("[data-heading]")?.dataset.heading;
   long.classList.toggle("is-whole", heading !== undefined || !long.classList.contains("is-whole"));

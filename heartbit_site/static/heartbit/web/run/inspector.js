@@ -1,5 +1,6 @@
 // What the server draws beside the answer of the chosen run: facts, artifacts, files, deliveries, shared values.
 
+import { children } from "../morph.js";
 import { fetched } from "./fragment.js";
 
 const AGAIN_MS = 5000; // after a failure, and while a run is queued
@@ -29,7 +30,7 @@ export class Inspector {
 
   /** What the drawn part says of a run: why it is blocked, and its payload. */
   of(id) {
-    return this.drawn === id ? this.element.lastElementChild.dataset : {};
+    return this.drawn === id ? document.getElementById("beside-run").dataset : {};
   }
 
   async load(id) {
@@ -43,13 +44,8 @@ export class Inspector {
     this.show();
   }
 
-  /** Replace the content; what was open stays open, and what had the focus keeps it. */
   take(id, html, wanted) {
-    const open = [...this.element.querySelectorAll("details[open]")].map(({ dataset }) => dataset.key);
-    const focused = this.element.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
-    this.element.innerHTML = html; // drawn by the server
-    for (const one of this.element.querySelectorAll("details")) one.open = open.includes(one.dataset.key);
-    if (focused) this.element.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
+    children(this.element, [...new DOMParser().parseFromString(html, "text/html").body.childNodes]);
     Object.assign(this, { drawn: id, shown: wanted });
     if (this.element.querySelector("[data-again]")) setTimeout(() => this.lookAgain(), DELIVERING_MS);
   }

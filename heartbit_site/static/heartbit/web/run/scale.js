@@ -1,8 +1,8 @@
 // The scale of the timeline: time by place, with long waits as breaks, and a window that is zoomed into. Pure.
 
 const WORK = new Set(["model", "tool", "lost"]);
-const LEAST_MS = 1000; // shorter waits are no breaks
-const BREAK = 0.06; // width of a break, as a share of the rest
+const LEAST_MS = 5000; // shorter waits are no breaks
+const BREAK = 0.08; // width of a break, as a share of the rest
 
 /** Maps milliseconds to percents of a track. */
 export class Scale {

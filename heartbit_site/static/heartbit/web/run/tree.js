@@ -27,7 +27,7 @@ export class Tree {
     this.steps = null; // until chosen: steps are shown for a run without others
     this.revealed = "";
     this.list = new Windowed({ height: ROW, label: "Runs and steps", make: (item) => this.view(item) });
-    this.switch = el("button.button.small", { type: "button", onClick: () => this.flip() }, "Steps");
+    this.switch = el("button.iconic", { type: "button", title: "Steps", "aria-label": "Steps", onClick: () => this.flip() }, icon("format_list_bulleted"));
     this.legend = el("div");
     this.scale = el("div.scale");
     this.shown = FIT;

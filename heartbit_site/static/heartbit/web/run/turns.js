@@ -2,7 +2,8 @@
 
 import { may } from "../api.js";
 import { el, fill, icon, pill } from "../dom.js";
-import { cost, duration, moment, tokens } from "../words.js";
+import { moment } from "../moment.js";
+import { cost, duration, tokens } from "../words.js";
 import { CallView } from "./calls.js";
 import { fetched } from "./fragment.js";
 import { grow } from "./growing.js";
@@ -147,7 +148,8 @@ class TurnView {
 
   figures(turn, run) {
     if (!turn.answered) return [run.ending ? pill("cut off") : el("span.pill.info", {}, icon("edit"), "writing"), turn.gap ? el("span.quiet", {}, "a piece is missing until the answer is whole") : null];
-    const time = el("time.quiet.number", { datetime: new Date(turn.at).toISOString(), title: moment(turn.at) }, new Date(turn.at).toLocaleTimeString());
+    const time = moment(new Date(turn.at).toISOString());
+    time.className = "quiet number";
     if (turn.superstep) return [time];
     if (!turn.number) return [el("span.quiet", {}, "No model is called.")];
     return [
@@ -174,5 +176,5 @@ async function unfold(button, box, path) {
 
 function noteView({ icon: sign, title, text, about, at }) {
   const said = text ? [el("b", {}, `${title}: `), el("span.text", {}, text)] : el("span.text", {}, title);
-  return { element: el("p.aside", { title: moment(at) }, icon(sign), el("span", {}, said, about ? [" ", el("a", { href: `../${about}/` }, about.slice(0, 13))] : null)) };
+  return { element: el("p.aside", { title: moment(new Date(at).toISOString()).title }, icon(sign), el("span", {}, said, about ? [" ", el("a", { href: `../${about}/` }, about.slice(0, 13))] : null)) };
 }

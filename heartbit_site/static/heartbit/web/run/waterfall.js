@@ -5,6 +5,7 @@ import { duration } from "../words.js";
 import { KINDS } from "./spans.js";
 
 const TICKS = 3;
+const APART = 26; // percent between a tick and the mark of a break
 
 /**
  * Draw spans into a track.
@@ -31,12 +32,13 @@ export function told({ kind, from, to, why }) {
 
 /** Return the scale above the bars. */
 export function axis(scale) {
-  const ticks = Array.from({ length: TICKS }, (_, index) => {
-    const tick = el("span.tick", {}, duration(scale.time((100 * index) / TICKS)));
-    tick.style.left = `${(100 * index) / TICKS}%`;
+  const cuts = scale.breaks.map((one) => placed(scale, one, el("span.gap", { title: `A wait of ${duration(one.to - one.from)}, cut short here` }, `⫽ ${duration(one.to - one.from)}`)));
+  const places = Array.from({ length: TICKS }, (_, index) => (100 * index) / TICKS);
+  const ticks = places.filter((place) => cuts.every(({ style }) => Math.abs(Number.parseFloat(style.left) - place) > APART)).map((place) => {
+    const tick = el("span.tick", {}, duration(scale.time(place)));
+    tick.style.left = `${place}%`;
     return tick;
   });
-  const cuts = scale.breaks.map((one) => placed(scale, one, el("span.cut", { title: `A wait of ${duration(one.to - one.from)}, cut short here` })));
   return el("div.axis", { "aria-hidden": "true" }, ticks, cuts);
 }
 
