@@ -16,15 +16,18 @@ from agents.choices import RunKind
 from agents.models import Run, RunEvent
 from agents.querysets import find_run
 from heartbit_site.base.access import Access
-from heartbit_site.base.errors import HeartbitError, NotFoundError
+from heartbit_site.base.errors import ConflictError, HeartbitError, NotFoundError
 from heartbit_site.base.visible_text import visible
 from heartbit_site.contract.problem import sentence
 from heartbit_site.contract.turns import ForkIn, TurnCallOut
 from heartbit_site.operations import agents, turns
 from heartbit_site.web.page import page, show
+from heartbit_site.web.run_page import problem_part
 
 _COMMITTED = "graph.committed"
 _MOST_VERSIONS = 100
+#: Characters of arguments or a result that are offered; a command takes longer ones.
+_LONGEST = 40_000
 
 
 class ForkForm(forms.Form):
@@ -67,6 +70,8 @@ class ForkForm(forms.Form):
         """Let the calls of a turn have other results or arguments."""
         self.initial["turn"] = turn
         for call in calls:
+            if max(len(call.result or ""), len(call.arguments)) > _LONGEST:
+                continue
             self.calls[call.call_id] = call
             name = f"{call.call_id} {visible(call.tool)}"
             area = {"rows": 3, "class": "code", "spellcheck": "false"}
@@ -144,7 +149,10 @@ def fork(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
     """Show the changes that a fork can make, or make it; with ``?part`` only the form."""
     found = find_run(access.workspace, run)
     given = request.GET.get("turn", "")
-    form = _form(request, access, found, int(given) if given.isdecimal() else None)
+    try:
+        form = _form(request, access, found, int(given) if given.isdecimal() else None)
+    except ConflictError as error:
+        return problem_part(request, error)
     if request.method == "POST" and form.is_valid() and (body := form.body()) is not None:
         try:
             made = turns.fork(access, str(found.pk), body)

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from agents.choices import TERMINAL, RunKind, RunStatus
+from agents.journal.waits import CHILD
 from agents.live.words import heading
 from agents.models import Run, RunEvent
 from agents.querysets import find_run
@@ -19,6 +20,7 @@ from agents.reads.drawings import drawn
 from agents.reads.hidden_memories import split_known
 from agents.workflows.drawing.outline import DrawingTooLargeError
 from heartbit_site.base.access import Access
+from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.long_answers import answer_html
 from heartbit_site.base.rights import describe_refusal
 from heartbit_site.base.visible_text import visible
@@ -34,7 +36,10 @@ MOST_RESERVED = 5
 #: Characters of a task that surely fits into its card.
 SHORT_TASK = 160
 _MORE_THAN_A_ROW = ("tool.finished", "model.answered", "node.finished")
-_DOING = {"queued": "Queued", "running": "Running", "waiting": "Waits"}
+#: Words, class and sign of each way to wait, as ``web/run/waits.js`` has them.
+FOR_YOU = ("waits for you", "warning", "back_hand")
+FOR_SUB_AGENTS = ("waits for sub-agents", "info", "account_tree")
+FOR_OTHERS = ("waits for others", "neutral", "hourglass_top")
 
 
 @page("runs:read")
@@ -49,8 +54,7 @@ def run(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
         "answer": answer_html(found.output) if found.output else "",
         "structured": None if found.structured is None else as_json(found.structured),
         "task": visible(found.task),
-        "tone": TONES.get(found.status, "neutral"),
-        "doing": _DOING.get(found.status, ""),
+        "label": _label(access, found),
         "problem": heading(str((found.error or {}).get("message", ""))),
         "buttons": _buttons(found) if access.allows("runs:write") else [],
         "has_more": len(found.task) > SHORT_TASK,
@@ -75,7 +79,10 @@ def inspector(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
     if request.method == "POST":
         if not access.allows("runs:write"):
             raise PermissionDenied(describe_refusal(access, "runs:write"))
-        webhooks.redeliver_result(access, request.POST.get("delivery", ""))
+        try:
+            webhooks.redeliver_result(access, request.POST.get("delivery", ""))
+        except ConflictError as error:
+            return problem_part(request, error)
         return redirect("web:run", access.workspace.slug, run)
     found = find_run(access.workspace, run)
     return render(request, "web/run/inspector.html", inspected(request, access, found))
@@ -98,7 +105,10 @@ class Said:
 @page("runs:read")
 def turn(request: HttpRequest, access: Access, run: UUID, turn: int) -> HttpResponse:
     """Draw what the model was sent at a turn."""
-    found = turns.show_turn(access, str(run), turn)
+    try:
+        found = turns.show_turn(access, str(run), turn)
+    except ConflictError as error:
+        return problem_part(request, error)
     messages = [Said("System", found.request.system), *map(_said, found.request.messages)]
     tools = [
         (tool.name, visible(tool.description), as_json(tool.parameters))
@@ -116,6 +126,11 @@ def drawing(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
     except DrawingTooLargeError as error:
         return HttpResponse(str(error), status=422, content_type="text/plain; charset=utf-8")
     return HttpResponse(svg, content_type="image/svg+xml; charset=utf-8")
+
+
+def problem_part(request: HttpRequest, error: ConflictError) -> HttpResponse:
+    """Say why something cannot be done with a run in its state."""
+    return render(request, "web/run/problem.html", {"problem": str(error)}, status=409)
 
 
 def _said(one: Message) -> Said:
@@ -137,6 +152,17 @@ def _drawing(run: Run) -> str:
     with contextlib.suppress(DrawingTooLargeError):
         return drawn(run.version.snapshot)
     return ""
+
+
+def _label(access: Access, run: Run) -> tuple[str, str, str]:
+    """Return words, class and sign of a run's status."""
+    if run.status != RunStatus.WAITING:
+        return run.status, TONES.get(run.status, "neutral"), ""
+    waits = run.waits.filter(resolved_at__isnull=True)
+    kinds = dict(waits.values_list("kind", "asks_person"))
+    if any(kinds.values()):
+        return FOR_YOU if access.allows("approvals:decide") else FOR_OTHERS
+    return FOR_SUB_AGENTS if CHILD.name in kinds else FOR_OTHERS
 
 
 def _buttons(run: Run) -> list[tuple[str, str]]:

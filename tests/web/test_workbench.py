@@ -34,6 +34,7 @@ SLOW = (
     "Write. [[stream: 20000]] [[chunks: 200]] [[text: The **first** part.\n\nThe second, "
     "which is long and takes a while to be written down by anybody at all.]]"
 )
+BRIEF = f"Write. [[stream: 2500]] [[chunks: 40]] [[text: {SECTIONS[:4000]}]]"
 MOST_SHIFT = 0.05
 #: What a page has moved by itself, since it was opened.
 SHIFT = """() => new Promise((done) => {
@@ -123,6 +124,11 @@ class TestPanes:
             visitor.go(f"runs/{run}/")
             drawn(visitor.page)
             moved[name] = visitor.page.evaluate(SHIFT)
+        streams = start_run(workspace, BRIEF, agent="writer", model="openai:fake")
+        visitor.go(f"runs/{streams}/")
+        expect(visitor.page.locator(".head .pill")).to_have_text("succeeded")
+        drawn(visitor.page)
+        moved["an answer that is written"] = visitor.page.evaluate(SHIFT)
         assert max(moved.values()) < MOST_SHIFT, moved
 
     def test_given_a_socket_that_says_nothing_then_the_page_is_useful(

@@ -10,7 +10,7 @@ import { WORKSPACE } from "../api.js";
 export async function fetched(path) {
   const answer = await fetch(`/w/${WORKSPACE}/runs/${path}`, { credentials: "same-origin" }).catch(() => null);
   if (!answer || answer.status === 429 || answer.status >= 500) return null;
-  return answer.ok && !answer.redirected ? answer.text() : "";
+  return (answer.ok || answer.status === 409) && !answer.redirected ? answer.text() : "";
 }
 
 document.addEventListener("click", ({ target }) => {
