@@ -32,7 +32,7 @@ export function told({ kind, from, to, why }) {
 
 /** Return the scale above the bars. */
 export function axis(scale) {
-  const cuts = scale.breaks.map((one) => placed(scale, one, el("span.gap", { title: `A wait of ${duration(one.to - one.from)}, cut short here` }, `⫽ ${duration(one.to - one.from)}`)));
+  const cuts = scale.breaks.map((one) => placed(scale, one, el(`span.gap${scale.at(one.to) > 80 ? ".at-end" : ""}`, { title: `A wait of ${duration(one.to - one.from)}, cut short here` }, `// ${duration(one.to - one.from)}`)));
   const places = Array.from({ length: TICKS }, (_, index) => (100 * index) / TICKS);
   const ticks = places.filter((place) => cuts.every(({ style }) => Math.abs(Number.parseFloat(style.left) - place) > APART)).map((place) => {
     const tick = el("span.tick", {}, duration(scale.time(place)));
