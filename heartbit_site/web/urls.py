@@ -6,7 +6,7 @@ from typing import Any
 
 from django.urls import path
 
-from heartbit_site.web import pages, run_compare, run_fork, run_page
+from heartbit_site.web import pages, run_compare, run_fork, run_node, run_page
 from heartbit_site.web.account import account, credentials
 from heartbit_site.web.connect import connect
 from heartbit_site.web.usage import usage
@@ -29,6 +29,7 @@ urlpatterns: list[Any] = [
     path("runs/<uuid:run>/drawing/", run_page.drawing, name="drawing"),
     path("runs/<uuid:run>/inspector/", run_page.inspector, name="run-inspector"),
     path("runs/<uuid:run>/turns/<int:turn>/", run_page.turn, name="run-turn"),
+    path("runs/<uuid:run>/nodes/", run_node.node, name="run-node"),
     path("runs/<uuid:run>/fork/", run_fork.fork, name="run-fork"),
     path("runs/<uuid:run>/compare/<uuid:other>/", run_compare.compare, name="run-compare"),
 ]

@@ -366,6 +366,7 @@ PAGES = (
     Page("runs/<uuid:run>/drawing/", "runs:read"),
     Page("runs/<uuid:run>/inspector/", "runs:read"),
     Page("runs/<uuid:run>/turns/<int:turn>/", "runs:read"),
+    Page("runs/<uuid:run>/nodes/", "runs:read"),
     Page("runs/<uuid:run>/fork/", "runs:write"),
     Page("runs/<uuid:run>/compare/<uuid:other>/", "runs:read"),
     Page("approvals/", "runs:read"),

@@ -34,7 +34,7 @@ let hangUp = () => {};
 
 const actions = new Actions({ again: follow, element: box.querySelector(".head .actions") });
 const answer = new Answer();
-const graph = new Graph(place, box.querySelector("#node"));
+const graph = new Graph(box.querySelector("#node"));
 const tree = new Tree({ address, turn: showTurn });
 const turns = new Turns(place);
 const journal = new Journal();

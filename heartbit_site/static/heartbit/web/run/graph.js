@@ -10,15 +10,12 @@ const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
 /** Card of the graph; hidden for runs that have none. */
 export class Graph {
-  /**
-   * @param {(id: string) => {address: string, agent: string}} place Returns the URL and agent of a run.
-   * @param {HTMLElement} beside Where the details of a node are shown if there is room.
-   */
-  constructor(place, beside) {
+  /** @param {HTMLElement} beside Where the details of a node are shown if there is room. */
+  constructor(beside) {
     Object.assign(this, { run: null, beside });
     this.forget();
     this.box = el("div.graph-box");
-    this.details = new NodeDetails(place, () => this.close());
+    this.details = new NodeDetails(() => this.close());
     this.drawn = document.querySelector("[data-part=graph] svg")?.cloneNode(true); // with the page
     this.element = el("section.card.graph", { "aria-label": "Graph", hidden: true },
       el("header", {}, el("h2", {}, "Graph"), el("span.quiet", {}, "Select a node to see its input, output and run.")), this.box, this.details.element);
@@ -26,7 +23,6 @@ export class Graph {
       this.element.hidden = false;
       this.box.append(this.drawn.cloneNode(true));
     }
-    this.details.element.addEventListener("keydown", ({ key }) => key === "Escape" && this.close());
   }
 
   /** Show the graph of a run, with what has changed in it. */
@@ -46,7 +42,7 @@ export class Graph {
     const begun = [...run.nodes].filter(([name, part]) => this.colour(name, part));
     if (begun.length && !this.opened) this.reveal();
     for (; this.read < run.events.length; this.read += 1) this.follow(run.events[this.read]);
-    if (this.opened) this.details.show(run, this.opened, this.nodes.get(this.opened)?.dataset.label);
+    if (this.opened) this.details.show(run, this.opened);
   }
 
   forget() {
@@ -148,7 +144,7 @@ export class Graph {
     this.opened = isSame ? "" : name;
     this.setPressed(this.opened, true);
     if (isSame) this.details.hide();
-    else this.details.show(this.run, name, this.nodes.get(name).dataset.label);
+    else this.details.show(this.run, name);
     this.focus(this.nodes.get(name));
     if (!isSame) this.details.element.focus({ preventScroll: WIDE.matches });
   }
