@@ -144,7 +144,7 @@ class RunView(LiveRun):
 
     @property
     def _waiting(self) -> str:
-        """Whom the run waits for: ``person``, ``agents`` or ``others``; empty: it does not wait."""
+        """Kind of the open waits: ``person``, ``agents`` or ``others``; empty: there are none."""
         lanes = {wait["kind"] for wait in self.waits.values()}
         is_below = any("run" in wait for wait in self.waits.values())
         return next(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from heartbit_site.base.markdown import to_html
@@ -11,8 +12,6 @@ from heartbit_site.base.markdown import to_html
 MOST_LINES: Final = 80
 _WIDTH: Final = 80
 MOST_HEADINGS: Final = 40
-_HEADING = re.compile(r"<h([1-3])>(.*?)</h\1>", re.DOTALL)
-_TAG = re.compile(r"<[^>]*>")
 
 
 def answer_html(text: str) -> str:
@@ -24,7 +23,7 @@ def answer_html(text: str) -> str:
     whole = f'<div class="markdown">{shown}</div>'
     if not is_long(text):
         return whole
-    headings = [_TAG.sub("", said) for _, said in _HEADING.findall(shown)][:MOST_HEADINGS]
+    headings = islice(_headings(shown), MOST_HEADINGS)
     outline = "".join(
         f'<li><button type="button" class="plain" data-heading="{number}">{said}</button></li>'
         for number, said in enumerate(headings)
@@ -37,3 +36,12 @@ def answer_html(text: str) -> str:
 def is_long(text: str) -> bool:
     """Return True if a text takes about two screens or more."""
     return sum(1 + len(line) // _WIDTH for line in text.splitlines()) > MOST_LINES
+
+
+def _headings(shown: str) -> Iterator[str]:
+    """Yield the headings of sanitised HTML, down to the third level, without their tags."""
+    for piece in shown.split("<h")[1:]:
+        level, rest = piece[:2], piece[2:]
+        if level in ("1>", "2>", "3>"):
+            first, *tags = rest.partition(f"</h{level}")[0].split("<")
+            yield first + "".join(tag.partition(">")[2] for tag in tags)

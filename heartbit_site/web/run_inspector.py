@@ -1,4 +1,4 @@
-"""What is beside the answer of a run: figures, artifacts, files, deliveries, shared values."""
+"""Parts beside the answer of a run: figures, artifacts, files, deliveries, shared values."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ _TONES = {"ok": "success", "error": "danger", "running": "info", "cancelled": "w
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class NodeCall:
     """One call of a node.
 
     Attributes:
@@ -82,12 +82,12 @@ def node(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
 
 def _calls(
     run: Run, view: WorkflowView, journal: Sequence[RecordedEvent], name: str
-) -> list[Shown]:
+) -> list[NodeCall]:
     agents = dict(Run.objects.filter(root_id=run.root_id).values_list("pk", "agent"))
     calls = [one for one in view.calls.values() if one.tool == name and not one.parent]
     messages = _Messages(run, journal)
     return [
-        Shown(
+        NodeCall(
             superstep=call.call_id.partition(".")[0],
             status="running" if call.children and call.status == "waiting" else call.status,
             tone=_TONES.get(call.status, "neutral"),

@@ -1,4 +1,4 @@
-"""A run's page, and the parts of it that the server draws again as the run goes on."""
+"""A run's page, and the parts of it that the server draws again as the run advances."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def inspector(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ShownMessage:
     """A message of a request, with hidden characters made visible.
 
     Attributes:
@@ -109,7 +109,7 @@ def turn(request: HttpRequest, access: Access, run: UUID, turn: int) -> HttpResp
         found = turns.show_turn(access, str(run), turn)
     except ConflictError as error:
         return problem_part(request, error)
-    messages = [Said("System", found.request.system), *map(_said, found.request.messages)]
+    messages = [ShownMessage("System", found.request.system), *map(_said, found.request.messages)]
     tools = [
         (tool.name, visible(tool.description), as_json(tool.parameters))
         for tool in found.request.tools
@@ -133,16 +133,16 @@ def problem_part(request: HttpRequest, error: ConflictError) -> HttpResponse:
     return render(request, "web/run/problem.html", {"problem": str(error)}, status=409)
 
 
-def _said(one: Message) -> Said:
+def _said(one: Message) -> ShownMessage:
     match one:
         case UserMessageOut(text=text):
-            return Said("User", visible(text))
+            return ShownMessage("User", visible(text))
         case AssistantMessageOut(text=text):
             made = [(visible(c.name), visible(_pretty(c.arguments))) for c in one.tool_calls]
-            return Said("Model", visible(text), tuple(made))
+            return ShownMessage("Model", visible(text), tuple(made))
         case _:
             who = f"Result of {visible(one.name)}{', an error' if one.is_error else ''}"
-            return Said(who, visible(one.content), (), one.is_error)
+            return ShownMessage(who, visible(one.content), (), one.is_error)
 
 
 def _drawing(run: Run) -> str:

@@ -1,4 +1,4 @@
-// A run's page: what the server has drawn, followed by the state from the lines of its socket, once per frame.
+// A run's page: the server draws it first, then it follows the state from the lines of its socket, once per frame.
 
 import { WORKSPACE, api } from "./api.js";
 import "./copy.js";

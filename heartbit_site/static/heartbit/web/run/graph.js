@@ -10,7 +10,7 @@ const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
 /** Card of the graph; hidden for runs that have none. */
 export class Graph {
-  /** @param {HTMLElement} beside Where the details of a node are shown if there is room. */
+  /** @param {HTMLElement} beside Place of the details of a node if there is room. */
   constructor(beside) {
     Object.assign(this, { run: null, beside });
     this.forget();

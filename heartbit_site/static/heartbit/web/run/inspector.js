@@ -1,4 +1,4 @@
-// What the server draws beside the answer of the chosen run: facts, artifacts, files, deliveries, shared values.
+// Parts that the server draws beside the answer of the chosen run: facts, artifacts, files, deliveries, shared values.
 
 import { children } from "../morph.js";
 import { fetched } from "./fragment.js";
@@ -28,7 +28,7 @@ export class Inspector {
     if (this.shown !== this.wanted && !this.isBusy) this.load(run.id);
   }
 
-  /** What the drawn part says of a run: why it is blocked, and its payload. */
+  /** Return the reason why a run is blocked, and its payload, as drawn. */
   of(id) {
     return this.drawn === id ? document.getElementById("beside-run").dataset : {};
   }
