@@ -48,7 +48,7 @@ SHIFT = """() => new Promise((done) => {
 
 def ended(workspace: Workspace, task: str, agent: str = "writer", *, approve: bool = False) -> UUID:
     run = start_run(workspace, task, agent=agent, model="openai:fake", approve=approve)
-    states = Run.objects.filter(pk=run, status__in=["succeeded", "waiting"])
+    states = Run.objects.filter(pk=run, status="waiting" if approve else "succeeded")
     wait_until(states.exists, what="it ended or waits")
     return run
 
