@@ -31,8 +31,8 @@ from heartbit_site.shell.moment import moment, short
 DONE: dict[Switch, str] = {
     "start": "{} is started: its runs resume.",
     "stop": (
-        "{} is stopped: it takes no runs; running runs are requeued at the end of their turn, and "
-        "resume when it is started."
+        "{} is stopped: it takes no runs; running runs are interrupted at once, and "
+        "repeat the step they were in when it is started."
     ),
     "restart": "{} is restarted: running runs are requeued and resume.",
 }
@@ -125,8 +125,9 @@ class AgentList(ModelAdmin[Agent]):
 
     @dialog(
         "Stop",
-        "It takes no runs. Running runs are requeued at the end of their turn; queued and waiting "
-        "runs stay. Nothing is lost: all of them resume when the agent is started.",
+        "It takes no runs. Running runs are interrupted at once, even in the middle of an answer, "
+        "and requeued; an effect that a tool has begun ends first. Queued and waiting runs stay. "
+        "All of them go on when the agent is started: what was interrupted begins again.",
         icon="pause_circle",
         permission="switch",
         variant="DANGER",

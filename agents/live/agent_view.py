@@ -41,7 +41,7 @@ class AgentView(RunView):
 
     @folds(events.ModelAnswered)
     def _model_answered(self, event: events.ModelAnswered) -> None:
-        self.turn, message = event.turn, event.message
+        self.turn, message, self.lost = event.turn, event.message, ""
         self._times.close("queue", self._at)
         if not self.waits:
             self.status = "running"

@@ -29,6 +29,7 @@ class LiveRun(Fold):
         waits: Open waits, by key.
         pause: Reason for waiting for a point in time, and that time.
         remark: Latest event of the conversation, such as a message from a person.
+        lost: Sentence on the death of a worker, until the run has got further.
         ending: Terminal status with the answer or the error.
     """
 
@@ -55,6 +56,7 @@ class LiveRun(Fold):
     remark: str = ""
     cancelling: bool = False
     problem: str = ""
+    lost: str = ""
     ending: Parts | None = None
     created_at: datetime | None = None
     started_at: datetime | None = None

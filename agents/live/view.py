@@ -32,6 +32,8 @@ from agents.live.words import heading, say
 from agents.llm.messages import ToolCall
 from agents.runs.live_entries import Delta, Progress
 
+#: Reason of a requeue after the death of a worker, as ``sql/sweep.sql`` writes it.
+WORKER_LOST: Final = "worker lost"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -134,9 +136,25 @@ class RunView(LiveRun):
             "cost": str(self.cost),
             "priced": self.priced,
             "stopping": self.cancelling,
+            "waiting": self._waiting,
+            "lost": self.lost,
             "waits": [{"key": key, **wait} for key, wait in self.waits.items()],
             "ending": self.ending,
         }
+
+    @property
+    def _waiting(self) -> str:
+        """Kind of the open waits: ``person``, ``agents`` or ``others``; empty: there are none."""
+        lanes = {wait["kind"] for wait in self.waits.values()}
+        is_below = any("run" in wait for wait in self.waits.values())
+        return next(
+            (name for name, is_so in (
+                ("person", "person" in lanes),
+                ("agents", is_below),
+                ("others", bool(lanes)),
+            ) if is_so),
+            "",
+        )  # fmt: skip
 
     def _keep(self, name: str, part: Parts) -> None:
         self._kept[name] = part
@@ -153,6 +171,8 @@ class RunView(LiveRun):
             note["about"] = event.source
         elif isinstance(event, events.RunSteered):
             note["who"] = event.by
+        elif isinstance(event, events.RunRequeued) and event.reason == WORKER_LOST:
+            note["text"] = f"{self.worker or 'It'} died."
         self._keep(f"note {self.seq}", note)
 
     @folds(events.RunCreated)
@@ -179,6 +199,12 @@ class RunView(LiveRun):
 
     @folds(events.RunRequeued)
     def _run_requeued(self, event: events.RunRequeued) -> None:
+        if self.status == "running" and self._last_at is not None:
+            is_lost = event.reason == WORKER_LOST
+            why = f"{self.worker} died" if is_lost else event.reason
+            self._lose(why)
+            if is_lost:
+                self.lost = f"Its worker {self.worker} died: what was begun begins again."
         self._queue()
 
     @folds(events.RunPaused)
@@ -221,7 +247,7 @@ class RunView(LiveRun):
     @folds(events.ToolFinished)
     def _tool_finished(self, event: events.ToolFinished) -> None:
         call = self._call(event.call_id)
-        call.status, call.result = event.status, event.content
+        call.status, call.result, self.lost = event.status, event.content, ""
         call.duration_ms, call.grant = event.duration_ms, event.grant
         call.effect = event.effect or call.effect
         call.asked = call.doubt = False
@@ -339,8 +365,17 @@ class RunView(LiveRun):
             "calls": names,
         }
 
+    def _lose(self, why: str) -> None:
+        """Mark the time since the last event as lost: no event says what was done in it."""
+        since = self._last_at or self._at
+        ms = (self._at - since).total_seconds() * 1000
+        self._times.add("lost", self.created_at, self._at, ms, why=why)
+
     def _end(self, status: str, problem: str = "", **more: Any) -> None:
-        if self.status == "running" and status != "succeeded" and self._last_at is not None:
+        self.lost = ""
+        if self.status == "running" and status == "quarantined":
+            self._lose(f"{self.worker} died")
+        elif self.status == "running" and status != "succeeded" and self._last_at is not None:
             # The interrupted model or tool call has no event of its own.
             self._times.add(
                 self._lane,

@@ -10,6 +10,7 @@ from typing import Any, Final
 from agents.journal.waits import decision
 from agents.live.words import heading
 from agents.runs.live_entries import Delta, DeltaKind
+from heartbit_site.base.growing_markdown import GrowingMarkdown
 
 Parts = dict[str, Any]
 
@@ -79,6 +80,7 @@ class Writing:
     Attributes:
         next: Expected offset of the next piece.
         gap: True if a piece was lost.
+        blocks: The text as HTML, for pages.
     """
 
     turn: int = 0
@@ -88,6 +90,7 @@ class Writing:
     text: str = ""
     thinking: str = ""
     gap: bool = False
+    blocks: GrowingMarkdown = field(default_factory=GrowingMarkdown)
 
     def add(self, delta: Delta) -> Parts | None:
         """Append a piece; return the change, or None if it is known or of an earlier attempt."""
@@ -102,6 +105,7 @@ class Writing:
         if fresh:
             self.turn, self.attempt = place
             self.text, self.thinking, self.gap = "", "", False
+            self.blocks = GrowingMarkdown()
         if delta.offset > known:
             self.gap, piece = True, f"…{piece}"
         self.kind, self.next = delta.kind, delta.offset + len(delta.text)

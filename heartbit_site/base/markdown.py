@@ -13,11 +13,12 @@ from __future__ import annotations
 import functools
 import html
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 _TAGS = {
     *("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "code"),
@@ -27,6 +28,9 @@ _TAGS = {
 _ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}, "th": {"align"}, "td": {"align"}}
 #: As the renderer says how a column is aligned; pages refuse styles of elements.
 _ALIGNED = re.compile(r'style="text-align:(left|center|right)"')
+#: Around code on a page: its language, and a button that copies it (``web/copy.js``).
+_PAGE_TAGS = {"div", "button"}
+_PAGE_CLASSES = {"div": {"block"}, "button": {"copy"}}
 _SCHEMES = {"http", "https", "mailto"}
 LONGEST = 200_000
 MOST_MARKS = 6_000
@@ -52,17 +56,29 @@ def to_html(text: str, *, styles: Mapping[str, str] | None = None) -> str:
     # The sanitiser sets styles too: a replacement in its output might hit a "<p" in an attribute.
     given = {tag: {"style": style} for tag, style in (styles or {}).items()}
     given["a"] = {**given.get("a", {}), "target": "_blank"}
-    rendered = _ALIGNED.sub(r'align="\1"', _renderer().render(shown))
+    is_page = styles is None
+    if is_page:
+        given["button"] = {"type": "button"}
+    rendered = _ALIGNED.sub(r'align="\1"', _renderer().render(shown, {"is_page": is_page}))
     import nh3  # noqa: PLC0415  as ``_renderer`` is: mails and pages of results alone need them
 
     return nh3.clean(
         rendered,
-        tags=_TAGS,
-        attributes=_ATTRIBUTES,
+        tags=_TAGS | _PAGE_TAGS if is_page else _TAGS,
+        attributes=_ATTRIBUTES | {"pre": {"data-language"}} if is_page else _ATTRIBUTES,
+        allowed_classes=_PAGE_CLASSES if is_page else {},
         url_schemes=_SCHEMES,
         link_rel="noopener noreferrer nofollow",
         set_tag_attribute_values=given,
     )
+
+
+def block_lines(text: str) -> list[int]:
+    """Return the first line of each block of a text: paragraph, list, table, code, ..."""
+    if not _is_rendered(text):
+        return [0]
+    tokens = _renderer().parse(text, {})
+    return [one.map[0] for one in tokens if one.level == 0 and one.map and one.nesting >= 0]
 
 
 def _is_rendered(text: str) -> bool:
@@ -95,8 +111,23 @@ def _renderer() -> MarkdownIt:
     from markdown_it import MarkdownIt  # noqa: PLC0415
 
     # No raw HTML, no pictures; a bare address stays text unless it is marked as a link.
-    return (
+    made = (
         MarkdownIt("commonmark", {"html": False})
         .enable(["table", "strikethrough"])
         .disable(["image", "html_inline", "html_block"])
     )
+    made.add_render_rule("fence", _code)
+    made.add_render_rule("code_block", _code)
+    return made
+
+
+def _code(_: Any, tokens: Sequence[Token], index: int, __: Any, env: dict[str, Any]) -> str:
+    """Render a block of code; its language is whatever the author of the text called it."""
+    token = tokens[index]
+    code = f"<code>{html.escape(token.content)}</code>"
+    if not env.get("is_page"):
+        return f"<pre>{code}</pre>\n"
+    words = token.info.split()
+    language = f' data-language="{html.escape(words[0][:20])}"' if words else ""
+    copy = '<button class="copy">Copy</button>'
+    return f'<div class="block"><pre{language}>{code}</pre>{copy}</div>\n'

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import Exists, F, OuterRef, QuerySet
 from django.db.models.functions import JSONArray
 
-from agents.choices import TERMINAL
+from agents.choices import TERMINAL, RunStatus
 from agents.models import Run, RunEvent, WorkerHeartbeat
 from agents.models.draft import DRAFT
 from agents.querysets import tree_rows
@@ -86,6 +86,7 @@ def seen(run: Run) -> RunViewOut:
         **values,
         version=version,
         blocked_reason=blocked,
+        crashes=row.crashes + (row.status == RunStatus.QUARANTINED),  # its last one ended it
         metrics=outcome.metrics,
         forks=_forks(row),
     )

@@ -7,19 +7,13 @@ from uuid import UUID
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from agents.models import Run
 from agents.models.draft import DRAFT
-from agents.querysets import find_run
-from agents.reads.drawings import drawn
-from agents.reads.hidden_memories import split_known
-from agents.workflows.drawing.outline import DrawingTooLargeError
 from heartbit_site.base.access import Access
 from heartbit_site.base.visible_text import visible
 from heartbit_site.operations.knowledge import show_passage
 from heartbit_site.operations.messages_of_conversations import find_conversation
 from heartbit_site.web.page import page, show
 from memory.errors import PassageNotFoundError
-from memory.history import visible_memories
 
 
 @page("runs:read")
@@ -64,34 +58,6 @@ def usage(request: HttpRequest, access: Access) -> HttpResponse:
 def runs(request: HttpRequest, access: Access) -> HttpResponse:
     """List the runs of the workspace."""
     return show(request, access, "web/runs.html", here="runs")
-
-
-@page("runs:read")
-def run(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
-    """Show one run as it works."""
-    found = find_run(access.workspace, run)
-    known, hidden = split_known(access, found)
-    learned = found.learned_memories.filter(item__in=visible_memories(access))
-    context = {
-        "run": found,
-        "is_test": found.version.agent.origin == DRAFT,
-        "known": known,
-        "known_hidden": hidden,
-        "learned": learned.select_related("item"),
-        "follow_up": Run.objects.filter(extraction__source=found).first(),
-        "source": Run.objects.filter(follow_up=found.pk).first(),
-    }
-    return show(request, access, "web/run.html", context, here="runs")
-
-
-@page("runs:read")
-def drawing(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
-    """Draw the graph of a workflow's run, as SVG; empty for a run of another kind."""
-    try:
-        svg = drawn(find_run(access.workspace, run).version.snapshot)
-    except DrawingTooLargeError as error:
-        return HttpResponse(str(error), status=422, content_type="text/plain; charset=utf-8")
-    return HttpResponse(svg, content_type="image/svg+xml; charset=utf-8")
 
 
 @page("runs:read")

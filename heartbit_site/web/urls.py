@@ -6,7 +6,19 @@ from typing import Any
 
 from django.urls import path
 
-from heartbit_site.web import agents, fleet, health, pages, schedules, studio, usage
+from heartbit_site.web import (
+    agents,
+    fleet,
+    health,
+    pages,
+    run_compare,
+    run_fork,
+    run_node,
+    run_page,
+    schedules,
+    studio,
+    usage,
+)
 from heartbit_site.web.account import account, credentials
 from heartbit_site.web.connect import connect
 
@@ -24,8 +36,6 @@ urlpatterns: list[Any] = [
     path("approvals/", pages.approvals, name="approvals"),
     path("passages/<int:passage>/", pages.passage, name="passage"),
     path("runs/", pages.runs, name="runs"),
-    path("runs/<uuid:run>/", pages.run, name="run"),
-    path("runs/<uuid:run>/drawing/", pages.drawing, name="drawing"),
     path("health/", health.health, name="health"),
     path("health/fleet/", fleet.fleet, name="health-fleet"),
     path("health/usage/", usage.usage, name="health-usage"),
@@ -40,4 +50,11 @@ urlpatterns: list[Any] = [
     path("agents/<slug:agent>/publish/", studio.publish, name="agent-publish"),
     path("agents/<slug:agent>/versions/", agents.versions, name="agent-versions"),
     path("agents/<slug:agent>/versions/<int:version>/", agents.version, name="agent-version"),
+    path("runs/<uuid:run>/", run_page.run, name="run"),
+    path("runs/<uuid:run>/drawing/", run_page.drawing, name="drawing"),
+    path("runs/<uuid:run>/inspector/", run_page.inspector, name="run-inspector"),
+    path("runs/<uuid:run>/turns/<int:turn>/", run_page.turn, name="run-turn"),
+    path("runs/<uuid:run>/nodes/", run_node.node, name="run-node"),
+    path("runs/<uuid:run>/fork/", run_fork.fork, name="run-fork"),
+    path("runs/<uuid:run>/compare/<uuid:other>/", run_compare.compare, name="run-compare"),
 ]

@@ -28,7 +28,7 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-#: Limit for the admin's forms, which hold prompts and schemas: Django's own limit.
+#: Limit for forms, which hold prompts and schemas: Django's own limit.
 FORM_BYTES: Final = 2_621_440
 #: Limit for the admin's forms of documents and of MCP servers, whose file may have 10 MB.
 UPLOAD_BYTES: Final = 11_000_000
@@ -44,6 +44,7 @@ LIMITS: Final = (
     ("/admin/memory/document/", UPLOAD_BYTES),
     ("/admin/tools/mcpserver/", UPLOAD_BYTES),
     ("/admin/", FORM_BYTES),
+    ("/w/", FORM_BYTES),
 )
 #: Limit for the bodies of all requests together; one client may use a quarter of it.
 HELD_BYTES: Final = 67_108_864

@@ -372,6 +372,11 @@ PAGES = (
     Page("runs/", "runs:read"),
     Page("runs/<uuid:run>/", "runs:read"),
     Page("runs/<uuid:run>/drawing/", "runs:read"),
+    Page("runs/<uuid:run>/inspector/", "runs:read"),
+    Page("runs/<uuid:run>/turns/<int:turn>/", "runs:read"),
+    Page("runs/<uuid:run>/nodes/", "runs:read"),
+    Page("runs/<uuid:run>/fork/", "runs:write"),
+    Page("runs/<uuid:run>/compare/<uuid:other>/", "runs:read"),
     Page("approvals/", "runs:read"),
     Page("chat/", "runs:read"),
     Page("chat/<slug:agent>/", "runs:read", foreign=200),  # an empty shell, for any name

@@ -63,6 +63,8 @@ PLACES = {
     "int:schedule": "schedule_number",
     "int:version": "number",
     "uuid:test": "test_id",
+    "int:turn": "number",
+    "uuid:other": "run_id",
 }
 
 

@@ -80,6 +80,7 @@ def world(site: WebServer, worker: Worker) -> World:
         "runs": ("runs/", "What is the answer?"),
         "run": (f"runs/{done}/", "The answer is"),
         "failed run": (f"runs/{failed}/", "writer"),
+        "comparison": (f"runs/{done}/compare/{asked}/", "Forty-two."),
         "approvals": ("approvals/", "calculate"),
         "chat": (f"chat/writer/{talk.pk}/", "there"),
         "fleet": ("health/fleet/", f"process {worker.pid}"),
@@ -109,7 +110,18 @@ def visitor(
 
 
 NAMES = (
-    *("runs", "run", "failed run", "approvals", "chat", "fleet", "health", "alerts", "usage"),
+    *(
+        "runs",
+        "run",
+        "failed run",
+        "comparison",
+        "approvals",
+        "chat",
+        "fleet",
+        "health",
+        "alerts",
+        "usage",
+    ),
     *("schedules", "new schedule", "agents", "studio", "publish", "versions", "version"),
 )
 
@@ -135,8 +147,9 @@ def new_run(page: Page) -> None:
 
 
 def fork(page: Page) -> None:
-    page.get_by_role("button", name="Fork", exact=True).click()
-    expect(page.get_by_role("dialog", name=labels.FORK_DIALOG).get_by_label("Task")).to_be_visible()
+    page.get_by_role("link", name="Fork", exact=True).click()
+    expect(page.get_by_role("heading", name=labels.FORK_DIALOG)).to_be_visible()
+    expect(page.get_by_role("textbox", name="Task", exact=True)).to_be_visible()
 
 
 def edit(page: Page) -> None:
@@ -168,9 +181,7 @@ def look_back(page: Page) -> None:
 def replace(page: Page) -> None:
     turn = page.get_by_label("Turn 1", exact=True)
     turn.get_by_role("button", name=labels.FORK).click()
-    dialog = page.get_by_role("dialog", name=labels.FORK_DIALOG)
-    dialog.get_by_label(labels.REPLACE).select_option(index=1)
-    expect(dialog.get_by_label(labels.NEW_RESULT)).to_be_visible()
+    expect(turn.get_by_label("Result of 1.0 delegate_task")).to_be_visible()
 
 
 def journal(page: Page) -> None:

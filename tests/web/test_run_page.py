@@ -94,10 +94,10 @@ def test_given_a_run_that_is_a_tool_call_then_its_page_has_the_call_and_no_model
     facts = page.locator("dl.facts")
     assert "Model\nnone" in facts.inner_text()
     assert "Turns\n0" in facts.inner_text()
+    page.get_by_role("link", name="Fork").click()
+    expect(page.get_by_role("heading", name=labels.FORK_DIALOG)).to_be_visible()
+    expect(page.get_by_label("Task")).to_have_count(0)
     page.get_by_role("button", name="Fork").click()
-    dialog = page.get_by_role("dialog", name=labels.FORK_DIALOG)
-    expect(dialog.get_by_label("Task")).to_have_count(0)
-    dialog.get_by_role("button", name="Fork").click()
     page.wait_for_url(lambda url: f"{run_id}" not in url)
     expect(page.locator(".answer")).to_contain_text("42")
 

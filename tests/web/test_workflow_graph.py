@@ -97,12 +97,12 @@ def test_the_keyboard_moves_between_nodes_and_opens_them(signed_in: Visitor, run
     expect(page.locator("[data-node=fact]")).to_be_focused()
     page.keyboard.press("Enter")
     details = page.get_by_role("region", name="Node fact")
-    expect(details).to_be_visible()
+    expect(details).to_contain_text("Owls see at night.")
     page.keyboard.press("Tab")
     expect(details.get_by_role("button", name="Close the node")).to_be_focused()
-    page.keyboard.press("Shift+Tab")
     page.keyboard.press("Escape")
     expect(details).to_be_hidden()
+    expect(page.locator("[data-node=fact]")).to_be_focused()
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -12,6 +12,7 @@ from agents.models import Agent, Run
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base.audit import SYSTEM
 from tests.starts import start_run
+from tests.web import labels
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
@@ -40,9 +41,10 @@ def test_supersteps_are_shown_and_its_question_is_answered(
     expect(page.get_by_text("Publish this? Owls see at night. (42)")).to_be_visible()
     expect(page.get_by_role("heading", name="Superstep 0")).to_be_visible()
     expect(page.get_by_role("heading", name="Superstep 2")).to_be_visible()
-    page.get_by_role("button", name="Fork").first.click()
-    expect(page.get_by_role("dialog")).to_contain_text("with superstep 2, whose nodes run again")
-    page.get_by_role("button", name="Close").click()
+    page.get_by_role("link", name="Fork").click()
+    begins = page.get_by_label(labels.FORK_START)
+    expect(begins).to_contain_text("with superstep 2, whose nodes run again")
+    page.go_back()
     page.get_by_role("textbox", name="Answer").fill("Yes, do")
     page.get_by_role("button", name="Answer", exact=True).click()
     expect(page.get_by_text("succeeded").first).to_be_visible()

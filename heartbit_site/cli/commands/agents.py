@@ -123,8 +123,8 @@ def stop(name: str = NAME) -> int:
     queue = found.queue
     if not as_json() and (queue.running or queue.queued):
         note(
-            f"{queue.running} of its runs are requeued at the end of their turn; {queue.queued} "
-            "are queued. All of them resume when it is started."
+            f"{queue.running} of its runs are interrupted at once and requeued; {queue.queued} "
+            "are queued. All of them go on when it is started; what was interrupted begins again."
         )
     return OK
 

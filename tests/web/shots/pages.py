@@ -79,11 +79,12 @@ def open_the_script(page: Page) -> None:
 
 
 def ask_for_a_fork(page: Page) -> None:
-    """The dialog *Fork*, with the agent's versions."""
-    page.get_by_role("button", name="Fork", exact=True).click()
-    dialog = page.get_by_role("dialog", name="Fork this run")
-    dialog.get_by_label("Version of support").select_option("2")
-    dialog.get_by_label("Send it a message").fill("Offer her a bike to ride meanwhile.")
+    """A turn's changes, beside it."""
+    turn = page.get_by_label("Turn 1", exact=True)
+    turn.get_by_role("button", name="Fork from here").click()
+    turn.get_by_label("Version of support").select_option("2")
+    turn.get_by_label("Send it a message").fill("Offer her a bike to ride meanwhile.")
+    turn.evaluate("turn => turn.scrollIntoView()")
 
 
 def try_it(page: Page) -> None:

@@ -2,6 +2,7 @@
 // phone, one at a time.
 
 import { may } from "./api.js";
+import "./copy.js";
 import { el, fill, icon } from "./dom.js";
 import { onPulse } from "./pulse.js";
 import { agentList, conversationList, loadAgents, newLink } from "./chat/conversations.js";

@@ -47,7 +47,7 @@ export function sentence(text) {
 const TONES = {
   running: "info", waiting: "primary", succeeded: "success", failed: "danger",
   cancelled: "warning", quarantined: "danger", ok: "success", error: "danger",
-  timeout: "danger", delivered: "success", invalid: "warning", refused: "warning", uncertain: "warning",
+  "waits for you": "warning", "waits for sub-agents": "info", timeout: "danger", delivered: "success", invalid: "warning", refused: "warning", uncertain: "warning",
 };
 
 /** Return a small coloured label of a status. */

@@ -1,75 +1,54 @@
-// A run's page: the state from the lines of its socket, drawn once per frame.
+// A run's page: the server draws it first, then it follows the state from the lines of its socket, once per frame.
 
-import { WORKSPACE, Refusal, api } from "./api.js";
-import { el, fill, pill, sentence } from "./dom.js";
+import { WORKSPACE, api } from "./api.js";
+import "./copy.js";
+import { el, fill, sentence } from "./dom.js";
 import { onPulse } from "./pulse.js";
 import { Actions } from "./run/actions.js";
 import { Answer } from "./run/answer.js";
-import { Artifacts } from "./run/artifacts.js";
-import { Blackboard } from "./run/blackboard.js";
-import { Commands } from "./run/commands.js";
-import { Deliveries } from "./run/deliveries.js";
-import { Facts } from "./run/facts.js";
-import { Files } from "./run/files.js";
 import { Graph } from "./run/graph.js";
+import { Inspector } from "./run/inspector.js";
 import { Journal } from "./run/journal.js";
-import { code } from "./run/json.js";
 import { Store } from "./run/store.js";
 import { Tree } from "./run/tree.js";
 import { Turns } from "./run/turns.js";
 import { Waiting } from "./run/waiting.js";
+import { label } from "./run/waits.js";
 import { keep } from "./socket.js";
 
 const TICK_MS = 1000;
-const LOOK_MS = 5000; // interval for checking what blocks a queued run
 const TABS = { turns: "Turns", journal: "Journal" };
 
 const box = document.getElementById("run");
 const { run: START, root: ROOT } = box.dataset;
+const [name, status, state, task, more, payload, parent, hint, panel] = ["h1", ".status", ".live", ".task", ".more", ".payload", ".parent", ".why", "#tab-panel"]
+  .map((one) => box.querySelector(one));
 
 const store = new Store();
-const rows = new Map(); // rows of the API by run
 const address = (id) => `#${id}${tab === "turns" ? "" : `/${tab}`}`;
+const place = (id) => ({ address: address(id), agent: store.runs.get(id)?.agent ?? "" });
 let [chosen, tab, wanted] = chosenNow();
 let frame = 0;
 let isOver = false;
-let asked = "";
 let hangUp = () => {};
 
-const state = el("span.live", { role: "status" });
-const name = el("h1");
-const status = el("span");
-const task = el("p.text.task");
-const payload = el("details.payload", { hidden: true });
-const parent = el("p.quiet", { hidden: true });
-const hint = el("p.hint", { hidden: true });
-const actions = new Actions({ again: follow });
+const actions = new Actions({ again: follow, element: box.querySelector(".head .actions") });
 const answer = new Answer();
-const artifacts = new Artifacts(address);
-const files = new Files(ROOT);
-const deliveries = new Deliveries();
-const blackboard = new Blackboard(ROOT);
-const graph = new Graph((id) => ({ address: address(id), agent: store.runs.get(id)?.agent ?? "" }));
+const graph = new Graph(box.querySelector("#node"));
 const tree = new Tree({ address, turn: showTurn });
-const turns = new Turns((id) => ({ address: address(id), agent: store.runs.get(id)?.agent ?? "" }));
+const turns = new Turns(place);
 const journal = new Journal();
-const facts = new Facts();
-const commands = new Commands();
+const inspector = new Inspector(box.querySelector("#inspector"), { drawn: box.dataset.drawn, show: soon });
 const waiting = new Waiting(address);
 const tabs = Object.fromEntries(Object.entries(TABS).map(([key, title]) => [key, el("button", {
   type: "button", role: "tab", id: `tab-${key}`, "aria-controls": "tab-panel", onClick: () => go(key), onKeydown: besides,
 }, title)]));
-const panel = el("div", { role: "tabpanel", id: "tab-panel", "aria-labelledby": "tab-turns" });
 
-fill(box,
-  el("header.head", {}, el("div.row", {}, name, status, state), actions.element),
-  el("div.columns", {},
-    el("div.stack", {},
-      el("section.card", { "aria-label": "Task" }, el("div.inside.stack.tight", {}, parent, task, el("button.plain.more", { type: "button", hidden: true, onClick: unfold }, "Show all"), payload)),
-      hint, graph.element, waiting.element, answer.element, artifacts.element, files.element, deliveries.element, tree.element, blackboard.element,
-      el("section.card", { "aria-label": "Steps" }, el("div.tabs", { role: "tablist", "aria-label": "Steps" }, Object.values(tabs)), panel)),
-    el("div.stack", {}, facts.element, commands.element)));
-
+fill(box.querySelector("[role=tablist]"), Object.values(tabs));
+put("timeline", tree);
+put("graph", graph);
+more.addEventListener("click", unfold);
+hideMore();
 addEventListener("hashchange", () => {
   [chosen, tab, wanted] = chosenNow();
   soon();
@@ -77,6 +56,16 @@ addEventListener("hashchange", () => {
 setInterval(() => isOver || soon(), TICK_MS);
 onPulse(() => isOver && store.run(START).status === "quarantined" && again());
 follow();
+
+/** Replace what the server drew in a part's place. */
+function put(part, { element }) {
+  const drawn = box.querySelector(`[data-part=${part}]`);
+  if (drawn === element) return;
+  if (drawn?.dataset.rows) element.dataset.rows = drawn.dataset.rows;
+  if (drawn) drawn.replaceWith(element);
+  else box.querySelector("[data-part=answer]").before(element);
+  element.dataset.part = part;
+}
 
 /** Read the socket from the page's last event on, and reopen it after each interruption. */
 function follow() {
@@ -121,36 +110,30 @@ function soon() {
 
 function draw() {
   const run = store.runs.get(chosen) ?? store.runs.get(START);
-  if (!run) return;
+  if (!run?.seq) return;
   const now = Math.max(Date.now(), run.last ?? 0);
-  learn(run);
   if (name.textContent !== run.agent) {
     name.textContent = run.agent;
     document.title = `${run.agent} · ${document.title.split(" · ").slice(1).join(" · ")}`;
   }
-  if (status.dataset.of !== run.status) {
-    status.dataset.of = run.status;
-    fill(status, pill(run.status));
-  }
+  const word = `${run.status} ${run.waiting}`;
+  if (status.dataset.of !== word) fill(status, label(run.status, run.waiting)).dataset.of = word;
   describe(run);
+  put("answer", answer);
+  put("waiting", waiting);
   actions.draw(run);
   waiting.draw(store, ROOT);
   answer.draw(run);
-  artifacts.draw(store, run);
-  files.draw(store, ROOT);
-  deliveries.draw(run);
   graph.draw(run);
   tree.draw(store, ROOT, run.id, now);
-  blackboard.draw(store, ROOT);
-  facts.draw(run, rows.get(run.id) ?? null, store.total(run.id), now);
-  commands.draw(run);
+  inspector.draw(store, run, ROOT);
   drawTab(run);
 }
 
 function describe(run) {
   if (task.textContent !== run.task) {
     task.textContent = run.task;
-    task.nextSibling.hidden = task.scrollHeight <= task.clientHeight + 2 && !task.classList.contains("whole");
+    hideMore();
   }
   const isBelow = run.parent !== null;
   parent.hidden = !isBelow;
@@ -159,18 +142,16 @@ function describe(run) {
     const above = store.run(run.parent);
     fill(parent, "A sub-agent of ", el("a", { href: address(above.id) }, above.agent || above.id));
   }
-  showPayload(run.id, rows.get(run.id)?.payload ?? null);
-  const why = run.status === "queued" ? (rows.get(run.id)?.blocked_reason ?? "") : "";
+  const { blocked = "", payload: sent = "" } = inspector.of(run.id);
+  payload.hidden = !sent;
+  if (payload.lastChild.textContent !== sent) payload.lastChild.textContent = sent;
+  const why = run.status === "queued" ? blocked : "";
   hint.hidden = !why;
   if (hint.dataset.of !== why) fill(hint, sentence(why)).dataset.of = why;
 }
 
-/** Show the structured form of the task, if there is one. */
-function showPayload(id, sent) {
-  payload.hidden = sent === null;
-  if (sent === null || payload.dataset.of === id) return;
-  payload.dataset.of = id;
-  fill(payload, el("summary", {}, "As it was sent"), code(JSON.stringify(sent, null, 2), "The task as it was sent"));
+function hideMore() {
+  more.hidden = task.scrollHeight <= task.clientHeight + 2 && !task.classList.contains("whole");
 }
 
 function drawTab(run) {
@@ -186,21 +167,6 @@ function drawTab(run) {
   if (part === turns && run.turns.has(wanted)) {
     turns.reveal(wanted);
     wanted = null;
-  }
-}
-
-/** Request data that the journal lacks: after a change of status, and regularly while the run is queued. */
-async function learn(run) {
-  const look = run.status === "queued" ? Math.floor(Date.now() / LOOK_MS) : "";
-  const now = `${run.id} ${run.status} ${look}`;
-  if (asked === now) return;
-  asked = now;
-  try {
-    rows.set(run.id, await api(`/runs/${run.id}`));
-    soon();
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    asked = "";
   }
 }
 
@@ -229,6 +195,6 @@ function showTurn(number) {
   turns.reveal(number);
 }
 
-function unfold({ target }) {
-  target.textContent = task.classList.toggle("whole") ? "Show less" : "Show all";
+function unfold() {
+  more.textContent = task.classList.toggle("whole") ? "Show less" : "Show all";
 }

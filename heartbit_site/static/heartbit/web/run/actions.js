@@ -3,18 +3,15 @@
 import { api, may } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
 import { ask } from "./ask.js";
-import { fork } from "./fork.js";
 import { visit } from "./visit.js";
 
 const LIVE = new Set(["queued", "running", "waiting"]);
 
 /** The buttons of a run. */
 export class Actions {
-  /** @param {{again: () => void}} how `again` is called when an ended run continues. */
-  constructor({ again }) {
-    this.again = again;
-    this.shown = "";
-    this.element = el("div.actions");
+  /** @param {{again: () => void, element: HTMLElement}} how `again` is called when an ended run continues. */
+  constructor({ again, element }) {
+    Object.assign(this, { again, element, shown: "" });
   }
 
   /** Show the actions that are possible now. */
@@ -29,7 +26,7 @@ export class Actions {
       isHeld ? button("play_circle", "Resume it", () => this.resume(run)) : null,
       isHeld ? button("delete", "Discard it", () => discard(run)) : null,
       isLive ? null : button("replay", "Retry", () => retry(run)),
-      run.events.length ? button("fork_right", "Fork", () => fork(run)) : null,
+      run.events.length ? el("a.button", { href: `../${run.id}/fork/` }, icon("fork_right"), "Fork") : null,
       isLive ? button("stop_circle", "Cancel", () => cancel(run), "danger") : null,
     ] : null);
   }

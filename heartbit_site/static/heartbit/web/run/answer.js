@@ -2,7 +2,6 @@
 
 import { el, fill, icon } from "../dom.js";
 import { code } from "./json.js";
-import { grow } from "./growing.js";
 
 const ICONS = { queued: "schedule", running: "progress_activity", waiting: "pause_circle" };
 
@@ -13,8 +12,8 @@ const LIMITS = {
 /** The card of the answer. */
 export class Answer {
   constructor() {
-    this.text = document.createTextNode("");
-    this.plain = el("p.text.writing", {}, this.text);
+    this.written = el("div.markdown.writing");
+    this.again = el("p.hint");
     this.inside = el("div.inside.stack");
     this.title = el("h2", {}, "Answer");
     this.element = el("section.card.answer", { "aria-label": "Answer" }, el("header", {}, this.title), this.inside);
@@ -25,16 +24,28 @@ export class Answer {
   draw(run) {
     const turn = [...run.turns.values()].at(-1);
     const isWriting = !run.ending && turn && !turn.answered && turn.text;
-    const now = run.ending ? `${run.id} ${run.seq} ended` : isWriting ? `${run.id} writing` : `${run.id} ${run.doing}`;
+    const lost = run.lost && !run.ending && !turn?.answered ? run.lost : "";
+    const now = run.ending ? `${run.id} ${run.seq} ended` : isWriting ? `${run.id} ${turn.number} writing ${lost}` : `${run.id} ${run.doing} ${lost}`;
     if (now !== this.shown) {
       this.shown = now;
+      this.again.textContent = lost;
       if (run.ending) fill(this.inside, ended(run));
-      else if (isWriting) fill(this.inside, this.plain);
-      else fill(this.inside, el("p.row.quiet", {}, sign(run), `${run.doing}.`));
+      else fill(this.inside, lost ? this.again : null, isWriting ? this.written : el("p.row.quiet", {}, sign(run), `${run.doing}.`));
       this.title.textContent = run.ending && run.status !== "succeeded" ? "How it ended" : "Answer";
     }
-    if (isWriting) grow(this.text, turn.text);
+    if (isWriting) write(this.written, turn.blocks);
   }
+}
+
+/** Show the blocks of a text that is being written; blocks that stay are not touched. */
+function write(box, blocks) {
+  blocks.forEach((html, index) => {
+    const part = box.children[index] ?? box.appendChild(el("div.part"));
+    if (part.html === html) return;
+    part.html = html;
+    part.innerHTML = html; // sanitised by the server
+  });
+  while (box.children.length > blocks.length) box.lastChild.remove();
 }
 
 function sign({ status }) {
@@ -45,14 +56,14 @@ function sign({ status }) {
 
 function ended({ id, ending }) {
   const { message: why, text, html, unseen, structured, finish_reason: finish, limit } = ending;
-  const rich = html === null ? null : el("div.markdown");
+  const rich = html === null ? null : el("div");
   if (rich) rich.innerHTML = html; // sanitised by the server
   return [
     why ? el("p.problem.text", {}, limit ? el("b", {}, `Limit of ${LIMITS[limit] ?? limit}. `) : null, why) : null,
     limit && limit !== "budget" ? el("p.hint", {}, "An editor of the agent can raise it, in the admin under Limits: a fork with the new version continues from here.") : null,
     finish === "length" ? el("p.hint", {}, "The model was cut off at max_tokens: the end of the answer may be missing.") : null,
     structured !== null && structured !== undefined ? code(JSON.stringify(structured, null, 2), "The answer as JSON")
-      : rich ?? (text ? el("p.text", {}, text) : why ? null : el("p.quiet", {}, "The answer is empty.")),
+      : rich?.firstChild ?? (text ? el("p.text", {}, text) : why ? null : el("p.quiet", {}, "The answer is empty.")),
     unseen ? el("p.hint", {}, `Its last ${unseen.toLocaleString("en")} characters are left out here: heartbit result ${id} prints all of it.`) : null,
   ];
 }

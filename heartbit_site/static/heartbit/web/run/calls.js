@@ -2,10 +2,12 @@
 
 import { api, Refusal } from "../api.js";
 import { seen } from "../approvals/pieces.js";
-import { el, fill, icon, pill } from "../dom.js";
-import { duration, moment } from "../words.js";
+import { el, fill, icon } from "../dom.js";
+import { moment } from "../moment.js";
+import { duration } from "../words.js";
 import { pretty, values } from "./json.js";
 import { sources } from "./sources.js";
+import { label } from "./waits.js";
 
 /** View of a call; `update` shows its current state. */
 export class CallView {
@@ -78,7 +80,7 @@ export class CallView {
     if (!decision) return null;
     const told = { ...decision, text: decided, verdict: decision.status };
     return (this.decisions.length ? this.decisions : [told]).map((one) => [
-      el("p", {}, one.text, one.via && one.via !== "grant" ? ` (${one.via})` : "", ` at ${moment(one.at)}.`, rightOf(one), one.reason ? [" Reason: ", seen(one.reason)] : ""),
+      el("p", {}, one.text, one.via && one.via !== "grant" ? ` (${one.via})` : "", " at ", moment(new Date(one.at).toISOString()), ".", rightOf(one), one.reason ? [" Reason: ", seen(one.reason)] : ""),
       one.arguments ? [el("h3", {}, one.verdict === "edited" ? "What ran instead" : "What ran"), values(one.arguments, "What a person wrote")] : null]);
   }
 }
@@ -89,8 +91,7 @@ function rightOf({ grant_id: grant, via }) {
 }
 
 function status(call) {
-  if (call.status === "waiting" && call.children.length) return pill("sub-agents");
-  return pill(call.status);
+  return label(call.status, call.children.length ? "agents" : call.asked ? "person" : "others");
 }
 
 function short(text) {

@@ -5,18 +5,24 @@ import { el, fill } from "../dom.js";
 import { NodeDetails } from "./node-details.js";
 import { described } from "./node-words.js";
 
+const WIDE = matchMedia("(min-width: 1200px)");
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
 /** Card of the graph; hidden for runs that have none. */
 export class Graph {
-  /** @param {(id: string) => {address: string, agent: string}} place Returns the URL and agent of a run. */
-  constructor(place) {
-    this.run = null;
+  /** @param {HTMLElement} beside Place of the details of a node if there is room. */
+  constructor(beside) {
+    Object.assign(this, { run: null, beside });
     this.forget();
     this.box = el("div.graph-box");
-    this.details = new NodeDetails(place, () => this.close());
+    this.details = new NodeDetails(() => this.close());
+    this.drawn = document.querySelector("[data-part=graph] svg")?.cloneNode(true); // with the page
     this.element = el("section.card.graph", { "aria-label": "Graph", hidden: true },
       el("header", {}, el("h2", {}, "Graph"), el("span.quiet", {}, "Select a node to see its input, output and run.")), this.box, this.details.element);
+    if (this.drawn) {
+      this.element.hidden = false;
+      this.box.append(this.drawn.cloneNode(true));
+    }
   }
 
   /** Show the graph of a run, with what has changed in it. */
@@ -29,13 +35,14 @@ export class Graph {
       this.run = run;
       this.forget();
       this.details.hide();
+      this.beside.hidden = true;
       this.load(run);
     }
     if (!this.nodes.size) return;
     const begun = [...run.nodes].filter(([name, part]) => this.colour(name, part));
     if (begun.length && !this.opened) this.reveal();
     for (; this.read < run.events.length; this.read += 1) this.follow(run.events[this.read]);
-    if (this.opened) this.details.show(run, this.opened, this.nodes.get(this.opened)?.dataset.label);
+    if (this.opened) this.details.show(run, this.opened);
   }
 
   forget() {
@@ -44,20 +51,23 @@ export class Graph {
 
   /** Fetch the drawing of the run's version, once. */
   async load(run) {
-    const answer = await fetch(`/w/${WORKSPACE}/runs/${run.id}/drawing/`, { credentials: "same-origin" }).catch(() => null);
-    const text = answer && (answer.ok || answer.status === 422) ? await answer.text() : "";
-    if (this.run !== run) return;
-    this.element.hidden = !text;
-    if (!text) return;
-    if (!answer.ok) {
-      fill(this.box, el("p.quiet.inside", {}, text));
-      return;
-    }
-    const svg = document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true);
+    const isDrawn = run.id === document.getElementById("run").dataset.run;
+    const svg = (isDrawn && this.drawn?.cloneNode(true)) || await this.fetch(run);
+    if (this.run !== run || !svg) return;
+    this.element.hidden = false;
     this.prepare(svg);
     fill(this.box, svg);
     this.draw(run);
     this.reveal();
+  }
+
+  async fetch(run) {
+    const answer = await fetch(`/w/${WORKSPACE}/runs/${run.id}/drawing/`, { credentials: "same-origin" }).catch(() => null);
+    const text = answer && (answer.ok || answer.status === 422) ? await answer.text() : "";
+    if (this.run !== run) return null;
+    this.element.hidden = !text;
+    if (text && !answer.ok) fill(this.box, el("p.quiet.inside", {}, text));
+    return answer?.ok && text ? document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true) : null;
   }
 
   /** Make the nodes buttons; the arrow keys move between them. */
@@ -128,12 +138,15 @@ export class Graph {
 
   open(name) {
     const isSame = this.opened === name;
+    this.beside.hidden = isSame || !WIDE.matches;
+    (this.beside.hidden ? this.element : this.beside).append(this.details.element);
     this.setPressed(this.opened, false);
     this.opened = isSame ? "" : name;
     this.setPressed(this.opened, true);
     if (isSame) this.details.hide();
-    else this.details.show(this.run, name, this.nodes.get(name).dataset.label);
+    else this.details.show(this.run, name);
     this.focus(this.nodes.get(name));
+    if (!isSame) this.details.element.focus({ preventScroll: WIDE.matches });
   }
 
   setPressed(name, is) {

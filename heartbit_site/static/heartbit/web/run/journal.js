@@ -2,7 +2,8 @@
 
 import { seen } from "../approvals/pieces.js";
 import { el, fill, icon } from "../dom.js";
-import { duration, moment } from "../words.js";
+import { moment } from "../moment.js";
+import { duration } from "../words.js";
 import { code } from "./json.js";
 import { Windowed } from "./windowed.js";
 
@@ -45,7 +46,7 @@ export class Journal {
 
   view(item) {
     const { line } = item;
-    const row = el("button.event", { type: "button", title: moment(line.at), onClick: () => this.choose(line) },
+    const row = el("button.event", { type: "button", title: moment(line.at).title, onClick: () => this.choose(line) },
       el("span.number.quiet", {}, line.seq), el("span.number.quiet", {}, `+${duration(new Date(line.at).getTime() - this.run.began) || "0 ms"}`),
       el("span.clip.says", {}, el(`b.is-${line.tone || "plain"}`, {}, seen(line.title)), line.text ? [" ", el("span.quiet", {}, seen(line.text.slice(0, 240)))] : null),
       el("code.clip.quiet.kind", {}, line.event));

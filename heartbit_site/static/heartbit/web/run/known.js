@@ -4,13 +4,13 @@
 export function unknown(id) {
   return {
     id, parent: null, agent: "", task: "", seq: 0, last: null, events: [], kind: "agent", status: "queued", doing: "Queued", worker: "", model: "",
-    began: null, ended: null, input: 0, output: 0, cached: 0, cost: 0, priced: true, stopping: false, waits: [], ending: null,
+    began: null, ended: null, input: 0, output: 0, cached: 0, cost: 0, priced: true, stopping: false, waits: [], waiting: "waiting", lost: "", ending: null,
     turns: new Map(), calls: new Map(), entries: [], spans: new Map(), nodes: new Map(), changed: new Set(),
   };
 }
 
 const PARTS = {
-  run: (run, part, { html, unseen }) => {
+  run: (run, part, { shown: html, unseen }) => {
     if (part.ending || run.ending) for (const number of run.turns.keys()) run.changed.add(`turn ${number}`);
     Object.assign(run, part, { ending: part.ending && { ...part.ending, html: html ?? run.ending?.html ?? null, unseen: unseen ?? run.ending?.unseen ?? 0 } });
   },
@@ -43,11 +43,12 @@ export function put(run, line) {
 }
 
 /** Append a piece of text of the model call in flight. */
-export function write(run, { turn: number, view: { kind, at, text, fresh, gap, doing } }) {
+export function write(run, { turn: number, blocks, view: { kind, at, text, fresh, gap, doing } }) {
   const turn = turnOf(run, number);
   if (turn.answered) return;
-  if (fresh) Object.assign(turn, { text: "", thinking: "" });
+  if (fresh) Object.assign(turn, { text: "", thinking: "", blocks: [] });
   turn[kind] = turn[kind].slice(0, at) + text;
+  if (blocks) turn.blocks.splice(blocks.from, Infinity, ...blocks.html);
   turn.gap = gap;
   run.doing = doing;
   run.changed.add(`turn ${number}`);
@@ -55,7 +56,7 @@ export function write(run, { turn: number, view: { kind, at, text, fresh, gap, d
 
 function turnOf(run, number) {
   if (!run.turns.has(number)) {
-    const turn = { number, text: "", thinking: "", gap: false, kept: true, answered: false, html: null, calls: [] };
+    const turn = { number, text: "", thinking: "", blocks: [], gap: false, kept: true, answered: false, html: null, calls: [] };
     run.turns.set(number, turn);
     run.entries.push({ key: `turn ${number}`, seq: Infinity, turn });
   }

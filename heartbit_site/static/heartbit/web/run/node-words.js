@@ -5,12 +5,12 @@ const STATES = {
 };
 
 /** Return a node's state in words. */
-export function stateOf(part) {
+function stateOf(part) {
   return part ? STATES[part.state] : "not reached";
 }
 
 /** Return the visits and retries of a node in words: "visited 3 times, 1 retry". */
-export function counts({ visits, retries }) {
+function counts({ visits, retries }) {
   const visited = visits === 1 ? "visited once" : `visited ${visits} times`;
   return retries ? `${visited}, ${retries} ${retries === 1 ? "retry" : "retries"}` : visited;
 }

@@ -2,9 +2,11 @@
 
 /** Kinds of spans, in the order of the legend. */
 export const KINDS = {
-  queue: "in the queue", model: "model", tool: "tools", person: "waits for a person",
-  agents: "waits for sub-agents", pause: "pauses",
+  queue: "in the queue", model: "model", tool: "tools", lost: "lost work", person: "waits for a person",
+  agents: "waits for sub-agents", pause: "waits for others",
 };
+
+const APART = new Set(["model", "lost"]);
 
 /** Merge overlapping spans of the same kind, such as concurrent waits. */
 export function merged(spans) {
@@ -12,10 +14,10 @@ export function merged(spans) {
   const found = [];
   for (const span of [...spans].sort((one, other) => one.from - other.from)) {
     const before = last.get(span.kind);
-    if (before && span.from <= before.to && span.kind !== "model") before.to = Math.max(before.to, span.to);
+    if (before && span.from <= before.to && !APART.has(span.kind)) before.to = Math.max(before.to, span.to);
     else {
-      const { kind, from, to } = span;
-      last.set(kind, { kind, from, to });
+      const { kind, from, to, why } = span;
+      last.set(kind, { kind, from, to, why });
       found.push(last.get(kind));
     }
   }

@@ -2,11 +2,11 @@
 
 import { may } from "../api.js";
 import { el, fill, icon, pill } from "../dom.js";
-import { cost, duration, moment, tokens } from "../words.js";
+import { moment } from "../moment.js";
+import { cost, duration, tokens } from "../words.js";
 import { CallView } from "./calls.js";
-import { fork } from "./fork.js";
+import { fetched } from "./fragment.js";
 import { grow } from "./growing.js";
-import { Sent } from "./sent.js";
 
 const MOST = 50; // entries drawn at once, and added with each request for earlier ones
 
@@ -138,15 +138,18 @@ class TurnView {
 
   /** Add the actions of an answered turn. */
   lookBack({ number }, run) {
-    const sent = new Sent(run, number);
-    fill(this.past, el("div.actions", {}, sent.button,
-      may("runs:write") ? el("button.button.small", { type: "button", onClick: () => fork(run, number) }, icon("fork_right"), "Fork from here") : null), sent.box);
+    const box = el("div.sent.stack", { hidden: true });
+    const opens = (sign, name, path) => el("button.button.small", { type: "button", "aria-expanded": "false", onClick: ({ currentTarget }) => unfold(currentTarget, box, path) }, icon(sign), name);
+    fill(this.past, el("div.actions", {}, opens("forum", "What it was sent", `${run.id}/turns/${number}/`),
+      may("runs:write") ? opens("fork_right", "Fork from here", `${run.id}/fork/?part&turn=${number}`) : null,
+      el("button.button.small", { type: "button", data: { copy: `${location.href.split("#")[0]}#${run.id}/turns/${number}` } }, icon("link"), "Copy link")), box);
     this.past.hidden = false;
   }
 
   figures(turn, run) {
     if (!turn.answered) return [run.ending ? pill("cut off") : el("span.pill.info", {}, icon("edit"), "writing"), turn.gap ? el("span.quiet", {}, "a piece is missing until the answer is whole") : null];
-    const time = el("time.quiet.number", { datetime: new Date(turn.at).toISOString(), title: moment(turn.at) }, new Date(turn.at).toLocaleTimeString());
+    const time = moment(new Date(turn.at).toISOString());
+    time.className = "quiet number";
     if (turn.superstep) return [time];
     if (!turn.number) return [el("span.quiet", {}, "No model is called.")];
     return [
@@ -158,7 +161,20 @@ class TurnView {
   }
 }
 
+/** Open or close what a button names, as the server draws it. */
+async function unfold(button, box, path) {
+  const isOpen = button.getAttribute("aria-expanded") === "true";
+  for (const one of button.parentElement.querySelectorAll("[aria-expanded]")) one.setAttribute("aria-expanded", String(one === button && !isOpen));
+  box.hidden = isOpen;
+  if (isOpen) return;
+  fill(box, el("p.quiet", { role: "status" }, "Loading …"));
+  const html = await fetched(path);
+  if (button.getAttribute("aria-expanded") !== "true") return;
+  if (html) box.innerHTML = html; // drawn by the server
+  else fill(box, el("p.problem", { role: "alert" }, html === null ? "The server does not answer: is it running?" : "The server refuses: look at the run again."));
+}
+
 function noteView({ icon: sign, title, text, about, at }) {
   const said = text ? [el("b", {}, `${title}: `), el("span.text", {}, text)] : el("span.text", {}, title);
-  return { element: el("p.aside", { title: moment(at) }, icon(sign), el("span", {}, said, about ? [" ", el("a", { href: `../${about}/` }, about.slice(0, 13))] : null)) };
+  return { element: el("p.aside", { title: moment(new Date(at).toISOString()).title }, icon(sign), el("span", {}, said, about ? [" ", el("a", { href: `../${about}/` }, about.slice(0, 13))] : null)) };
 }

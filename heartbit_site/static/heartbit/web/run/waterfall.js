@@ -4,31 +4,42 @@ import { el, fill } from "../dom.js";
 import { duration } from "../words.js";
 import { KINDS } from "./spans.js";
 
-const TICKS = 4;
+const TICKS = 3;
+const APART = 26; // percent between a tick and the mark of a break
 
 /**
  * Draw spans into a track.
  * @param {HTMLElement} track
  * @param {Array<{kind: string, from: number, to: number}>} spans
- * @param {{begin: number, whole: number}} scale Milliseconds.
+ * @param {Scale} scale
  */
-export function bars(track, spans, { begin, whole }) {
-  fill(track, spans.map((span) => {
-    const bar = el(`span.bar.${span.kind}`, { title: `${KINDS[span.kind]}: ${duration(span.to - span.from)}` });
-    bar.style.left = `${(100 * (span.from - begin)) / whole}%`;
-    bar.style.width = `${(100 * (span.to - span.from)) / whole}%`;
-    return bar;
-  }));
+export function bars(track, spans, scale) {
+  fill(track, spans.map((span) => placed(scale, span, el(`span.bar.${span.kind}`, { title: told(span) }))),
+    scale.breaks.map((one) => placed(scale, one, el("span.cut"))));
+}
+
+function placed(scale, { from, to }, made) {
+  const left = scale.at(from);
+  made.style.left = `${left}%`;
+  made.style.width = `${scale.at(to) - left}%`;
+  return made;
+}
+
+/** Return a span in words, with the reason if its work was lost. */
+export function told({ kind, from, to, why }) {
+  return `${KINDS[kind]}: ${duration(to - from)}${why ? `, ${why}` : ""}`;
 }
 
 /** Return the scale above the bars. */
-export function axis({ whole }) {
-  const ticks = Array.from({ length: TICKS }, (_, index) => {
-    const tick = el("span.tick", {}, index ? duration((whole * index) / TICKS) : "0");
-    tick.style.left = `${(100 * index) / TICKS}%`;
+export function axis(scale) {
+  const cuts = scale.breaks.map((one) => placed(scale, one, el(`span.gap${scale.at(one.to) > 80 ? ".at-end" : ""}`, { title: `A wait of ${duration(one.to - one.from)}, cut short here` }, `// ${duration(one.to - one.from)}`)));
+  const places = Array.from({ length: TICKS }, (_, index) => (100 * index) / TICKS);
+  const ticks = places.filter((place) => cuts.every(({ style }) => Math.abs(Number.parseFloat(style.left) - place) > APART)).map((place) => {
+    const tick = el("span.tick", {}, duration(scale.time(place)));
+    tick.style.left = `${place}%`;
     return tick;
   });
-  return el("div.axis", { "aria-hidden": "true" }, ticks);
+  return el("div.axis", { "aria-hidden": "true" }, ticks, cuts);
 }
 
 /**
