@@ -11,6 +11,7 @@ from django.http import HttpRequest
 
 from agents.admin.formatting import run_url
 from agents.approvals.call_display import display_call
+from agents.approvals.call_summary import summarize_call
 from agents.approvals.call_view import CallDisplayOut
 from agents.approvals.questions import answer_schema, executed_arguments, written_arguments
 from agents.choices import CallStatus
@@ -35,6 +36,7 @@ class Prompt:
         tool: Name of the tool that would run.
         page: Address of the run's page.
         is_uncertain: True if the call has run and its outcome is unknown.
+        summary: Sentence about the call; empty: its tool declares none.
         is_question: True if a person answers the call instead of approving it.
     """
 
@@ -42,6 +44,7 @@ class Prompt:
     tool: str
     display: CallDisplayOut
     page: str
+    summary: str
     is_uncertain: bool
     is_question: bool
 
@@ -147,6 +150,7 @@ def build_prompt(call: ToolCall) -> Prompt:
         tool="".join(piece.text for piece in display.tool),
         display=display,
         page=run_url(call.run.workspace, call.run_id),
+        summary="" if is_question else summarize_call(call, arguments),
         is_uncertain=is_uncertain(call),
         is_question=is_question,
     )
