@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import BooleanField, F, Func, Max, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import Max, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
 
 from agents.admin.formatting import run_url
@@ -16,7 +16,7 @@ from agents.approvals.call_view import CallDisplayOut
 from agents.approvals.questions import answer_schema, executed_arguments, written_arguments
 from agents.choices import CallStatus
 from agents.models import Decision, ToolCall, Vote, Wait
-from agents.querysets import approval_of, calls_waiting, uncertain_calls
+from agents.querysets import approval_of, calls_waiting, is_asked, uncertain_calls
 from agents.reads.tools import in_tool_order
 from heartbit_site.admin.columns import clock
 from heartbit_site.admin.permissions import permissions_for
@@ -103,13 +103,7 @@ def read(
 def _waits(request: HttpRequest) -> QuerySet[Any]:
     """Select the calls that this person, among others, may decide, with ``wait``, an id."""
     reached = permissions_for(request).rows(waiting_calls(), "run__workspace", "approvals:decide")
-    asked = Func(
-        F("approval_view"),
-        Value(request.user.pk),
-        function="heartbit_is_asked",
-        output_field=BooleanField(),
-    )
-    mine = reached.alias(is_asked=asked).filter(~Q(status=CallStatus.WAITING) | Q(is_asked=True))
+    mine = reached.filter(~Q(status=CallStatus.WAITING) | is_asked(request.user.pk))
     return mine.annotate(wait=Subquery(_open_waits().order_by("-pk").values("pk")[:1]))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.urls import path
 
-from heartbit_site.web import pages
+from heartbit_site.web import inbox, pages
 from heartbit_site.web.account import account, credentials
 from heartbit_site.web.connect import connect
 from heartbit_site.web.usage import usage
@@ -22,9 +22,11 @@ urlpatterns: list[Any] = [
     path("credentials/", credentials, name="credentials"),
     path("fleet/", pages.fleet, name="fleet"),
     path("usage/", usage, name="usage"),
-    path("approvals/", pages.approvals, name="approvals"),
     path("passages/<int:passage>/", pages.passage, name="passage"),
     path("runs/", pages.runs, name="runs"),
     path("runs/<uuid:run>/", pages.run, name="run"),
     path("runs/<uuid:run>/drawing/", pages.drawing, name="drawing"),
+    path("inbox/", inbox.inbox, name="inbox"),
+    path("inbox/decide/", inbox.decide_several, name="inbox-decide"),
+    path("approvals/", inbox.approvals_moved, name="approvals"),
 ]

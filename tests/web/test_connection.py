@@ -72,7 +72,7 @@ def test_given_a_server_when_it_freezes_then_the_page_says_so_in_five_seconds_an
 ) -> None:
     call = unserved(workspace)
     page = visitor.page
-    visitor.go(f"runs/{call.run_id}/" if place == "run" else "approvals/")
+    visitor.go(f"runs/{call.run_id}/" if place == "run" else "inbox/")
     selector, live = (".live", "Live") if place == "run" else ("#connection", "")
     shown = page.locator(selector)
     expect(page.locator("article.asked")).to_be_visible()

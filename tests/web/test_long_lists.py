@@ -30,7 +30,7 @@ def test_given_more_calls_than_come_at_once_then_the_inbox_has_all_of_them(
 
     page = signed_in.page
     page.route(re.compile("limit=1000"), by_twos)
-    signed_in.go("approvals/")
+    signed_in.go("inbox/")
     rows = page.get_by_role("navigation", name="Waiting calls").get_by_role("listitem")
     expect(rows).to_have_count(CALLS)
     assert any("cursor=" in address for address in asked)

@@ -1,0 +1,53 @@
+// A decision that can be taken back: it is sent after some seconds, before the next one, or when
+// the page is left (docs/decisions/0066).
+
+import { el, fill, icon } from "../dom.js";
+import { seen } from "./pieces.js";
+
+const GRACE_MS = 5000;
+let last = null; // the held decision: {send, undo}
+addEventListener("pagehide", () => last?.send());
+
+/**
+ * Hold a decision, with a button to take it back.
+ * @param {HTMLElement} place Shows the decision and the button.
+ * @param {string} said e.g. "Approve: Refund 12 EUR".
+ * @param {() => Promise<object>} send
+ * @returns {Promise<object|null>} The decision; null: it was taken back.
+ * @throws {import("../api.js").Refusal} As `send` does.
+ */
+export function hold(place, said, send) {
+  last?.send();
+  return new Promise((resolve, reject) => {
+    const undo = el("button.button", { type: "button", data: { act: "undo" }, onclick: () => end(takenBack) }, icon("undo"), "Undo");
+    const line = el("p.held", {}, el("span.clip", {}, seen(said)), undo);
+    const mine = { send: () => end(sendNow), undo: () => end(takenBack) };
+    const timer = setTimeout(mine.send, GRACE_MS);
+    last = mine;
+    fill(place, line);
+
+    function end(then) {
+      if (last !== mine) return;
+      last = null;
+      clearTimeout(timer);
+      then();
+    }
+
+    function sendNow() {
+      undo.remove();
+      send().then(resolve, reject).finally(() => setTimeout(() => line.remove(), GRACE_MS));
+    }
+
+    function takenBack() {
+      line.remove();
+      resolve(null);
+    }
+  });
+}
+
+/** Take the held decision back; return false if there is none. */
+export function takeBack() {
+  const some = last !== null;
+  last?.undo();
+  return some;
+}
