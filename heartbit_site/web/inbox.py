@@ -6,9 +6,9 @@ card. A decision names the digest that its row was drawn with (docs/decisions/00
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -74,7 +74,8 @@ class Row:
     def waited(self) -> str:
         """Time since it began to wait."""
         since: datetime | None = self.asked.waiting_since
-        return amounts.duration(timezone.now() - since) if since else ""
+        waited = timezone.now() - since if since else timedelta()
+        return amounts.duration(waited) if waited >= timedelta(minutes=1) else "now"
 
     @property
     def choice(self) -> str:
@@ -159,37 +160,31 @@ def _rows(access: Access) -> tuple[list[Row], bool]:
     doubts = approvals.list_uncertain_calls(access, limit=MOST_ROWS)
     waits = list_waits(access, limit=MOST_ROWS)
     asked = calls_waiting(access.workspace).filter(is_asked(access.user_id))
-    mine = set(asked.values_list("run_id", "call_id")) if calls.calls else set()
+    mine = {(str(run), call) for run, call in asked.values_list("run_id", "call_id")}
     me = approvals.decider(access).name
-    rows = [
-        *(_row(one, (one.run_id, one.call_id) in _texts(mine), me) for one in calls.calls),
-        *(_row(one, True, me) for one in doubts.calls),
-        *(_row(one, True, me) for one in waits.waits),
-    ]
+    found: list[Asked] = [*calls.calls, *doubts.calls, *waits.waits]
+    rows = [_row(one, mine, me) for one in found]
     rows.sort(key=lambda row: (row.asked.waiting_since is not None, row.asked.waiting_since))
     more = calls.next_cursor or doubts.next_cursor or waits.next_cursor
     return rows, bool(more)
 
 
-def _texts(places: Iterable[tuple[Any, str]]) -> set[tuple[str, str]]:
-    return {(str(run), call) for run, call in places}
-
-
-def _row(asked: Asked, is_asked: bool, me: str) -> Row:
+def _row(asked: Asked, mine: Collection[tuple[str, str]], me: str) -> Row:
     place = f"{asked.run_id}/{asked.call_id}"
+    is_mine = True  # of what has no approver group
     match asked:
         case WaitOut():
             title, tool = visible(asked.question) or asked.label, asked.tool or asked.label
-            return Row(asked, f"{place}/{asked.key}", "wait", title[:_MOST_TITLE], tool, is_asked)
+            return Row(asked, f"{place}/{asked.key}", "wait", title[:_MOST_TITLE], tool, is_mine)
         case UncertainCallOut():
             key, kind = f"{place}/{asked.question}", "outcome"
         case ApprovalOut():
             escalated = "/escalated" if asked.escalated else ""
             key = f"{place}/{asked.digest}{escalated}"
             kind = "approval" if asked.answer_schema is None else "question"
-            is_asked = is_asked and me not in asked.approved_by
+            is_mine = (asked.run_id, asked.call_id) in mine and me not in asked.approved_by
     title = asked.summary or _arguments(asked.arguments) or visible(asked.tool)
-    return Row(asked, key, kind, title[:_MOST_TITLE], visible(asked.tool), is_asked)
+    return Row(asked, key, kind, title[:_MOST_TITLE], visible(asked.tool), is_mine)
 
 
 def _arguments(arguments: Mapping[str, Any]) -> str:
@@ -210,7 +205,7 @@ def _filters(rows: list[Row], wanted: Mapping[str, str]) -> list[dict[str, Any]]
     agents = {row.asked.agent: row.asked.agent for row in rows}
     kinds = {name: label for name, label in KINDS.items() if any(row.kind == name for row in rows)}
     whose = {"mine": "Mine to decide"} if any(not row.is_mine for row in rows) else {}
-    found = [
+    return [
         {"name": name, "label": label, "every": every, "choices": choices, "value": wanted[name]}
         for name, label, every, choices, least in (
             ("tool", "Tool", "All tools", dict(sorted(tools.items())), 2),
@@ -220,4 +215,3 @@ def _filters(rows: list[Row], wanted: Mapping[str, str]) -> list[dict[str, Any]]
         )
         if len(choices) >= least or wanted[name]
     ]
-    return found

@@ -364,7 +364,8 @@ PAGES = (
     Page("runs/", "runs:read"),
     Page("runs/<uuid:run>/", "runs:read"),
     Page("runs/<uuid:run>/drawing/", "runs:read"),
-    Page("approvals/", "runs:read"),
+    Page("approvals/", "runs:read", foreign=302),
+    Page("inbox/", "runs:read"),
     Page("chat/", "runs:read"),
     Page("chat/<slug:agent>/", "runs:read", foreign=200),  # an empty shell, for any name
     Page("chat/<slug:agent>/<uuid:conversation>/", "runs:read"),

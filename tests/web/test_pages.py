@@ -71,7 +71,7 @@ def world(site: WebServer, worker: Worker) -> World:
         "runs": ("runs/", "What is the answer?"),
         "run": (f"runs/{done}/", "The answer is"),
         "failed run": (f"runs/{failed}/", "writer"),
-        "approvals": ("approvals/", "calculate"),
+        "inbox": ("inbox/", "calculate"),
         "chat": (f"chat/writer/{talk.pk}/", "there"),
         "fleet": ("fleet/", f"process {worker.pid}"),
     }
@@ -89,7 +89,7 @@ def visitor(
     opened.leave()
 
 
-NAMES = ("runs", "run", "failed run", "approvals", "chat", "fleet")
+NAMES = ("runs", "run", "failed run", "inbox", "chat", "fleet")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -42,11 +42,7 @@ region.addEventListener("change", ({ target }) => target.matches("select") && ta
 addEventListener("popstate", () => inbox.classList.toggle("open", Boolean(history.state?.open)));
 onSwipe(cardBox, move);
 
-let before = 0;
-onPulse(({ calls: now }) => {
-  if (now !== before) load();
-  before = now;
-});
+onPulse((_, changed) => changed.includes("calls") && load());
 setInterval(load, 30000); // uncertain and expired calls change without a new call
 const linked = new URLSearchParams(location.search).get("call");
 const first = rows().find(({ dataset: { key } }) => linked && key.startsWith(linked));
@@ -66,7 +62,7 @@ async function load() {
   again = loading;
   if (loading) return;
   loading = true;
-  const answer = await fetch(location.href, { headers: { "Heartbit-Live": "asked-list" } }).then((found) => (found.ok && !found.redirected ? found.text() : ""), () => "");
+  const answer = await fetch(location.href, { cache: "no-store" }).then((found) => (found.ok && !found.redirected ? found.text() : ""), () => "");
   const drawn = new DOMParser().parseFromString(answer, "text/html").getElementById("asked-list");
   if (drawn) await replace(drawn);
   loading = false;

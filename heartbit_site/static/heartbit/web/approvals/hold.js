@@ -20,7 +20,7 @@ export function hold(place, said, send) {
   last?.send();
   return new Promise((resolve, reject) => {
     const undo = el("button.button", { type: "button", data: { act: "undo" }, onclick: () => end(takenBack) }, icon("undo"), "Undo");
-    const line = el("p.held", {}, el("span.clip", {}, seen(said)), undo);
+    const line = el("p.grace", {}, el("span.clip", {}, seen(said)), undo);
     const mine = { send: () => end(sendNow), undo: () => end(takenBack) };
     const timer = setTimeout(mine.send, GRACE_MS);
     last = mine;
