@@ -6,26 +6,28 @@ card. A decision names the digest that its row was drawn with (docs/decisions/00
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_POST
 
+from agents.approvals.call_summary import summarize_call
 from agents.querysets import calls_waiting, is_asked
 from heartbit_site.base import amounts
 from heartbit_site.base.access import Access
-from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.errors import HeartbitError, NotFoundError
 from heartbit_site.base.visible_text import compact_json, visible
 from heartbit_site.contract.approvals import ApprovalOut, DecisionIn, UncertainCallOut
 from heartbit_site.contract.model import MOST_ROWS
 from heartbit_site.contract.waits import WaitOut
 from heartbit_site.operations import approvals
+from heartbit_site.operations.calls import find_call
 from heartbit_site.operations.waits import list_waits
 from heartbit_site.web.page import page, show
 
@@ -43,7 +45,7 @@ DONE: Final = {"approve": "Approved", "deny": "Denied"}
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class InboxRow:
     """Something that waits.
 
     Attributes:
@@ -67,8 +69,8 @@ class Row:
 
     @property
     def json(self) -> str:
-        """What the API shows of it."""
-        return self.asked.model_dump_json()
+        """JSON of its view of the API."""
+        return json.dumps(self.asked.model_dump(mode="json"))
 
     @property
     def waited(self) -> str:
@@ -92,7 +94,7 @@ def inbox(request: HttpRequest, access: Access) -> HttpResponse:
     rows, more = _rows(access)
     wanted = {name: request.GET.get(name, "") for name in ("tool", "agent", "kind", "whose")}
     shown = [row for row in rows if _fits(row, wanted)]
-    groups: dict[tuple[str, str], list[Row]] = {}
+    groups: dict[tuple[str, str], list[InboxRow]] = {}
     for row in shown:
         groups.setdefault(row.group, []).append(row)
     context = {
@@ -109,34 +111,65 @@ def inbox(request: HttpRequest, access: Access) -> HttpResponse:
 @page("runs:read")
 def approvals_moved(request: HttpRequest, access: Access) -> HttpResponse:
     """Lead from the inbox's former address to the inbox."""
-    query = f"?{urlencode(request.GET, doseq=True)}" if request.GET else ""
-    return redirect(f"/w/{access.workspace.slug}/inbox/{query}")
+    query = f"?{request.GET.urlencode()}" if request.GET else ""
+    return redirect(reverse("web:inbox", args=[access.workspace.slug]) + query)
 
 
-@require_POST
 @page("approvals:decide")
 def decide_several(request: HttpRequest, access: Access) -> HttpResponse:
     """Name the chosen calls and ask once; then decide each by itself, and say what became of it."""
+    if request.method != "POST":
+        return redirect("web:inbox", access.workspace.slug)
     choices = list(dict.fromkeys(request.POST.getlist("call")))
     verdict = request.POST.get("verdict", "")
     if verdict not in DONE or not choices or len(choices) > MOST_AT_ONCE:
         problem = f"Nothing was decided: choose calls, at most {MOST_AT_ONCE}, and Approve or Deny."
         return _several(request, access, {"problem": problem}, status=422)
     rows = {row.choice: row for row in _rows(access)[0] if row.choice}
-    chosen = [(choice, rows.get(choice)) for choice in choices]
+    chosen = [_chosen(access, choice, rows.get(choice)) for choice in choices]
     if not request.POST.get("sure"):
         return _several(request, access, {"verdict": verdict, "chosen": chosen})
     reason = request.POST.get("reason", "")[:_MOST_REASON] if verdict == "deny" else ""
-    results = [(row, *_decide(access, choice, verdict, reason)) for choice, row in chosen]
+    results = [(one, *_decide(access, one.choice, verdict, reason)) for one in chosen]
     refused = sum(bool(problem) for _, _, problem in results)
     context = {"results": results, "done": len(results) - refused, "refused": refused}
     return _several(request, access, context | {"verb": DONE[verdict].lower()})
 
 
-def _decide(access: Access, choice: str, verdict: str, reason: str) -> tuple[str, str]:
-    """Decide one call as it was drawn; return what was done, and why it was refused."""
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """A chosen call; ``row`` is None once it waits no longer."""
+
+    choice: str
+    title: str
+    row: InboxRow | None
+
+
+def _chosen(access: Access, choice: str, row: InboxRow | None) -> _Chosen:
+    if row is not None:
+        return _Chosen(choice, row.title, row)
+    run_id, call_id, digest = _parts(choice)
+    try:
+        call = find_call(access.workspace, run_id, call_id)
+    except NotFoundError:
+        return _Chosen(choice, "A call that is gone", None)
+    if call.digest != digest:
+        return _Chosen(choice, f"A call of {visible(call.tool)} that has changed", None)
+    arguments = (call.approval_view or {}).get("arguments", {})
+    title = summarize_call(call, arguments) or _arguments(arguments) or visible(call.tool)
+    return _Chosen(choice, title[:_MOST_TITLE], None)
+
+
+def _parts(choice: str) -> tuple[str, str, str]:
+    """Return the run, the call and the digest that a choice names."""
     run_id, _, rest = choice.partition("/")
     call_id, _, digest = rest.rpartition("/")
+    return run_id, call_id, digest
+
+
+def _decide(access: Access, choice: str, verdict: str, reason: str) -> tuple[str, str]:
+    """Decide one call as it was drawn; return what was done, and why it was refused."""
+    run_id, call_id, digest = _parts(choice)
     try:
         body = DecisionIn.model_validate({"digest": digest, "verdict": verdict, "reason": reason})
         decided = approvals.decide(access, run_id, call_id, body)
@@ -154,7 +187,7 @@ def _several(
     return show(request, access, "web/inbox_several.html", context, here="inbox", status=status)
 
 
-def _rows(access: Access) -> tuple[list[Row], bool]:
+def _rows(access: Access) -> tuple[list[InboxRow], bool]:
     """Return what waits, the oldest first, and whether more does."""
     calls = approvals.list_approvals(access, limit=MOST_ROWS)
     doubts = approvals.list_uncertain_calls(access, limit=MOST_ROWS)
@@ -169,13 +202,15 @@ def _rows(access: Access) -> tuple[list[Row], bool]:
     return rows, bool(more)
 
 
-def _row(asked: Asked, mine: Collection[tuple[str, str]], me: str) -> Row:
+def _row(asked: Asked, mine: Collection[tuple[str, str]], me: str) -> InboxRow:
     place = f"{asked.run_id}/{asked.call_id}"
     is_mine = True  # of what has no approver group
     match asked:
         case WaitOut():
             title, tool = visible(asked.question) or asked.label, asked.tool or asked.label
-            return Row(asked, f"{place}/{asked.key}", "wait", title[:_MOST_TITLE], tool, is_mine)
+            return InboxRow(
+                asked, f"{place}/{asked.key}", "wait", title[:_MOST_TITLE], tool, is_mine
+            )
         case UncertainCallOut():
             key, kind = f"{place}/{asked.question}", "outcome"
         case ApprovalOut():
@@ -184,7 +219,7 @@ def _row(asked: Asked, mine: Collection[tuple[str, str]], me: str) -> Row:
             kind = "approval" if asked.answer_schema is None else "question"
             is_mine = (asked.run_id, asked.call_id) in mine and me not in asked.approved_by
     title = asked.summary or _arguments(asked.arguments) or visible(asked.tool)
-    return Row(asked, key, kind, title[:_MOST_TITLE], visible(asked.tool), is_mine)
+    return InboxRow(asked, key, kind, title[:_MOST_TITLE], visible(asked.tool), is_mine)
 
 
 def _arguments(arguments: Mapping[str, Any]) -> str:
@@ -192,14 +227,14 @@ def _arguments(arguments: Mapping[str, Any]) -> str:
     return ", ".join(f"{visible(name)} {compact_json(one)}" for name, one in arguments.items())
 
 
-def _fits(row: Row, wanted: Mapping[str, str]) -> bool:
+def _fits(row: InboxRow, wanted: Mapping[str, str]) -> bool:
     found = {"tool": row.tool, "agent": row.asked.agent, "kind": row.kind}
     if wanted["whose"] == "mine" and not row.is_mine:
         return False
     return all(wanted[name] in ("", value) for name, value in found.items())
 
 
-def _filters(rows: list[Row], wanted: Mapping[str, str]) -> list[dict[str, Any]]:
+def _filters(rows: list[InboxRow], wanted: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the filters that separate something, or are in use, with their choices."""
     tools = {row.tool: row.tool for row in rows}
     agents = {row.asked.agent: row.asked.agent for row in rows}

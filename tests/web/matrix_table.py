@@ -358,14 +358,16 @@ class Page:
     path: str
     needs: str
     foreign: int = 404  # with an id of another workspace
+    right: int = 200
 
 
 PAGES = (
     Page("runs/", "runs:read"),
     Page("runs/<uuid:run>/", "runs:read"),
     Page("runs/<uuid:run>/drawing/", "runs:read"),
-    Page("approvals/", "runs:read", foreign=302),
+    Page("approvals/", "runs:read", right=302),  # to the inbox
     Page("inbox/", "runs:read"),
+    Page("inbox/decide/", "approvals:decide", right=302),  # to the inbox: forms are posted
     Page("chat/", "runs:read"),
     Page("chat/<slug:agent>/", "runs:read", foreign=200),  # an empty shell, for any name
     Page("chat/<slug:agent>/<uuid:conversation>/", "runs:read"),
@@ -481,7 +483,7 @@ def of_page(page: Page, asker: str) -> int:
         return 302
     if asker.startswith("stranger"):
         return 404
-    return 200 if page.needs in MAY[asker] else 403
+    return page.right if page.needs in MAY[asker] else 403
 
 
 def of_reach_socket(asker: str) -> int | None:

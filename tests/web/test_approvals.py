@@ -377,7 +377,7 @@ def test_given_waiting_calls_when_decided_by_keyboard_then_one_runs_as_edited_an
     ).to_have_count(2)
 
     page.keyboard.press("e")
-    field = page.get_by_label("expression")
+    field = page.get_by_role("textbox", name="expression")
     expect(field).to_be_focused()
     field.fill("6*8")
     page.keyboard.press("Enter")

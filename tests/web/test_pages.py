@@ -119,12 +119,12 @@ def fork(page: Page) -> None:
 
 def edit(page: Page) -> None:
     page.get_by_role("button", name="Edit").click()
-    expect(page.get_by_label("expression")).to_be_visible()
+    expect(page.get_by_role("textbox", name="expression")).to_be_visible()
 
 
 def review(page: Page) -> None:
     edit(page)
-    page.get_by_label("expression").fill("6 * 8")
+    page.get_by_role("textbox", name="expression").fill("6 * 8")
     page.get_by_role("button", name=labels.REVIEW).click()
     expect(page.get_by_role("button", name="these changes")).to_be_visible()
 
@@ -161,8 +161,8 @@ def journal(page: Page) -> None:
 OPENED: dict[str, tuple[str, Callable[[Page], None]]] = {
     "new run": ("runs", new_run),
     "fork": ("run", fork),
-    "edit": ("approvals", edit),
-    "review": ("approvals", review),
+    "edit": ("inbox", edit),
+    "review": ("inbox", review),
     "blackboard": ("run", unfold),
     "turn": ("run", look_back),
     "replacement": ("run", replace),

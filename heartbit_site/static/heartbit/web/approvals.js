@@ -130,7 +130,7 @@ function open(key) {
 /** Focus the chosen row, or its card where the list is hidden. */
 function focus() {
   const row = rowOf(chosen);
-  const target = row?.checkVisibility() ? row : cardBox.firstChild ?? region.querySelector("h2[tabindex]");
+  const target = row?.checkVisibility({ visibilityProperty: true }) ? row : cardBox.firstChild ?? region.querySelector("h2[tabindex]");
   target?.focus({ preventScroll: true });
 }
 

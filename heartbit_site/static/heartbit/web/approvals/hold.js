@@ -45,7 +45,7 @@ export function hold(place, said, send) {
   });
 }
 
-/** Take the held decision back; return false if there is none. */
+/** Take the held decision back; return true if there was one. */
 export function takeBack() {
   const some = last !== null;
   last?.undo();
