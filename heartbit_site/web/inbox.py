@@ -41,6 +41,12 @@ KINDS: Final = {
     "outcome": "Outcome unknown",
     "wait": "Other waits",
 }
+KEYS: Final = (
+    *(("j", "the next one"), ("k", "the one before"), ("a", "approve or answer it")),
+    *(("e", "edit its arguments"), ("d", "deny it"), ("u", "take the last decision back")),
+    *(("t", "try it without keeping it"), ("Escape", "close a form"), ("?", "these keys")),
+)
+LOOKS: Final = frozenset({"j", "k", "?"})  # keys that decide nothing
 DONE: Final = {"approve": "Approved", "deny": "Denied"}
 
 
@@ -97,13 +103,15 @@ def inbox(request: HttpRequest, access: Access) -> HttpResponse:
     groups: dict[tuple[str, str], list[InboxRow]] = {}
     for row in shown:
         groups.setdefault(row.group, []).append(row)
+    decides = access.allows("approvals:decide")
     context = {
         "groups": [(tool, agent, found) for (tool, agent), found in groups.items()],
         "filters": _filters(rows, wanted),
         "is_filtered": any(wanted.values()),
         "count": len(rows),
         "more": more,
-        "decides": access.allows("approvals:decide"),
+        "decides": decides,
+        "keys": [one for one in KEYS if decides or one[0] in LOOKS],
     }
     return show(request, access, "web/inbox.html", context, here="inbox")
 

@@ -9,16 +9,33 @@ from django.contrib.auth.models import Group
 from playwright.sync_api import Locator, Page, expect
 
 from agents.actions.decide_call import deny_call
+from agents.actions.waits import notify_approvers
+from agents.admin.prompts import build_prompt
+from agents.approvals.call_display import token_of
 from agents.models import Decision, ToolCall
+from heartbit_site.base.access import access_of_user
 from heartbit_site.base.audit import Actor
+from heartbit_site.base.errors import ConfigurationError, ForbiddenError
+from heartbit_site.base.models import AuditEntry
+from heartbit_site.cli.approvals.kinds import question
+from heartbit_site.cli.following.pending_calls import CALLS
+from heartbit_site.doors.questions import open_questions
+from heartbit_site.operations.approvals import list_approvals
 from tests.clients import Client
 from tests.fleet import wait_until
 from tests.web import labels
 from tests.web.people import member
 from tests.web.waiting_calls import unserved
+from tools.actions.summarize_tool import summarize_tool
+from tools.definitions.catalogue import store
+from tools.definitions.registry import definition_hash, registry
+from tools.models import CatalogueTool
 
 if TYPE_CHECKING:
+    from django.core.mail import EmailMessage
+
     from heartbit_site.base.models import Workspace
+    from tests.api.server import Caller
     from tests.web.conftest import Visitors
     from tests.web.visitor import Visitor
 
@@ -268,3 +285,62 @@ def swipe(page: Page, by: int) -> None:
     for kind, points in ends:
         session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
     session.detach()
+
+
+class TestSummaries:
+    """The sentence about a call, wherever it waits."""
+
+    def test_a_card_begins_with_it_and_the_api_has_it(
+        self, signed_in: Visitor, caller: Caller, workspace: Workspace
+    ) -> None:
+        call = mail(workspace)
+        [asked] = caller.get("/approvals").json()["calls"]
+        assert asked["summary"] == SUMMARY
+        for path in ("inbox/", f"runs/{call.run_id}/"):
+            signed_in.go(path)
+            expect(signed_in.page.locator("article.asked .question")).to_have_text(SUMMARY)
+
+    def test_mails_links_prompts_and_the_terminal_have_it(
+        self, workspace: Workspace, mailoutbox: list[EmailMessage]
+    ) -> None:
+        user = member(workspace, "operator")
+        user.email = "ann@example.org"
+        user.save()
+        call = mail(workspace, "See https://bad.example/")
+        said = "E-mail to ann@example.org: See https://bad.example/"
+        assert notify_approvers(call.run_id) == 1
+        body = mailoutbox[0].body
+        assert "Call: E-mail to ann@example.org: See https[://]bad.example/\n" in body
+        link = Client(headers={"host": "127.0.0.1"}).get(f"/approve/{token_of(call, user.pk)}/")
+        assert said in link.content.decode()
+        assert build_prompt(call).summary == said
+        access = access_of_user(user, workspace.slug)
+        [asked] = list_approvals(access).calls
+        assert f"send_email {said}"[:60] in str(CALLS.columns["TOOL"](asked))
+        assert any(said in line for line in question(asked, 120))
+        [open_question] = open_questions(access, call.run_id)
+        assert open_question.text.startswith(f"{said}\n\n")
+
+    def test_people_write_that_of_a_server_s_tool_and_a_wrong_one_is_refused_in_a_sentence(
+        self, workspace: Workspace
+    ) -> None:
+        store([registry["http_get"]])
+        digest = definition_hash(registry["http_get"])
+        tool = CatalogueTool.objects.create(
+            workspace=workspace, name="shop_read", definition_id=digest, origin="mcp"
+        )
+        boss, viewer = (
+            Actor(one.username, "admin", one.pk, access_of_user(one, workspace.slug))
+            for one in (member(workspace, "admin"), member(workspace, "viewer"))
+        )
+        with pytest.raises(ConfigurationError, match=r"names \{page\}, which is no parameter"):
+            summarize_tool(tool, "Read {page}", by=boss)
+        with pytest.raises(ForbiddenError):
+            summarize_tool(tool, "Read {url}", by=viewer)
+        summarize_tool(tool, " Read {url} ", by=boss)
+        entry = AuditEntry.objects.get(workspace=workspace, action="tool.summarize")
+        assert entry.details == {"summary": "Read {url}"}
+        call = unserved(workspace, tool="shop_read", arguments={"url": "https://a.example/"})
+        assert build_prompt(call).summary == "Read https://a.example/"
+        with pytest.raises(ConfigurationError, match="is in its code"):
+            summarize_tool(CatalogueTool(name="send_email"), "x", by=boss)

@@ -1,11 +1,12 @@
 // The inbox: the server draws what waits; one of it is shown as a card, on a phone alone.
 
 import { may } from "./api.js";
-import { el, fill, icon, note } from "./dom.js";
+import { fill, note } from "./dom.js";
+import { morph } from "./morph.js";
 import { onPulse } from "./pulse.js";
 import { card, conclude, isBeingEdited } from "./approvals/card.js";
 import { hold, takeBack } from "./approvals/hold.js";
-import { KEYS, LOOKS, onKey, onSwipe } from "./approvals/keys.js";
+import { onKey, onSwipe } from "./approvals/keys.js";
 import { notifyButton, tell } from "./approvals/notify.js";
 
 const inbox = document.getElementById("inbox");
@@ -13,25 +14,19 @@ const region = document.getElementById("asked-list");
 const box = document.getElementById("chosen");
 const said = document.getElementById("said");
 const title = document.title;
-const place = el("span.quiet.number");
-const cardBox = el("div");
-const keys = el("dialog", { "aria-label": "Keys" },
-  el("dl.keys", {}, KEYS.filter(([key]) => may("approvals:decide") || LOOKS.has(key)).map(([key, what]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, what)])),
-  el("form.inside", { method: "dialog" }, el("button.button", {}, "Close")));
+const cardBox = document.getElementById("card");
 const held = new Set(); // keys of decisions that can still be taken back
 
 let chosen = null;
 let loading = false;
 let again = false;
 
-fill(document.getElementById("tools"), may("approvals:decide") ? notifyButton() : null,
-  el("button.button.only-keys", { type: "button", onclick: () => keys.showModal() }, icon("keyboard"), "Keys"));
-fill(box, el("div.place", {},
-  el("button.button", { type: "button", data: { act: "back" }, onclick: () => history.back() }, icon("arrow_back"), "Inbox"), place,
-  el("button.button", { type: "button", "aria-label": "The one before", onclick: () => move(-1) }, icon("chevron_left")),
-  el("button.button", { type: "button", "aria-label": "The next one", onclick: () => move(1) }, icon("chevron_right"))), cardBox);
-inbox.append(keys);
-
+if (may("approvals:decide")) document.getElementById("tools").prepend(notifyButton() ?? "");
+box.addEventListener("click", ({ target }) => {
+  const by = target.closest("[data-move]")?.dataset.move;
+  if (by) move(Number(by));
+  if (target.closest("[data-act=back]")) history.back();
+});
 region.addEventListener("click", ({ target }) => {
   const row = target.closest("[data-key]");
   if (row) open(row.dataset.key);
@@ -44,10 +39,9 @@ onSwipe(cardBox, move);
 
 onPulse((_, changed) => changed.includes("calls") && load());
 setInterval(load, 30000); // uncertain and expired calls change without a new call
-const linked = new URLSearchParams(location.search).get("call");
-const first = rows().find(({ dataset: { key } }) => linked && key.startsWith(linked));
 show();
-if (first) open(first.dataset.key);
+const linked = rows().find(({ dataset: { key } }) => key.startsWith(new URLSearchParams(location.search).get("call") ?? "?"));
+if (linked) open(linked.dataset.key);
 
 function rows() {
   return [...region.querySelectorAll("[data-key]")];
@@ -64,22 +58,13 @@ async function load() {
   loading = true;
   const answer = await fetch(location.href, { cache: "no-store" }).then((found) => (found.ok && !found.redirected ? found.text() : ""), () => "");
   const drawn = new DOMParser().parseFromString(answer, "text/html").getElementById("asked-list");
-  if (drawn) await replace(drawn);
+  const known = new Set([...rows().map(({ dataset }) => dataset.key), ...held]);
+  const at = rows().findIndex(({ dataset }) => dataset.key === chosen);
+  if (drawn) morph(region, drawn);
+  tell(rows().filter(({ dataset }) => !known.has(dataset.key)).map(({ dataset }) => JSON.parse(dataset.asked)));
+  await show(at);
   loading = false;
   if (again) load();
-}
-
-async function replace(drawn) {
-  const known = new Set(rows().map(({ dataset }) => dataset.key));
-  const marked = new Set([...region.querySelectorAll("[name=call]:checked")].map(({ value }) => value));
-  const { key: focused } = document.activeElement.dataset;
-  const at = rows().findIndex(({ dataset }) => dataset.key === chosen);
-  region.dataset.count = drawn.dataset.count;
-  region.replaceChildren(...drawn.childNodes);
-  for (const one of region.querySelectorAll("[name=call]")) one.checked = marked.has(one.value);
-  if (focused) rowOf(focused)?.focus({ preventScroll: true });
-  tell(rows().filter(({ dataset }) => !known.has(dataset.key) && !held.has(dataset.key)).map(askedOf));
-  await show(at);
 }
 
 /** Show the chosen one, or the one in its place, unless the shown card has something to be read. */
@@ -107,14 +92,13 @@ function mark() {
   for (const row of all) row.setAttribute("aria-current", String(row.dataset.key === chosen));
   const count = Math.max(0, Number(region.dataset.count) - held.size);
   document.title = count ? `(${count}) ${title}` : title;
-  fill(place, `${all.findIndex(({ dataset }) => dataset.key === chosen) + 1} of ${all.length}`);
+  fill(document.getElementById("place"), `${all.findIndex(({ dataset }) => dataset.key === chosen) + 1} of ${all.length}`);
 }
 
 function choose(key) {
   chosen = key;
   mark();
-  const asked = askedOf(rowOf(key));
-  fill(cardBox, card(asked, {
+  fill(cardBox, card(JSON.parse(rowOf(key).dataset.asked), {
     onDecided: load, onAway: () => show(), hold: (verb, send, element) => later(key, verb, send, element),
   }));
   rowOf(key).scrollIntoView({ block: "nearest" });
@@ -122,8 +106,10 @@ function choose(key) {
 
 function open(key) {
   choose(key);
-  if (!inbox.classList.contains("open")) history.pushState({ open: true }, "");
-  inbox.classList.add("open");
+  if (!box.checkVisibility()) { // on a phone: the list is what "Back" leads to
+    history.pushState({ open: true }, "");
+    inbox.classList.add("open");
+  }
   focus();
 }
 
@@ -148,24 +134,19 @@ async function later(key, verb, send, element) {
     if (decided === null || decided.remaining_approvals) back();
     return decided;
   } catch (error) {
-    if (isBeingEdited(cardBox)) note(error.message, "danger");
-    back();
+    back(error);
     throw error;
   } finally {
     held.delete(key);
     load();
   }
 
-  function back() {
-    if (isBeingEdited(cardBox)) return;
+  function back(error) {
+    if (isBeingEdited(cardBox)) return error && note(error.message, "danger");
     chosen = key;
     fill(cardBox, element);
-    focus();
+    return focus();
   }
-}
-
-function askedOf({ dataset }) {
-  return JSON.parse(dataset.asked);
 }
 
 function move(by) {
@@ -176,31 +157,25 @@ function move(by) {
   focus();
 }
 
-function press(name) {
-  const button = cardBox.querySelector(`[data-act="${name}"]`);
+function press(selector) {
+  const button = cardBox.querySelector(selector);
   button?.click();
-  return Boolean(button);
+  return button;
 }
 
-onKey((key) => {
-  switch (key) {
-    case "?":
-      keys.showModal();
-      return true;
-    case "j": case "k":
-      move(key === "j" ? 1 : -1);
-      return true;
-    case "a": return press("approve") || press("answer");
-    case "e": return press("edit");
-    case "d": return press("deny");
-    case "t": return press("try");
-    case "u": return takeBack();
-    case "Escape": {
-      const shut = cardBox.querySelector('[aria-expanded="true"]');
-      shut?.click();
-      shut?.focus();
-      return Boolean(shut);
-    }
-    default: return false;
-  }
-});
+const PRESSES = {
+  "?": () => document.getElementById("keys").togglePopover() || true,
+  j: () => move(1) || true,
+  k: () => move(-1) || true,
+  a: () => press('[data-act="approve"], [data-act="answer"]'),
+  e: () => press('[data-act="edit"]'),
+  d: () => press('[data-act="deny"]'),
+  t: () => press('[data-act="try"]'),
+  u: takeBack,
+  Escape: () => {
+    const shut = press('[aria-expanded="true"]');
+    shut?.focus();
+    return shut;
+  },
+};
+onKey((key) => Object.hasOwn(PRESSES, key) && Boolean(PRESSES[key]()));

@@ -1,5 +1,4 @@
-// A decision that can be taken back: it is sent after some seconds, before the next one, or when
-// the page is left (docs/decisions/0066).
+// A decision that can be taken back, until it is sent (docs/decisions/0066).
 
 import { el, fill, icon } from "../dom.js";
 import { seen } from "./pieces.js";
@@ -19,9 +18,9 @@ addEventListener("pagehide", () => last?.send());
 export function hold(place, said, send) {
   last?.send();
   return new Promise((resolve, reject) => {
-    const undo = el("button.button", { type: "button", data: { act: "undo" }, onclick: () => end(takenBack) }, icon("undo"), "Undo");
+    const undo = el("button.button", { type: "button", data: { act: "undo" }, onclick: () => end(() => line.remove() ?? resolve(null)) }, icon("undo"), "Undo");
     const line = el("p.grace", {}, el("span.clip", {}, seen(said)), undo);
-    const mine = { send: () => end(sendNow), undo: () => end(takenBack) };
+    const mine = { undo, send: () => end(sendNow) };
     const timer = setTimeout(mine.send, GRACE_MS);
     last = mine;
     fill(place, line);
@@ -37,17 +36,12 @@ export function hold(place, said, send) {
       undo.remove();
       send().then(resolve, reject).finally(() => setTimeout(() => line.remove(), GRACE_MS));
     }
-
-    function takenBack() {
-      line.remove();
-      resolve(null);
-    }
   });
 }
 
 /** Take the held decision back; return true if there was one. */
 export function takeBack() {
   const some = last !== null;
-  last?.undo();
+  last?.undo.click();
   return some;
 }

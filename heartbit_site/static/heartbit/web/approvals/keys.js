@@ -1,8 +1,4 @@
-// The inbox's keyboard shortcuts. Pure except for the document's key events.
-
-export const KEYS = [["j", "the next call"], ["k", "the one before"], ["a", "approve or answer it"], ["e", "edit its arguments"], ["d", "deny it"], ["u", "undo the last decision"], ["t", "try it without keeping it"], ["Escape", "close a form"], ["?", "these keys"]];
-/** Shortcuts that decide nothing. */
-export const LOOKS = new Set(["j", "k", "?"]);
+// The inbox's keys and swipes.
 
 /**
  * Call back for keys pressed outside of fields, without modifiers.
@@ -17,8 +13,6 @@ export function onKey(pressed) {
   });
 }
 
-const LEAST = 60; // pixels of a swipe
-
 /** Call back with 1 or -1 when a finger swipes to the left or to the right, outside of fields. */
 export function onSwipe(element, swiped) {
   let from = null;
@@ -27,6 +21,6 @@ export function onSwipe(element, swiped) {
   }, { passive: true });
   element.addEventListener("touchend", ({ changedTouches: [to] }) => {
     const [x, y] = from ? [to.clientX - from.clientX, to.clientY - from.clientY] : [0, 0];
-    if (Math.abs(x) > LEAST && Math.abs(x) > 2 * Math.abs(y)) swiped(x < 0 ? 1 : -1);
+    if (Math.abs(x) > 60 && Math.abs(x) > 2 * Math.abs(y)) swiped(x < 0 ? 1 : -1);
   }, { passive: true });
 }

@@ -36,8 +36,7 @@ export function tell(calls) {
 
 /** Show it through a service worker: phones know no other way. */
 async function show(title, options) {
-  const registration = await navigator.serviceWorker.register(new URL("worker.js", import.meta.url));
-  await registration.showNotification(title, options);
+  (await navigator.serviceWorker.register(new URL("worker.js", import.meta.url))).showNotification(title, options);
 }
 
 function isOn() {

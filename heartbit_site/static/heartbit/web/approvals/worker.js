@@ -1,10 +1,7 @@
-// Service worker of notifications: a click on one opens the inbox, in its tab if there is one.
+// Service worker of notifications: a click on one leads to the tab with the inbox.
 
 addEventListener("notificationclick", (event) => {
-  const { url } = event.notification.data;
+  const { notification: { data } } = event;
   event.notification.close();
-  event.waitUntil(clients.matchAll({ type: "window", includeUncontrolled: true }).then((tabs) => {
-    const tab = tabs.find((one) => one.url.startsWith(url));
-    return tab ? tab.focus() : clients.openWindow(url);
-  }));
+  event.waitUntil(clients.matchAll({ includeUncontrolled: true }).then((tabs) => tabs.find(({ url }) => url.startsWith(data.url))?.focus() ?? clients.openWindow(data.url)));
 });
