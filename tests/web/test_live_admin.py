@@ -17,6 +17,7 @@ from playwright.sync_api import expect
 from agents.actions.decide_call import approve_call
 from agents.actions.publish_agent import publish_agent
 from agents.actions.runs import cancel_run
+from agents.actions.skills import save_skill
 from agents.models import Agent, Decision, Run, ToolBinding, ToolCall
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.enqueue import TaskMessage, send
@@ -26,6 +27,7 @@ from memory.actions.bases import remove_base, save_base
 from memory.actions.documents import save_document
 from memory.models import Document
 from tests.fleet import Worker, wait_until
+from tests.skills.folders import skill_folder
 from tests.starts import start_run
 from tests.web.axe import serious
 from tests.web.people import member, person
@@ -337,3 +339,36 @@ class TestRows:
         expect(page.locator("#hb-rows")).to_contain_text("Succeeded")  # the rows were fetched
         page.reload()
         expect(page.locator("#main")).to_contain_text("stopped")
+
+    def test_given_a_list_of_definitions_when_somebody_adds_one_then_it_comes_by_itself(
+        self, staff: Visitor, workspace: Workspace
+    ) -> None:
+        staff.go("/admin/agents/skill/")
+        expect(staff.page.locator("#hb-rows")).to_be_attached()
+        save_skill(workspace, skill_folder("house-rules"), by=Actor("grace", "api"))
+        expect(staff.page.locator("#hb-rows")).to_contain_text("house-rules", timeout=10_000)
+
+    def test_given_an_open_form_when_somebody_else_saves_then_it_says_who_and_keeps_what_is_typed(
+        self, staff: Visitor, workspace: Workspace
+    ) -> None:
+        agent = Agent.objects.get(workspace=workspace, name="writer")
+        staff.go(f"/admin/agents/agent/{agent.pk}/change/")
+        staff.page.get_by_label("Description").fill("Half a sen")
+        Agent.objects.filter(pk=agent.pk).update(system_prompt="Write well.")
+        publish_agent(Agent.objects.get(pk=agent.pk), by=Actor("grace", "api"))
+        changed = staff.page.locator("#hb-changed")
+        expect(changed).to_contain_text("grace has changed this", timeout=10_000)
+        expect(staff.page.get_by_label("Description")).to_have_value("Half a sen")
+
+    def test_given_a_pointer_on_the_list_when_rows_come_then_none_moves_until_it_is_asked(
+        self, staff: Visitor, workspace: Workspace
+    ) -> None:
+        staff.go("/admin/agents/skill/")
+        rows = staff.page.locator("#hb-rows")
+        rows.hover()
+        save_skill(workspace, skill_folder("house-rules"), by=Actor("grace", "api"))
+        show = rows.get_by_role("button", name="1 new: show")
+        expect(show).to_be_visible(timeout=10_000)
+        expect(rows).not_to_contain_text("house-rules")
+        show.click()
+        expect(rows).to_contain_text("house-rules")

@@ -36,7 +36,7 @@ export function tell(calls) {
 
 /** Show it through a service worker: phones know no other way. */
 async function show(title, options) {
-  (await navigator.serviceWorker.register(new URL("worker.js", import.meta.url))).showNotification(title, options);
+  (await navigator.serviceWorker.register(document.getElementById("inbox").dataset.worker)).showNotification(title, options);
 }
 
 function isOn() {
