@@ -110,6 +110,13 @@ class TestTheList:
             f"/w/{workspace.slug}/inbox/?call=x%2F1.0",
         )
 
+    def test_the_notifications_worker_is_served(self, signed_in: Visitor) -> None:
+        signed_in.go("inbox/")
+        worker = signed_in.page.locator("#inbox").get_attribute("data-worker")
+        answer = signed_in.context.request.get(f"{signed_in.url}{worker}")
+        assert answer.ok
+        assert "notificationclick" in answer.text()
+
     def test_what_a_model_wrote_is_text(self, workspace: Workspace, browser_of: Any) -> None:
         mail(workspace, '<script>"&\u202e')
         shown = browser_of().get(f"/w/{workspace.slug}/inbox/").content.decode()
@@ -214,7 +221,7 @@ class TestTakingBack:
         signed_in.go("inbox/")
         page.keyboard.press("a")
         expect(page.get_by_role("button", name="Undo")).to_be_visible()
-        signed_in.go("chat/")
+        signed_in.go("usage/")
         wait_until(lambda: decisions(workspace), what="it is decided")
         assert [verdict for verdict, _ in decisions(workspace)] == ["approved"]
 
