@@ -7,7 +7,17 @@ from string import hexdigits
 from typing import Final, TypeVar
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import (
+    BigIntegerField,
+    BooleanField,
+    Exists,
+    F,
+    Func,
+    OuterRef,
+    Q,
+    QuerySet,
+    Value,
+)
 from django.utils import timezone
 
 from agents.choices import CallStatus, RunStatus
@@ -126,6 +136,13 @@ def calls_waiting(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
         status=CallStatus.WAITING,
         approval_view__isnull=False,
     )
+
+
+def is_asked(user_id: int | None) -> Q:
+    """Return the condition for waiting calls that a person may decide, as far as groups say."""
+    user = Value(user_id, output_field=BigIntegerField())
+    function = "heartbit_is_asked"
+    return Q(Func(F("approval_view"), user, function=function, output_field=BooleanField()))
 
 
 def uncertain_calls(workspace: Workspace | None = None) -> QuerySet[ToolCall]:

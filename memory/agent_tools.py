@@ -100,7 +100,7 @@ Reason = Annotated[str, Field(max_length=500, description="Reason, for the memor
 CategoryName = Literal["fact", "decision", "preference", "todo", "learning", "context", "summary"]
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS, labels=())
+@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS, labels=(), summary="Remember: {text}")
 def remember(
     context: ToolContext,
     text: Text,
@@ -160,14 +160,14 @@ def recall(
     return {"found_by": found.basis, "memories": memories}
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS, labels=())
+@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS, labels=(), summary="Change memory {id} to: {text}")
 def update_memory(context: ToolContext, id: Number, text: Text, reason: Reason = "") -> str:
     """Replace what a memory says, such as when a fact has changed; its history is kept."""
     item = actions.supersede(_own(context, id), by=_author(context), reason=reason, text=text)
     return f"Memory {item.pk} is updated."
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS, labels=())
+@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS, labels=(), summary="Forget memory {id}")
 def forget(context: ToolContext, id: Number, reason: Reason = "") -> str:
     """Forget a memory; a person can undo that."""
     item = actions.forget(_own(context, id), by=_author(context), reason=reason)

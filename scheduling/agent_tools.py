@@ -74,7 +74,7 @@ Zone = Annotated[
 _READ = (Label.PRIVATE, Label.UNTRUSTED)
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=("schedule",), labels=())
+@tool(effect=Effect.TRANSACTIONAL, tags=("schedule",), labels=(), summary="Plan {name}: {task}")
 def schedule(
     context: ToolContext,
     name: Annotated[str, Field(min_length=1, max_length=80, description="A short, new name.")],
@@ -134,7 +134,7 @@ def list_schedules(context: ToolContext) -> list[dict[str, str]]:
     ]
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=("schedule",), labels=())
+@tool(effect=Effect.TRANSACTIONAL, tags=("schedule",), labels=(), summary="Cancel the plan {name}")
 def cancel_schedule(
     context: ToolContext,
     name: Annotated[str, Field(max_length=200, description="Name as list_schedules shows it.")],

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from agents.actions.fleet import wake_run
 from agents.approvals.call_display import token_of
+from agents.approvals.call_summary import summarize_call
 from agents.approvals.questions import answer_schema
 from agents.choices import CallResolution
 from agents.delivery.report import one_line
@@ -144,11 +145,13 @@ def _mail(call: ToolCall, person: User, *, more: str = "") -> EmailMessage:
     is_question = answer_schema(call) is not None
     reason = visible(str((call.approval_view or {}).get("reason", "")))
     wait = Wait.objects.filter(run=call.run, call_id=call.call_id, resolved_at=None).first()
+    summary = summarize_call(call, (call.approval_view or {}).get("arguments", {}))
+    summary = summary.replace("://", "[://]")  # a model's address is no link in a mail
     text = (_QUESTION if is_question else _TEXT).format(
         agent=agent,
         more=more,
         reason=reason or f"{agent} asks before it uses {tool}.",
-        facts=_facts(call.run, wait, "" if is_question else tool),
+        facts=_facts(call.run, wait, "" if is_question else tool, summary),
         link=f"{root}/approve/{token_of(call, person.pk)}/",
         inbox=_inbox(call.run),
     )
@@ -163,10 +166,11 @@ def _wait_mail(wait: Wait, person: User) -> EmailMessage:
     return EmailMessage(f"{agent} waits for you: {what}", text, to=[person.email])
 
 
-def _facts(run: Run, wait: Wait | None, tool: str = "") -> str:
-    """Return the tool, the task that a person gave, its author, and the deadline, a line each."""
+def _facts(run: Run, wait: Wait | None, tool: str = "", summary: str = "") -> str:
+    """Return the call, the task that a person gave, its author, and the deadline, a line each."""
     deadline = wait.expires_at if wait is not None else None
     facts = {
+        "Call" if tool else "Question": summary,
         "Tool": tool,
         "Task": one_line(run.root.task, _MOST_OF_TASK),
         "Started by": one_line(run.root.started_by, _MOST_OF_LINE) or "unknown",
@@ -176,7 +180,7 @@ def _facts(run: Run, wait: Wait | None, tool: str = "") -> str:
 
 
 def _inbox(run: Run) -> str:
-    return f"{settings.HEARTBIT_PUBLIC_URL}/w/{run.workspace.slug}/approvals/"
+    return f"{settings.HEARTBIT_PUBLIC_URL}/w/{run.workspace.slug}/inbox/"
 
 
 @transaction.atomic

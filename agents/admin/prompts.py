@@ -6,16 +6,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import BooleanField, F, Func, Max, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import Max, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
 
 from agents.admin.formatting import run_url
 from agents.approvals.call_display import display_call
+from agents.approvals.call_summary import summarize_call
 from agents.approvals.call_view import CallDisplayOut
 from agents.approvals.questions import answer_schema, executed_arguments, written_arguments
 from agents.choices import CallStatus
 from agents.models import Decision, ToolCall, Vote, Wait
-from agents.querysets import approval_of, calls_waiting, uncertain_calls
+from agents.querysets import approval_of, calls_waiting, is_asked, uncertain_calls
 from agents.reads.tools import in_tool_order
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.base.effect_text import UNCERTAIN_CALL
@@ -35,6 +36,7 @@ class Prompt:
         tool: Name of the tool that would run.
         page: Address of the run's page.
         is_uncertain: True if the call has run and its outcome is unknown.
+        summary: Sentence about the call; empty: its tool declares none.
         is_question: True if a person answers the call instead of approving it.
     """
 
@@ -42,6 +44,7 @@ class Prompt:
     tool: str
     display: CallDisplayOut
     page: str
+    summary: str
     is_uncertain: bool
     is_question: bool
 
@@ -100,13 +103,7 @@ def read(
 def _waits(request: HttpRequest) -> QuerySet[Any]:
     """Select the calls that this person, among others, may decide, with ``wait``, an id."""
     reached = permissions_for(request).rows(waiting_calls(), "run__workspace", "approvals:decide")
-    asked = Func(
-        F("approval_view"),
-        Value(request.user.pk),
-        function="heartbit_is_asked",
-        output_field=BooleanField(),
-    )
-    mine = reached.alias(is_asked=asked).filter(~Q(status=CallStatus.WAITING) | Q(is_asked=True))
+    mine = reached.filter(~Q(status=CallStatus.WAITING) | is_asked(request.user.pk))
     return mine.annotate(wait=Subquery(_open_waits().order_by("-pk").values("pk")[:1]))
 
 
@@ -147,6 +144,7 @@ def build_prompt(call: ToolCall) -> Prompt:
         tool="".join(piece.text for piece in display.tool),
         display=display,
         page=run_url(call.run.workspace, call.run_id),
+        summary="" if is_question else summarize_call(call, arguments),
         is_uncertain=is_uncertain(call),
         is_question=is_question,
     )

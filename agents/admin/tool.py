@@ -31,11 +31,13 @@ from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, Tone, link, pill, text_block, two_lines
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.themed import ReadOnlyAdmin, SharedRows, line_widget
+from heartbit_site.base.call_summary import MOST_TEMPLATE
 from heartbit_site.base.credentials import credential_types
 from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.toolspec import Effect, Label
 from heartbit_site.shell.moment import moment
+from tools.actions.summarize_tool import summarize_tool
 from tools.definitions.packages import broken_packages
 from tools.definitions.registry import registry
 from tools.models import CatalogueTool
@@ -74,6 +76,22 @@ class DisableForm(_WorkspaceForm):
         max_length=500,
         widget=line_widget(placeholder="Models and people read it."),
     )
+
+
+class SummaryForm(DialogForm):
+    """Sentence about a call of a tool."""
+
+    summary = forms.CharField(
+        required=False,
+        max_length=MOST_TEMPLATE,
+        widget=line_widget(placeholder="Refund {amount} EUR, order {order}"),
+        help_text="Its arguments stand in braces. Empty: people read the arguments alone.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        rows = CatalogueTool.objects.filter(pk=int(str(self.object_id or 0)))
+        self.fields["summary"].initial = rows.values_list("summary", flat=True).first() or ""
 
 
 class TryForm(DialogForm):
@@ -116,7 +134,7 @@ class ToolAdmin(SharedRows[CatalogueTool], ReadOnlyAdmin[CatalogueTool]):
     list_filter = ("origin",)
     search_fields = ("name", "definition__description")
     sortable_by = ()
-    actions_detail = ("try_tool", "disable", "enable")
+    actions_detail = ("try_tool", "summarize", "disable", "enable")
 
     class Media:
         """Files of the pages."""
@@ -124,7 +142,10 @@ class ToolAdmin(SharedRows[CatalogueTool], ReadOnlyAdmin[CatalogueTool]):
         js = (forms.Script("heartbit/admin/schema-form.js", type="module"),)
 
     fieldsets = (
-        (None, {"fields": ("description", "source_of", "effect", "limit", "flow", "asks_for")}),
+        (
+            None,
+            {"fields": ("description", "says", "source_of", "effect", "limit", "flow", "asks_for")},
+        ),
         (None, {"fields": ("arguments",)}),
         ("Use", {"fields": ("used_by", "recent", "state", "calls")}),
     )
@@ -175,6 +196,7 @@ class ToolAdmin(SharedRows[CatalogueTool], ReadOnlyAdmin[CatalogueTool]):
     description = Column[CatalogueTool](
         "description", lambda row: text_block(row.definition.description)
     )
+    says = Column[CatalogueTool]("summary of a call", lambda row: row.summary or "-")
     asks_for = Column[CatalogueTool]("credentials", lambda row: _needs(row) or "-")
     limit = Column[CatalogueTool](
         "time limit",
@@ -246,6 +268,21 @@ class ToolAdmin(SharedRows[CatalogueTool], ReadOnlyAdmin[CatalogueTool]):
         call = call_of(row.name, form.cleaned_data["arguments"] or {})
         wanted = RunRequest(agent.workspace, call=call, agent=agent.name, by=actor_of(request))
         return run_url(agent.workspace, admit(wanted).run_id)
+
+    @dialog(
+        "Summary of a call",
+        "The sentence that people read where a call of the tool waits for them.",
+        icon="short_text",
+        permission="stop",
+        submit="Save",
+        form=SummaryForm,
+        refused_at="summary",
+        offered=lambda row: row.workspace_id is not None,
+    )
+    def summarize(self, request: HttpRequest, row: CatalogueTool, form: Any) -> None:
+        """Store the sentence."""
+        summarize_tool(row, form.cleaned_data["summary"], by=actor_of(request))
+        messages.success(request, f"The summary of {row.name} is saved.")
 
     @dialog(
         "Disable",

@@ -24,7 +24,12 @@ def blackboard_read(context: ToolContext, key: Key) -> Any:
     return entry.value
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=("blackboard",), labels=())
+@tool(
+    effect=Effect.TRANSACTIONAL,
+    tags=("blackboard",),
+    labels=(),
+    summary="Share {key} with the team: {value}",
+)
 def blackboard_write(
     context: ToolContext,
     key: Key,

@@ -24,7 +24,7 @@ One = Annotated[
 ]
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=("messages",), labels=())
+@tool(effect=Effect.TRANSACTIONAL, tags=("messages",), labels=(), summary="Message to {to}: {text}")
 def send_message(
     context: ToolContext,
     to: Annotated[
@@ -50,7 +50,12 @@ def send_message(
     return describe_receipt(message)
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=("messages",), labels=())
+@tool(
+    effect=Effect.TRANSACTIONAL,
+    tags=("messages",),
+    labels=(),
+    summary="Reply to message {message}: {text}",
+)
 def reply_to_message(
     context: ToolContext,
     message: Annotated[str, Field(min_length=36, max_length=40, description="The message's id.")],
@@ -62,7 +67,13 @@ def reply_to_message(
     return describe_receipt(reply)
 
 
-@tool(effect=Effect.IDEMPOTENT, tags=("messages",), resume=results, labels=())
+@tool(
+    effect=Effect.IDEMPOTENT,
+    tags=("messages",),
+    resume=results,
+    labels=(),
+    summary="Ask {to}: {question}",
+)
 def ask_agent(
     context: ToolContext,
     to: One,
@@ -84,7 +95,9 @@ def ask_agent(
     return sending.ask_agent(sender, to, question, timeout_seconds=timeout_seconds, key=key)
 
 
-@tool(effect=Effect.TRANSACTIONAL, tags=("messages",), labels=())
+@tool(
+    effect=Effect.TRANSACTIONAL, tags=("messages",), labels=(), summary="Give {to} the task: {task}"
+)
 def start_agent(
     context: ToolContext,
     to: One,

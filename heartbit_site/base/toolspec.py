@@ -41,6 +41,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from heartbit_site.base import docstrings
+from heartbit_site.base.call_summary import check_summary
 from heartbit_site.base.credentials import CredentialNeed
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.suspensions import QuestionReply, Resume
@@ -183,6 +184,8 @@ class ToolSpec:
         credentials: Credentials that the tool asks for; a call without one is refused.
         labels: See ``Label``; a tool that declares none is ``UNDECLARED``.
         requires: Django permission that the person behind the run has to have; empty: none.
+        summary: Sentence about a call, with parameters in braces, which people read where a call
+            waits (``heartbit_site.base.call_summary``); empty: none.
         source: Its module, or its package with version, for lists.
         origin: Source of its registration.
         request: The HTTP request that a call makes, for an API's operation; None: other tools.
@@ -204,6 +207,7 @@ class ToolSpec:
     credentials: tuple[CredentialNeed, ...] = field(default=())
     labels: frozenset[Label] = UNDECLARED
     requires: str = ""
+    summary: str = ""
     source: str = ""
     origin: Origin = Origin.CODE
     request: Mapping[str, Any] | None = None
@@ -228,6 +232,7 @@ def tool(
     tags: tuple[str, ...] = (),
     labels: tuple[Label, ...] | None = None,
     requires: str = "",
+    summary: str = "",
     resume: Resume | None = None,
     connect: Connect | None = None,
 ) -> Callable[[F], F]: ...
@@ -246,12 +251,13 @@ def tool(marked: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
     Args:
         marked: The function or class, when the decorator is written without brackets.
         options: ``name`` (else the function's own, or the class's in snake case), ``description``,
-            ``effect``, ``timeout_seconds``, ``tags``, ``labels``, ``requires``, ``resume``
-            and ``connect``, as in ``ToolSpec``.
+            ``effect``, ``timeout_seconds``, ``tags``, ``labels``, ``requires``, ``summary``,
+            ``resume`` and ``connect``, as in ``ToolSpec``.
 
     Raises:
         ConfigurationError: A parameter has no annotation or cannot be given by name, there is no
-            description, no such effect class, or the class cannot be a tool.
+            description, no such effect class, the summary names no parameter, or the class cannot
+            be a tool.
     """
 
     def decorate(marked: F) -> F:
@@ -291,6 +297,7 @@ def spec_of(
     docstring: str | None = None,
     effect: Effect | str = Effect.AT_MOST_ONCE,
     labels: tuple[Label, ...] | None = None,
+    summary: str = "",
     **fields: Any,
 ) -> ToolSpec:
     """Build the ``ToolSpec`` of a typed function (see ``tool``).
@@ -302,6 +309,7 @@ def spec_of(
         docstring: Read before the function's own.
         effect: The class, or its value.
         labels: See ``Label``; None: ``UNDECLARED``; an empty tuple: none of them.
+        summary: See ``ToolSpec``.
         fields: Other fields of ``ToolSpec``.
     """
     tool_name = name or function.__name__
@@ -309,10 +317,12 @@ def spec_of(
     own_text, own_told = docstrings.read(inspect.getdoc(function) or "")
     parameters = read_parameters(function, tool_name, {**told, **own_told}, (ToolContext, Answer))
     model = create_model(tool_name, __config__=ConfigDict(extra="forbid"), **parameters.fields)
+    schema = _schema_of(model)
+    check_summary(summary, schema, tool=tool_name)
     return ToolSpec(
         name=tool_name,
         description=_checked_text(description or text or own_text, tool_name),
-        parameters=_schema_of(model),
+        parameters=schema,
         function=function,
         effect=_effect(effect, tool_name),
         context_parameter=parameters.given.get(ToolContext),
@@ -320,6 +330,7 @@ def spec_of(
         bind=partial(_bind, model),
         credentials=tuple(parameters.credentials),
         labels=UNDECLARED if labels is None else frozenset(labels),
+        summary=summary,
         source=str(getattr(function, "__module__", "")),
         **fields,
     )

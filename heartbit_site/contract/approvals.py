@@ -59,6 +59,10 @@ class PendingCallOut(View):
     tool: str
     effect: str
     arguments: dict[str, JsonValue]
+    summary: str = Field(
+        description="Sentence about the call, from the tool's summary and the arguments: untrusted "
+        "text on one line, cut, with hidden characters as escapes; empty: the tool declares none."
+    )
     waiting_since: Time | None = Field(description="Time at which the call began to wait.")
     task: str = Field(
         description="Task of the run: the first 500 characters; the run has the whole task."

@@ -31,6 +31,9 @@ class ToolOut(View):
     hash: str = Field(description="SHA-256 of the definition, which versions of agents pin.")
     source: str = Field(description="Module, package with version, or MCP server.")
     tags: list[str]
+    summary: str = Field(
+        description="Sentence about a call, with parameters in braces; empty: none is declared."
+    )
     credentials: list[CredentialNeedOut]
     labels: list[str] = Field(
         description="Flow of its data: `untrusted`, `private`, `outbound`, or none of them."

@@ -159,7 +159,7 @@ def open_questions(access: Access, run_id: UUID) -> list[OpenQuestion]:
 
 def inbox_of(access: Access) -> str:
     """Return the address of the page where people answer."""
-    return f"{settings.HEARTBIT_PUBLIC_URL}/w/{access.workspace.slug}/approvals/"
+    return f"{settings.HEARTBIT_PUBLIC_URL}/w/{access.workspace.slug}/inbox/"
 
 
 def _of_wait(wait: WaitOut) -> OpenQuestion:
@@ -183,7 +183,7 @@ def _of_call(call: ApprovalOut, me: str) -> OpenQuestion:
     text = str(call.arguments.get("question", ""))
     if call.answer_schema is None:
         asks = f"{call.agent} asks to call {call.tool} with {as_text(call.arguments)}"
-        text = f"{asks}\n\n{call.reason}".strip()
+        text = "\n\n".join(part for part in (call.summary, asks, call.reason) if part)
     return OpenQuestion(
         "decision" if call.answer_schema is None else "answer",
         run_id=str(call.run_id),

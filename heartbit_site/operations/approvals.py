@@ -15,6 +15,7 @@ from agents.actions.decide_call import VERDICTS, Always, decide_call
 from agents.actions.dry_run_call import dry_run_call
 from agents.actions.waits import resolve_call as resolve
 from agents.approvals.call_display import display_call
+from agents.approvals.call_summary import summarize_call
 from agents.approvals.questions import (
     UncertainCall,
     answer_schema,
@@ -65,10 +66,11 @@ def list_approvals(
     votes: defaultdict[tuple[UUID, str], list[str]] = defaultdict(list)
     for vote in Vote.objects.filter(run__in=runs):
         votes[vote.run_id, vote.wait_key].append(vote.by)
-    offered = _offered(access.workspace, calls) if calls else {}
+    known = catalogue(access.workspace.pk) if calls else {}
+    offered = _offered(known, calls)
     keys = [(call.run_id, approval_of(call)) for call in calls]
     shown = [
-        _approval(call, open_waits.get(key), offered[_version(call)], votes.get(key, []))
+        _approval(call, open_waits.get(key), known, offered[_version(call)], votes.get(key, []))
         for call, key in zip(calls, keys, strict=True)
     ]
     return contract.ApprovalsOut(calls=shown, next_cursor=following)
@@ -79,13 +81,14 @@ def list_uncertain_calls(
 ) -> contract.UncertainCallsOut:
     """Return the uncertain tool calls, the oldest first."""
     rows = asked_about(access.workspace).filter(of_run(access.workspace, run))
+    known = catalogue(access.workspace.pk)
     return list_page(
         contract.UncertainCallsOut,
         rows,
         "pk",
         cursor,
         limit,
-        lambda row: doubt_view(to_uncertain_call(row)),
+        lambda row: doubt_view(to_uncertain_call(row), known),
     )
 
 
@@ -161,21 +164,28 @@ def dry_run(
     return PendingAnswer(lambda: in_time(attempt))
 
 
-def doubt_view(found: UncertainCall) -> contract.UncertainCallOut:
-    """Return the view of an uncertain call."""
+def doubt_view(
+    found: UncertainCall, known: Mapping[str, ToolSpec] | None = None
+) -> contract.UncertainCallOut:
+    """Return the view of an uncertain call; ``known``: the workspace's catalogue, if it is read."""
     call = found.call
     arguments = in_tool_order(call, found.arguments)
     return contract.UncertainCallOut.of(
         call,
         **_asked(call, found.since),
         arguments=arguments,
+        summary=summarize_call(call, arguments, known),
         question=found.question,
         view=display_call(call, arguments, UNCERTAIN_CALL),
     )
 
 
 def _approval(
-    call: ToolCall, wait: Wait | None, offered: Mapping[str, ToolSpec], votes: list[str]
+    call: ToolCall,
+    wait: Wait | None,
+    known: Mapping[str, ToolSpec],
+    offered: Mapping[str, ToolSpec],
+    votes: list[str],
 ) -> contract.ApprovalOut:
     shown = call.approval_view or {}
     arguments = in_tool_order(call, shown.get("arguments", {}))
@@ -187,6 +197,7 @@ def _approval(
         **_asked(call, wait.created_at if wait is not None else None),
         reason=reason,
         arguments=arguments,
+        summary=summarize_call(call, arguments, known),
         wait_key=approval_of(call),
         expires_at=wait.expires_at if wait is not None else None,
         required_approvals=shown.get("needed", 1),
@@ -204,10 +215,9 @@ def _version(call: ToolCall) -> tuple[int, bool]:
 
 
 def _offered(
-    workspace: Workspace, calls: Iterable[ToolCall]
+    known: Mapping[str, ToolSpec], calls: Iterable[ToolCall]
 ) -> dict[tuple[int, bool], Mapping[str, ToolSpec]]:
     """Return the tools that the versions of the calls' runs offer."""
-    known = catalogue(workspace.pk)
     found: dict[tuple[int, bool], Mapping[str, ToolSpec]] = {}
     for version, run in {_version(call): call.run for call in calls}.items():
         try:

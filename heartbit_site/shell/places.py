@@ -43,7 +43,7 @@ _TALK = ("agents_conversation", "agents_message")
 
 _WORK = (
     Place("runs", "Runs", "play_circle", "web:runs", ("agents_run",), "runs:read"),
-    Place("inbox", "Inbox", "inbox", "web:approvals", _HEARD, "runs:read"),
+    Place("inbox", "Inbox", "inbox", "web:inbox", _HEARD, "runs:read"),
     Place("chat", "Chat", "forum", "web:chat", _TALK, "runs:read"),
 )
 _BUILD = (

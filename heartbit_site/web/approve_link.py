@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from agents.actions.decide_call import VERDICTS, decide_call
 from agents.approvals.call_display import Opened, display_call, open_link
+from agents.approvals.call_summary import summarize_call
 from agents.approvals.call_view import PieceOut
 from agents.approvals.questions import answer_schema, describe_question_state, load_question_state
 from agents.errors import CallClosedError, InvalidEditError
@@ -63,7 +64,7 @@ def _shown(opened: Opened) -> dict[str, Any]:
     )
     found: dict[str, Any] = {"call": call, "access": opened.access, "view": seen}
     if form is None:
-        return found
+        return {**found, "summary": summarize_call(call, arguments)}
     texts = [one for one in seen.arguments if one.name == _ASKED]
     rest = [one for one in seen.arguments if one not in texts]
     return {

@@ -17,12 +17,6 @@ from memory.errors import PassageNotFoundError
 
 
 @page("runs:read")
-def approvals(request: HttpRequest, access: Access) -> HttpResponse:
-    """Show what waits for a person in the workspace."""
-    return show(request, access, "web/approvals.html", here="approvals")
-
-
-@page("runs:read")
 def chat(request: HttpRequest, access: Access, agent: str = "") -> HttpResponse:
     """Show the agents, and the conversations with the one that was chosen."""
     return show(request, access, "web/chat.html", {"agent": agent}, here="chat")

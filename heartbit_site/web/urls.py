@@ -10,6 +10,7 @@ from heartbit_site.web import (
     agents,
     fleet,
     health,
+    inbox,
     pages,
     run_compare,
     run_fork,
@@ -33,7 +34,6 @@ urlpatterns: list[Any] = [
     path("credentials/", credentials, name="credentials"),
     path("fleet/", pages.fleet, name="fleet"),
     path("usage/", pages.usage, name="usage"),
-    path("approvals/", pages.approvals, name="approvals"),
     path("passages/<int:passage>/", pages.passage, name="passage"),
     path("runs/", pages.runs, name="runs"),
     path("health/", health.health, name="health"),
@@ -57,4 +57,7 @@ urlpatterns: list[Any] = [
     path("runs/<uuid:run>/nodes/", run_node.node, name="run-node"),
     path("runs/<uuid:run>/fork/", run_fork.fork, name="run-fork"),
     path("runs/<uuid:run>/compare/<uuid:other>/", run_compare.compare, name="run-compare"),
+    path("inbox/", inbox.inbox, name="inbox"),
+    path("inbox/decide/", inbox.decide_several, name="inbox-decide"),
+    path("approvals/", inbox.approvals_moved, name="approvals"),
 ]

@@ -296,9 +296,9 @@ async def test_a_key_that_may_not_decide_is_told_where_people_do(
     async with door.client("analyst", streaming=False, scopes=WORKER) as client:
         task = await task_after(client, message(SUM))
         assert task.status.state == TaskState.TASK_STATE_AUTH_REQUIRED
-        assert f"/w/{door.workspace.slug}/approvals/" in task.status.message.parts[1].text
+        assert f"/w/{door.workspace.slug}/inbox/" in task.status.message.parts[1].text
         code = code_of(task)
-        with pytest.raises(UnsupportedOperationError, match="/approvals/"):
+        with pytest.raises(UnsupportedOperationError, match="/inbox/"):
             await task_after(client, message(f"approve {code}", task_id=task.id))
     async with door.client("analyst", scopes=WORKER) as client:
         states = []

@@ -363,7 +363,7 @@ class Page:
 
     path: str
     needs: str
-    foreign: int = 404
+    foreign: int = 404  # with an id of another workspace
     found: int = 200
     is_shell: bool = True
 
@@ -377,7 +377,9 @@ PAGES = (
     Page("runs/<uuid:run>/nodes/", "runs:read"),
     Page("runs/<uuid:run>/fork/", "runs:write"),
     Page("runs/<uuid:run>/compare/<uuid:other>/", "runs:read"),
-    Page("approvals/", "runs:read"),
+    Page("approvals/", "runs:read", found=302),  # to the inbox
+    Page("inbox/", "runs:read"),
+    Page("inbox/decide/", "approvals:decide", found=302),  # to the inbox: forms are posted
     Page("chat/", "runs:read"),
     Page("chat/<slug:agent>/", "runs:read", foreign=200),  # an empty shell, for any name
     Page("chat/<slug:agent>/<uuid:conversation>/", "runs:read"),

@@ -369,7 +369,7 @@ def test_given_waiting_calls_when_decided_by_keyboard_then_one_runs_as_edited_an
     careful(workspace)
     first = asked_of(caller, SUM)
     page = signed_in.page
-    signed_in.go("approvals/")
+    signed_in.go("inbox/")
     expect(page.get_by_role("article")).to_contain_text("6*7")
     second = asked_of(caller, SUM)  # it appears by itself
     expect(
@@ -377,7 +377,7 @@ def test_given_waiting_calls_when_decided_by_keyboard_then_one_runs_as_edited_an
     ).to_have_count(2)
 
     page.keyboard.press("e")
-    field = page.get_by_label("expression")
+    field = page.get_by_role("textbox", name="expression")
     expect(field).to_be_focused()
     field.fill("6*8")
     page.keyboard.press("Enter")
@@ -414,7 +414,7 @@ def test_given_a_call_that_nobody_decides_when_it_is_due_then_the_pages_say_who_
     card = page.get_by_role("article", name="calculate of solo")
     expect(card).to_contain_text(f"escalated to {then}")
     expect(page.get_by_text(f"in time: escalated to {then}")).to_be_visible()
-    signed_in.go("approvals/")
+    signed_in.go("inbox/")
     expect(card).to_contain_text(f"escalated to {then}")
     expect(card).to_contain_text(f"members of {first} and of {then}")
     [again] = caller.get("/approvals").json()["calls"]
@@ -426,7 +426,7 @@ def test_given_a_call_of_unknown_outcome_when_settled_in_the_inbox_then_it_is_le
     signed_in: Visitor, workspace: Workspace
 ) -> None:
     call = in_doubt(workspace)
-    signed_in.go("approvals/")
+    signed_in.go("inbox/")
     page = signed_in.page
     expect(page.get_by_role("article")).to_contain_text("outcome unknown")
     page.get_by_role("button", name="Confirm").click()
@@ -506,7 +506,7 @@ BOUNDS_IN_WORDS: list[tuple[dict[str, Any], str]] = [
 def test_given_bounds_when_a_form_is_read_then_what_breaks_them_is_not_sent(
     signed_in: Visitor,
 ) -> None:
-    signed_in.go("approvals/")
+    signed_in.go("inbox/")
     read = """async ([schema, text]) => {
       const { schemaForm } = await import("/static/heartbit/web/forms/schema-form.js");
       const whole = { type: "object", properties: { a: schema }, required: ["a"] };
@@ -531,7 +531,7 @@ def test_given_bounds_when_a_form_is_read_then_what_breaks_them_is_not_sent(
 def test_given_bounds_then_their_words_say_whether_the_bound_itself_is_taken(
     signed_in: Visitor,
 ) -> None:
-    signed_in.go("approvals/")
+    signed_in.go("inbox/")
     words = """async (schemas) => {
       const { boundsText } = await import("/static/heartbit/web/forms/bounds.js");
       return schemas.map((schema) => boundsText(schema));
@@ -561,7 +561,7 @@ def test_given_arguments_in_another_order_then_every_surface_has_that_of_the_sch
 def test_given_any_schema_when_its_form_is_not_touched_then_it_reads_what_stood_in_it(
     signed_in: Visitor,
 ) -> None:
-    signed_in.go("approvals/")
+    signed_in.go("inbox/")
     read = """async ([schema, value]) => {
       const { schemaForm } = await import("/static/heartbit/web/forms/schema-form.js");
       const { diff } = await import("/static/heartbit/web/approvals/diff.js");

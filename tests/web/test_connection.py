@@ -72,7 +72,7 @@ def test_given_a_server_when_it_freezes_then_the_page_says_so_in_five_seconds_an
 ) -> None:
     call = unserved(workspace)
     page = visitor.page
-    places = {"run": f"runs/{call.run_id}/", "inbox": "approvals/", "admin": "/admin/agents/agent/"}
+    places = {"run": f"runs/{call.run_id}/", "inbox": "inbox/", "admin": "/admin/agents/agent/"}
     visitor.go(places[place])
     selector, live = (".live", "Live") if place == "run" else ("#connection", "")
     shown = page.locator(selector)

@@ -29,7 +29,7 @@ BOB = Actor("bob", "web")
 
 
 def page_of(visitor: Visitor, call: ToolCall, place: str) -> None:
-    visitor.go("approvals/" if place == "inbox" else f"runs/{call.run_id}/")
+    visitor.go("inbox/" if place == "inbox" else f"runs/{call.run_id}/")
 
 
 @pytest.mark.parametrize("place", ["inbox", "run"])
@@ -82,7 +82,7 @@ def test_given_an_edit_when_its_sender_is_too_late_then_it_is_kept(
     signed_in.expect("409")
     # The page hears of nothing, so that only the server's refusal can tell it.
     page.route_web_socket("**/ws/**", lambda _: None)
-    signed_in.go("approvals/")
+    signed_in.go("inbox/")
     card = page.locator("article.asked")
     card.get_by_role("button", name="Edit").click()
     card.get_by_label("url").fill("https://mine.example/")
@@ -109,7 +109,7 @@ def test_given_a_failed_look_at_a_decided_call_then_its_card_looks_again(
             route.fulfill(status=503, json={"detail": "Try again."})
 
     signed_in.page.route("**/decision?*", fail_once)
-    signed_in.go("approvals/")
+    signed_in.go("inbox/")
     card = signed_in.page.locator("article.asked")
     expect(card.get_by_role("button", name="Approve", exact=True)).to_be_enabled()
     deny_call(call, digest=call.digest, by=BOB, reason="")

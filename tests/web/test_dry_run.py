@@ -435,7 +435,7 @@ def test_given_a_waiting_call_when_tried_by_key_then_its_row_is_shown_and_nothin
 ) -> None:
     asked = asked_of(caller, workspace, WRITE)
     page = signed_in.page
-    signed_in.go("approvals/")
+    signed_in.go("inbox/")
     button = page.get_by_role("button", name="without keeping it")
     expect(button).to_be_visible()
     page.keyboard.press("t")
@@ -458,6 +458,6 @@ def test_given_a_call_of_another_class_when_shown_then_it_cannot_be_tried(
     signed_in: Visitor, caller: Caller, worker: Worker, workspace: Workspace
 ) -> None:
     asked_of(caller, workspace, '[[calls: calculate {"expression": "6*7"}]] [[text: 42.]]')
-    signed_in.go("approvals/")
+    signed_in.go("inbox/")
     expect(signed_in.page.get_by_role("button", name="Approve", exact=True)).to_be_visible()
     expect(signed_in.page.get_by_role("button", name="Try it")).to_have_count(0)

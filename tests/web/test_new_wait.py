@@ -99,7 +99,7 @@ def test_it_is_shown_and_answered_in_the_inbox_and_told_on_the_page_of_the_run(
     visitor.go(f"runs/{wait['run_id']}/")
     page = visitor.page
     expect(page.get_by_label("Waits for a person").get_by_role("heading")).to_have_text("Signal")
-    visitor.go("approvals/")
+    visitor.go("inbox/")
     card = page.get_by_role("article", name="Signal of signalman")
     expect(card).to_contain_text("await_signal")
     card.get_by_label("Answer").last.fill("g")

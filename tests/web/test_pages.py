@@ -81,7 +81,7 @@ def world(site: WebServer, worker: Worker) -> World:
         "run": (f"runs/{done}/", "The answer is"),
         "failed run": (f"runs/{failed}/", "writer"),
         "comparison": (f"runs/{done}/compare/{asked}/", "Forty-two."),
-        "approvals": ("approvals/", "calculate"),
+        "inbox": ("inbox/", "calculate"),
         "chat": (f"chat/writer/{talk.pk}/", "there"),
         "fleet": ("health/fleet/", f"process {worker.pid}"),
         "health": ("health/", "Agents and models"),
@@ -109,20 +109,10 @@ def visitor(
     opened.leave()
 
 
+#: By subject.
 NAMES = (
-    *(
-        "runs",
-        "run",
-        "failed run",
-        "comparison",
-        "approvals",
-        "chat",
-        "fleet",
-        "health",
-        "alerts",
-        "usage",
-    ),
-    *("schedules", "new schedule", "agents", "studio", "publish", "versions", "version"),
+    *("runs", "run", "failed run", "comparison", "inbox", "chat", "fleet", "health", "alerts"),
+    *("usage", "schedules", "new schedule", "agents", "studio", "publish", "versions", "version"),
 )
 
 
@@ -154,12 +144,12 @@ def fork(page: Page) -> None:
 
 def edit(page: Page) -> None:
     page.get_by_role("button", name="Edit").click()
-    expect(page.get_by_label("expression")).to_be_visible()
+    expect(page.get_by_role("textbox", name="expression")).to_be_visible()
 
 
 def review(page: Page) -> None:
     edit(page)
-    page.get_by_label("expression").fill("6 * 8")
+    page.get_by_role("textbox", name="expression").fill("6 * 8")
     page.get_by_role("button", name=labels.REVIEW).click()
     expect(page.get_by_role("button", name="these changes")).to_be_visible()
 
@@ -194,8 +184,8 @@ def journal(page: Page) -> None:
 OPENED: dict[str, tuple[str, Callable[[Page], None]]] = {
     "new run": ("runs", new_run),
     "fork": ("run", fork),
-    "edit": ("approvals", edit),
-    "review": ("approvals", review),
+    "edit": ("inbox", edit),
+    "review": ("inbox", review),
     "blackboard": ("run", unfold),
     "turn": ("run", look_back),
     "replacement": ("run", replace),

@@ -149,7 +149,7 @@ def test_given_a_question_with_a_form_when_answered_in_the_inbox_then_the_agent_
 ) -> None:
     asked = asked_of(caller, task("Where do you want to go,\nand <b>how</b>?", TRIP))
     page = signed_in.page
-    signed_in.go("approvals/")
+    signed_in.go("inbox/")
     card = page.get_by_role("article", name="ask_human of solo")
     expect(card.locator(".question")).to_have_text("Where do you want to go,\nand <b>how</b>?")
     expect(card.get_by_role("heading")).to_have_text("solo asks")

@@ -71,7 +71,7 @@ def test_given_a_viewer_then_the_navigation_has_what_they_may_see(viewer: Visito
 def test_given_a_waiting_call_then_a_viewer_reads_it_and_who_decides(
     viewer: Visitor, call: ToolCall, decider: str
 ) -> None:
-    viewer.go("approvals/")
+    viewer.go("inbox/")
     card = viewer.page.locator("article.asked")
     expect(card).to_contain_text("https://read-me.example/")
     expect(card.locator("footer")).to_contain_text(decider)
@@ -150,7 +150,7 @@ def test_given_an_operator_then_calls_are_decided_and_agents_are_not_changed(
     visitors: Visitors, workspace: Workspace, call: ToolCall
 ) -> None:
     operator = visitors(user=member(workspace, Role.OPERATOR))
-    operator.go("approvals/")
+    operator.go("inbox/")
     card = operator.page.locator("article.asked")
     expect(card.get_by_role("button", name="Approve", exact=True)).to_be_enabled()
     expect(card.locator("footer")).not_to_contain_text("Who can")

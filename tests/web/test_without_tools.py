@@ -172,7 +172,7 @@ class TestCalls:
         asked = asked_of(caller, SUM)
         run, slug = asked["run_id"], workspace.slug
         pages = {
-            f"/w/{slug}/approvals/": "",
+            f"/w/{slug}/inbox/": "",
             f"/w/{slug}/runs/{run}/": "",
             reverse("admin:agents_agent_change", args=[solo.pk]): "calculate · ",
         }

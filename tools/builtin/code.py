@@ -70,6 +70,7 @@ async def run_code(
     timeout_seconds=_SECONDS,
     tags=("builtin", "code"),
     labels=(Label.UNTRUSTED, Label.OUTBOUND),
+    summary="Run a {language} program that reaches {hosts}",
 )
 async def run_code_online(
     context: ToolContext,

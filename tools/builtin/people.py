@@ -9,7 +9,7 @@ from pydantic import Field
 from heartbit_site.base.toolspec import Answer, Effect, tool
 
 
-@tool(effect=Effect.PURE, tags=("builtin",), labels=())
+@tool(effect=Effect.PURE, tags=("builtin",), labels=(), summary="{question}")
 def ask_human(
     question: Annotated[
         str,

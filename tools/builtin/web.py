@@ -24,7 +24,13 @@ async def http_get(
     return messages.describe(response)
 
 
-@tool(effect=Effect.AT_MOST_ONCE, timeout_seconds=40, tags=("builtin", "network"), labels=_LABELS)
+@tool(
+    effect=Effect.AT_MOST_ONCE,
+    timeout_seconds=40,
+    tags=("builtin", "network"),
+    labels=_LABELS,
+    summary="{method} {url}",
+)
 async def http_request(
     context: ToolContext,
     method: Literal["POST", "PUT", "PATCH", "DELETE"],

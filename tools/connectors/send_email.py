@@ -104,6 +104,7 @@ Artifacts = Annotated[
     timeout_seconds=TIMEOUT_SECONDS,
     tags=("connector", "mail"),
     labels=(Label.OUTBOUND,),
+    summary="E-mail to {to}: {subject}",
 )
 async def send_email(
     context: ToolContext,

@@ -26,6 +26,7 @@ from tools.texts import http_messages as messages
     tags=("connector", "network"),
     # An account may read private data, and the label belongs to the tool, with or without account.
     labels=tuple(Label),
+    summary="{method} {url}",
 )
 async def webhook(
     context: ToolContext,

@@ -98,7 +98,7 @@ def _spec_of(row: ToolDefinition) -> ToolSpec:
 
 
 _LOCK = "LOCK TABLE tools_cataloguetool IN SHARE ROW EXCLUSIVE MODE"
-_FACTS = ("definition_id", "origin", "source", "credentials", "labels")
+_FACTS = ("definition_id", "origin", "source", "credentials", "labels", "summary")
 
 
 def catalogue(workspace_id: int | None) -> dict[str, ToolSpec]:
@@ -132,13 +132,19 @@ def catalogue(workspace_id: int | None) -> dict[str, ToolSpec]:
 
 
 def _described(
-    spec: ToolSpec, origin: str, source: str, needs: list[dict[str, Any]], labels: list[str]
+    spec: ToolSpec,
+    origin: str,
+    source: str,
+    needs: list[dict[str, Any]],
+    labels: list[str],
+    summary: str,
 ) -> ToolSpec:
     """Return a stored definition with the catalogue's facts about the tool."""
     return replace(
         spec,
         origin=Origin(origin) if origin in set(Origin) else spec.origin,
         source=source,
+        summary=summary,
         credentials=tuple(
             CredentialNeed(need["parameter"], tuple(need["kinds"]), need["optional"])
             for need in needs
@@ -183,4 +189,5 @@ def _facts(spec: ToolSpec) -> list[Any]:
         {"parameter": need.parameter, "kinds": list(need.kinds), "optional": need.optional}
         for need in spec.credentials
     ]
-    return [definition_hash(spec), spec.origin.value, source, needs, sorted(spec.labels)]
+    digest = definition_hash(spec)
+    return [digest, spec.origin.value, source, needs, sorted(spec.labels), spec.summary]

@@ -19,6 +19,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any, TypeVar
 
+from heartbit_site.base.call_summary import check_summary
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.jsonschema import check_schema
 from heartbit_site.base.toolspec import Effect, ToolSpec
@@ -141,6 +142,7 @@ def _check(spec: ToolSpec) -> None:
             f"Tool {spec.name!r} is transactional and async: its transaction lives in a thread, "
             "so make it a plain function."
         )
+    check_summary(spec.summary, spec.parameters, tool=spec.name)
     try:
         check_schema(spec.parameters)
     except ConfigurationError as error:

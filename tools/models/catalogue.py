@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models.functions import Now
 
+from heartbit_site.base.call_summary import MOST_TEMPLATE
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.models.constraints import unique
 from tools.models.mcp_server import McpServer
@@ -51,6 +52,8 @@ class CatalogueTool(models.Model):
         source: Module, or package with its version.
         labels: Flow of its data (``heartbit_site.base.toolspec.Label``).
         credentials: Credentials that it asks for: {parameter, kinds, optional} each.
+        summary: Sentence about a call (``heartbit_site.base.call_summary``): the code's, or for a
+            server's tool a person's; empty: none.
         server: The MCP server that has the tool, which goes with it; null for other origins.
         remote_name: The tool's name at that server.
         pending: What the server offers now, where that differs from ``definition`` and no person
@@ -69,6 +72,11 @@ class CatalogueTool(models.Model):
     labels = models.JSONField(
         blank=True, default=list, db_default=models.Value([], models.JSONField())
     )
+    summary = models.CharField(
+        max_length=MOST_TEMPLATE, blank=True, default="", db_default="",
+        help_text="Sentence about a call, with its arguments in braces: Refund {amount} EUR. "
+        "People read it where a call waits for them.",
+    )  # fmt: skip
     server = models.ForeignKey(
         McpServer, null=True, blank=True, on_delete=models.CASCADE, related_name="tools"
     )

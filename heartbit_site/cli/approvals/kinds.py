@@ -115,6 +115,7 @@ def question(call: WaitingCall, width: int) -> list[str]:
     facts = (
         ("agent", visible(call.agent)),
         ("tool", visible(call.tool)),
+        *([("summary", call.summary)] if call.summary and form_of(call) is None else []),
         ("effect", effect),
         ("why", visible(call.reason if isinstance(call, ApprovalOut) else UNCERTAIN_CALL)),
         ("call", f"{call.call_id} of run {call.run_id}"),

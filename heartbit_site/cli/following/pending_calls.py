@@ -34,7 +34,7 @@ ARGUMENTS_WIDTH: Final = 60
 #: What is printed of a call; an answer of the REST API says more.
 DESCRIBED: Final = {
     *("run_id", "root_id", "call_id", "agent", "tool", "effect", "reason", "arguments"),
-    *("question", "digest", "answer_schema", "waiting_since"),
+    *("summary", "question", "digest", "answer_schema", "waiting_since"),
 }
 
 
@@ -266,7 +266,8 @@ CALLS: Final = Table[kinds.WaitingCall](
         "WAITS": _waited,
         "AGENT": lambda call: visible(call.agent)[: common.SHORT_ID],
         "TOOL": lambda call: (
-            f"{one_line(call.tool, 40)} {one_line(compact_json(call.arguments), ARGUMENTS_WIDTH)}"
+            f"{one_line(call.tool, 40)} "
+            f"{one_line(call.summary or compact_json(call.arguments), ARGUMENTS_WIDTH)}"
         ),
     }
 )

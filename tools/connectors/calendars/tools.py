@@ -87,7 +87,13 @@ async def find_free_time(
     return answer | found.problem
 
 
-@tool(effect=Effect.IDEMPOTENT, timeout_seconds=60, tags=("calendar",), labels=_WRITE)
+@tool(
+    effect=Effect.IDEMPOTENT,
+    timeout_seconds=60,
+    tags=("calendar",),
+    labels=_WRITE,
+    summary="Create the event {title}, {start} to {end} ({time_zone})",
+)
 async def create_event(
     context: ToolContext,
     account: CalDavCredential | GoogleCalendarCredential,
@@ -110,7 +116,13 @@ async def create_event(
     return f"Created the event {event}."
 
 
-@tool(effect=Effect.IDEMPOTENT, timeout_seconds=60, tags=("calendar",), labels=_WRITE)
+@tool(
+    effect=Effect.IDEMPOTENT,
+    timeout_seconds=60,
+    tags=("calendar",),
+    labels=_WRITE,
+    summary="Change the event {event}",
+)
 async def update_event(
     context: ToolContext,
     account: CalDavCredential | GoogleCalendarCredential,
@@ -138,7 +150,13 @@ async def update_event(
     return f"Changed the event {event}."
 
 
-@tool(effect=Effect.IDEMPOTENT, timeout_seconds=60, tags=("calendar",), labels=_WRITE)
+@tool(
+    effect=Effect.IDEMPOTENT,
+    timeout_seconds=60,
+    tags=("calendar",),
+    labels=_WRITE,
+    summary="Delete the event {event}",
+)
 async def delete_event(
     context: ToolContext,
     account: CalDavCredential | GoogleCalendarCredential,

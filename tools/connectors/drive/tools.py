@@ -101,7 +101,13 @@ async def fetch_file(
     return {"artifact": await orm.run_in_thread(store), "size": len(data)}
 
 
-@tool(effect=Effect.IDEMPOTENT, timeout_seconds=60, tags=("drive",), labels=(Label.OUTBOUND,))
+@tool(
+    effect=Effect.IDEMPOTENT,
+    timeout_seconds=60,
+    tags=("drive",),
+    labels=(Label.OUTBOUND,),
+    summary="Write the file {file}",
+)
 async def write_file(
     context: ToolContext,
     storage: S3Credential | None,

@@ -42,7 +42,9 @@ export async function api(path, { method = "GET", body, query } = {}) {
   const sent = body === undefined || body instanceof FormData ? body : JSON.stringify(body);
   let answer;
   try {
-    answer = await fetch(address, { method, headers, body: sent, credentials: "same-origin" });
+    // A decision is sent even if its page is left meanwhile; browsers keep no more than 64 KB.
+    const keepalive = method !== "GET" && typeof sent === "string" && sent.length < 60000;
+    answer = await fetch(address, { method, headers, body: sent, credentials: "same-origin", keepalive });
   } catch {
     throw new Refusal(0, "The server does not answer: is it running?");
   }

@@ -1,155 +1,181 @@
-// The inbox: every tool call of the workspace that waits for a person, with one selected.
+// The inbox: the server draws what waits; one of it is shown as a card, on a phone alone.
 
-import { may, Refusal } from "./api.js";
-import { el, fill, icon } from "./dom.js";
+import { may } from "./api.js";
+import { fill, note } from "./dom.js";
+import { morph } from "./morph.js";
 import { onPulse } from "./pulse.js";
-import { ago } from "./words.js";
 import { card, conclude, isBeingEdited } from "./approvals/card.js";
-import { isInDoubt, keyOf, listAsked } from "./approvals/decide.js";
-import { KEYS, LOOKS, onKey } from "./approvals/keys.js";
+import { hold, takeBack } from "./approvals/hold.js";
+import { onKey, onSwipe } from "./approvals/keys.js";
 import { notifyButton, tell } from "./approvals/notify.js";
-import { seen } from "./approvals/pieces.js";
-import { isQuestion } from "./approvals/question.js";
-import { isWait } from "./approvals/wait.js";
 
-const list = el("ul");
-const waiting = el("nav.card.waiting", { "aria-label": "Waiting calls" }, list);
-const chosenBox = el("section", { "aria-label": "The chosen call" });
-const inbox = el("div.inbox", {}, waiting, chosenBox);
-const state = el("div", {}, el("p.empty", {}, "Loading …"));
-const keys = el("dialog", { "aria-label": "Keys" },
-  el("dl.keys", {}, KEYS.filter(([key]) => may("approvals:decide") || LOOKS.has(key)).map(([key, what]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, what)])),
-  el("form.inside", { method: "dialog" }, el("button.button", {}, "Close")));
+const inbox = document.getElementById("inbox");
+const region = document.getElementById("asked-list");
+const box = document.getElementById("chosen");
+const said = document.getElementById("said");
+const title = document.title;
+const cardBox = document.getElementById("card");
+const held = new Set(); // keys of decisions that can still be taken back
 
-let calls = null;
-let chosen = new URLSearchParams(location.search).get("call");
+let chosen = null;
 let loading = false;
 let again = false;
 
-fill(document.getElementById("approvals"), el("div.head", {}, el("h1", {}, "Approvals"),
-  el("div.actions", {}, may("approvals:decide") ? notifyButton() : null, el("button.button.only-keys", { type: "button", onclick: () => keys.showModal() }, icon("keyboard"), "Keys"))),
-state, keys);
-
-let before = 0;
-onPulse(({ calls: now }) => {
-  if (now !== before) load();
-  before = now;
+if (may("approvals:decide")) document.getElementById("tools").prepend(notifyButton() ?? "");
+box.addEventListener("click", ({ target }) => {
+  const by = target.closest("[data-move]")?.dataset.move;
+  if (by) move(Number(by));
+  if (target.closest("[data-act=back]")) history.back();
 });
-load();
+region.addEventListener("click", ({ target }) => {
+  const row = target.closest("[data-key]");
+  if (row) open(row.dataset.key);
+  if (!target.matches("[data-all]")) return;
+  for (const one of target.closest("section").querySelectorAll("[name=call]")) one.checked = target.checked;
+});
+region.addEventListener("change", ({ target }) => target.matches("select") && target.form.requestSubmit());
+addEventListener("popstate", () => inbox.classList.toggle("open", Boolean(history.state?.open)));
+onSwipe(cardBox, move);
+
+onPulse((_, changed) => changed.includes("calls") && load());
 setInterval(load, 30000); // uncertain and expired calls change without a new call
-
-async function load() {
-  if (loading) {
-    again = true;
-    return;
-  }
-  loading = true;
-  try {
-    const found = await listAsked();
-    await show(found.sort((one, other) => (one.waiting_since ?? "").localeCompare(other.waiting_since ?? "")));
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    if (calls === null) fill(state, el("p.problem", { role: "alert" }, error.message));
-  }
-  loading = false;
-  if (again) {
-    again = false;
-    load();
-  }
-}
-
-async function show(found) {
-  const known = new Set((calls ?? []).map(keyOf));
-  if (calls !== null) tell(found.filter((one) => !known.has(keyOf(one))));
-  const at = (calls ?? []).findIndex((one) => keyOf(one) === chosen);
-  calls = found;
-  rows();
-  const shown = chosenBox.firstChild;
-  if (shown && found.some((one) => keyOf(one) === chosen)) return;
-  // A card that shows another person's decision, or has unsent input, stays until it is dismissed.
-  if (shown && (await conclude(shown) || (shown === chosenBox.firstChild && isBeingEdited(shown)))) return;
-  if (shown !== chosenBox.firstChild) return; // another call was selected meanwhile
-  if (!found.length) {
-    chosen = null;
-    fill(chosenBox);
-    fill(state, empty());
-    return;
-  }
-  if (!inbox.isConnected) fill(state, inbox);
-  const linked = found.find((one) => keyOf(one) === chosen || `${one.run_id}/${one.call_id}` === chosen);
-  choose(keyOf(linked ?? found[Math.min(Math.max(at, 0), found.length - 1)]), false);
-}
+show();
+const linked = rows().find(({ dataset: { key } }) => key.startsWith(new URLSearchParams(location.search).get("call") ?? "?"));
+if (linked) open(linked.dataset.key);
 
 function rows() {
-  const focused = document.activeElement?.dataset?.key;
-  fill(list, calls.map((one) => el("li", {}, el("button.plain", {
-    type: "button", data: { key: keyOf(one) }, "aria-current": keyOf(one) === chosen ? "true" : null,
-    onclick: () => choose(keyOf(one)),
-  }, el("span.row", {}, el("span.strong.clip", {}, seen(titleOf(one))), el("span.quiet.number", {}, one.waiting_since ? ago(one.waiting_since) : "")),
-  el("span.quiet.clip", {}, isInDoubt(one) ? "Outcome unknown · " : "", one.agent, " · ", seen(one.task.slice(0, 120)))))));
-  if (focused) list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+  return [...region.querySelectorAll("[data-key]")];
 }
 
-function choose(key, byHand = true) {
-  chosen = key;
-  const found = calls.find((one) => keyOf(one) === key);
-  rows();
-  fill(chosenBox, card(found, { onDecided: (answer) => decided(key, answer), onAway: load }));
-  const row = list.querySelector("[aria-current]");
-  row?.scrollIntoView({ block: "nearest" });
-  if (byHand) row?.focus({ preventScroll: true });
+function rowOf(key) {
+  return rows().find((row) => row.dataset.key === key);
 }
 
-/** Remove decided calls; one decided by another person stays readable until the next selection. */
-function decided(key, answer) {
-  if (answer === null) {
-    calls = calls.filter((one) => keyOf(one) !== key);
-    rows();
-    return;
+/** Draw the list again, as the server sees it now. */
+async function load() {
+  again = loading;
+  if (loading) return;
+  loading = true;
+  const answer = await fetch(location.href, { cache: "no-store" }).then((found) => (found.ok && !found.redirected ? found.text() : ""), () => "");
+  const drawn = new DOMParser().parseFromString(answer, "text/html").getElementById("asked-list");
+  const known = new Set([...rows().map(({ dataset }) => dataset.key), ...held]);
+  const at = rows().findIndex(({ dataset }) => dataset.key === chosen);
+  if (drawn) morph(region, drawn);
+  tell(rows().filter(({ dataset }) => !known.has(dataset.key)).map(({ dataset }) => JSON.parse(dataset.asked)));
+  await show(at);
+  loading = false;
+  if (again) load();
+}
+
+/** Show the chosen one, or the one in its place, unless the shown card has something to be read. */
+async function show(at = 0) {
+  for (const row of rows()) if (held.has(row.dataset.key)) row.closest("li").remove();
+  mark();
+  const shown = cardBox.firstChild;
+  if (shown && rowOf(chosen)) return;
+  // A card that shows another person's decision, or has unsent input, stays until it is dismissed.
+  if (shown && (await conclude(shown) || (shown === cardBox.firstChild && isBeingEdited(shown)))) return;
+  if (shown !== cardBox.firstChild) return; // another one was selected meanwhile
+  const next = rows()[Math.min(Math.max(at, 0), rows().length - 1)];
+  if (next) {
+    choose(next.dataset.key);
+  } else {
+    chosen = null;
+    fill(cardBox);
+    mark();
+    if (inbox.classList.contains("open")) history.back();
   }
-  load();
 }
 
-function titleOf(one) {
-  if (isWait(one)) return one.question.slice(0, 120) || one.label;
-  return isQuestion(one) ? `${one.arguments.question ?? one.tool}`.slice(0, 120) : one.tool;
+function mark() {
+  const all = rows();
+  for (const row of all) row.setAttribute("aria-current", String(row.dataset.key === chosen));
+  const count = Math.max(0, Number(region.dataset.count) - held.size);
+  document.title = count ? `(${count}) ${title}` : title;
+  fill(document.getElementById("place"), `${all.findIndex(({ dataset }) => dataset.key === chosen) + 1} of ${all.length}`);
+}
+
+function choose(key) {
+  chosen = key;
+  mark();
+  fill(cardBox, card(JSON.parse(rowOf(key).dataset.asked), {
+    onDecided: load, onAway: () => show(), hold: (verb, send, element) => later(key, verb, send, element),
+  }));
+  rowOf(key).scrollIntoView({ block: "nearest" });
+}
+
+function open(key) {
+  choose(key);
+  if (!box.checkVisibility()) { // on a phone: the list is what "Back" leads to
+    history.pushState({ open: true }, "");
+    inbox.classList.add("open");
+  }
+  focus();
+}
+
+/** Focus the chosen row, or its card where the list is hidden. */
+function focus() {
+  const row = rowOf(chosen);
+  const target = row?.checkVisibility({ visibilityProperty: true }) ? row : cardBox.firstChild ?? region.querySelector("h2[tabindex]");
+  target?.focus({ preventScroll: true });
+}
+
+/** Hold a decision, and go on to the next one meanwhile. */
+async function later(key, verb, send, element) {
+  const row = rowOf(key);
+  const at = rows().indexOf(row);
+  held.add(key);
+  fill(cardBox);
+  const outcome = hold(said, `${verb}: ${row?.querySelector(".title").textContent ?? ""}`, send);
+  await show(at);
+  focus();
+  try {
+    const decided = await outcome;
+    if (decided === null || decided.remaining_approvals) back();
+    return decided;
+  } catch (error) {
+    back(error);
+    throw error;
+  } finally {
+    held.delete(key);
+    load();
+  }
+
+  function back(error) {
+    if (isBeingEdited(cardBox)) return error && note(error.message, "danger");
+    chosen = key;
+    fill(cardBox, element);
+    return focus();
+  }
 }
 
 function move(by) {
-  const at = calls.findIndex((one) => keyOf(one) === chosen);
-  const next = calls[Math.min(calls.length - 1, Math.max(0, at + by))];
-  if (next) choose(keyOf(next));
+  const at = rows().findIndex(({ dataset }) => dataset.key === chosen);
+  const next = rows()[Math.min(rows().length - 1, Math.max(0, at + by))];
+  if (!next) return;
+  choose(next.dataset.key);
+  focus();
 }
 
-function press(name) {
-  const button = chosenBox.querySelector(`[data-act="${name}"]`);
+function press(selector) {
+  const button = cardBox.querySelector(selector);
   button?.click();
-  return Boolean(button);
+  return button;
 }
 
-onKey((key) => {
-  switch (key) {
-    case "?":
-      keys.showModal();
-      return true;
-    case "j": case "k":
-      if (calls?.length) move(key === "j" ? 1 : -1);
-      return true;
-    case "a": return press("approve") || press("answer");
-    case "e": return press("edit");
-    case "d": return press("deny");
-    case "t": return press("try");
-    case "Escape": {
-      const open = chosenBox.querySelector('[aria-expanded="true"]');
-      open?.click();
-      open?.focus();
-      return Boolean(open);
-    }
-    default: return false;
-  }
-});
-
-function empty() {
-  return el("div.card.empty", {}, icon("task_alt"), el("h2", {}, "Nothing waits for you"),
-    el("p", {}, "When an agent asks before it uses a tool, the call appears here at once."));
-}
+const PRESSES = {
+  "?": () => document.getElementById("keys").togglePopover() || true,
+  j: () => move(1) || true,
+  k: () => move(-1) || true,
+  a: () => press('[data-act="approve"], [data-act="answer"]'),
+  e: () => press('[data-act="edit"]'),
+  d: () => press('[data-act="deny"]'),
+  t: () => press('[data-act="try"]'),
+  u: takeBack,
+  Escape: () => {
+    const shut = press('[aria-expanded="true"]');
+    shut?.focus();
+    return shut;
+  },
+};
+onKey((key) => Object.hasOwn(PRESSES, key) && Boolean(PRESSES[key]()));

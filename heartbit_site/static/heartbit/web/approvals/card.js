@@ -1,14 +1,14 @@
 // Card of one tool call that waits for a person: the whole call and the possible decisions.
 
 import { may, Refusal, whoCan, WORKSPACE } from "../api.js";
-import { el, fill, icon, note } from "../dom.js";
+import { el, fill, icon, note, sentence } from "../dom.js";
 import { ago, duration, moment } from "../words.js";
 import { closedText, isFinal } from "./closed.js";
 import { answer, approve, deny, edit, isInDoubt, questionState, settle } from "./decide.js";
 import { canTry, dryRun, outcome } from "./dry-run.js";
 import { editPanel } from "./edit.js";
 import { alwaysPanel, denyPanel, donePanel } from "./panels.js";
-import { nodes } from "./pieces.js";
+import { nodes, prose, seen } from "./pieces.js";
 import { answerPanel, isQuestion, questionText } from "./question.js";
 import { isWait, waitCard } from "./wait.js";
 
@@ -43,15 +43,17 @@ export function isBeingEdited(element) {
  * @param {{onDecided?: (answer: object|null, problem?: Refusal) => void, onAway?: () => void, link?: HTMLElement|null}} [how]
  *   `onDecided` gets the decision, or null and the refusal if another person decided first or the
  *   run has ended. `onAway` is called when a closed card is dismissed. `link` leads to the run; by default to its page.
+ *   `hold` sends a decision later: it gets the verb, the function that sends, and the card, and
+ *   returns the decision, or null if it was taken back; by default a decision is sent at once.
  */
-export function card(asked, { onDecided = () => {}, onAway = () => {}, link = runLink(asked) } = {}) {
+export function card(asked, { onDecided = () => {}, onAway = () => {}, link = runLink(asked), hold = null } = {}) {
   if (isWait(asked)) return waitCard(asked, { onDecided });
   const panel = el("div");
   const problem = el("p.problem", { role: "alert", hidden: true });
   const trial = el("div.trial");
   const foot = el("footer.inside", {}, may("approvals:decide") ? el("div.actions", {}, buttons())
     : el("p.quiet.only-look", {}, icon("visibility"), `You can view this but not decide it. Who can: ${asked.approver_group ? whoMay(asked) : whoCan("approvals:decide")}.`));
-  const element = el("article.card.asked", { "aria-label": `${asked.tool} of ${asked.agent}`, data: { run: asked.run_id, call: asked.call_id } },
+  const element = el("article.card.asked", { "aria-label": `${asked.tool} of ${asked.agent}`, tabindex: "-1", data: { run: asked.run_id, call: asked.call_id } },
     head(asked, link), body(asked), foot, panel, el("div", { class: "problems" }, problem), trial);
   const end = isInDoubt(asked) ? null : element.querySelector("[data-until]");
   if (end) count(end);
@@ -86,7 +88,7 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
   }
 
   function act(name, label, symbol, tone, send) {
-    return el(`button.button${tone}`, { type: "button", data: { act: name }, onclick: () => decide(send) }, icon(symbol), label);
+    return el(`button.button${tone}`, { type: "button", data: { act: name }, onclick: () => decide(send, label) }, icon(symbol), label);
   }
 
   function opens(name, label, symbol, make, send, tone = "") {
@@ -99,7 +101,7 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
       if (was) return;
       button.setAttribute("aria-expanded", "true");
       shut(true); // prevents an accidental approval while editing or denying
-      fill(panel, make({ send: (value) => decide(() => send(value)), leave: () => { close(); button.focus(); } }));
+      fill(panel, make({ send: (value) => decide(() => send(value), label), leave: () => { close(); button.focus(); } }));
       panel.querySelector("input, select, textarea")?.focus();
     }
   }
@@ -155,9 +157,9 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
     if (isStale) panel.prepend(el("p.inside.hint", {}, "Your changes were not sent. Copy them before you dismiss the call."));
   }
 
-  function decide(send) {
+  function decide(send, verb) {
     if (element.dataset.closed) return null;
-    sending = attemptDecision(send);
+    sending = attemptDecision(hold ? () => hold(verb, send, element) : send);
     return sending;
   }
 
@@ -166,16 +168,21 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
     able(false);
     try {
       const decided = await send();
+      if (decided === null) {
+        able(true);
+        shut(panel.firstChild !== null);
+        return;
+      }
       isMine = !decided.remaining_approvals;
       const said = saidOf(decided, asked);
       fill(foot, el("p.row", {}, icon("check_circle"), said));
       fill(panel);
       fill(trial);
-      note(`${said}: ${asked.tool}`, "success");
+      if (!hold) note(`${said}: ${asked.tool}`, "success");
       onDecided(decided);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      fill(problem, error.message).hidden = false;
+      fill(problem, sentence(error.message)).hidden = false;
       if (error.status === 409 || error.status === 404) {
         able(true);
         const found = await questionState(asked).catch(() => ({ state: "open" }));
@@ -241,7 +248,7 @@ function head(asked, link) {
 function body(asked) {
   const { view } = asked;
   return el("div.inside.stack", {},
-    isQuestion(asked) ? questionText(asked) : el("p.text", {}, nodes(view.reason)),
+    isQuestion(asked) ? questionText(asked) : [asked.summary ? el("p.question.text", {}, seen(asked.summary)) : null, el("p.text", {}, prose(view.reason))],
     view.hidden_character_count ? el("p.problem", {}, `${view.hidden_character_count === 1 ? "One character" : `${view.hidden_character_count} characters`} of the arguments cannot be seen or reorder${view.hidden_character_count === 1 ? "s" : ""} others: shown as an escape, marked so.`) : null,
     isQuestion(asked) ? null : view.arguments.length ? el("dl.arguments", {}, view.arguments.map((one) => [
       el("dt", {}, el("span.strong.text", {}, nodes(one.name)), el("span.quiet", {}, ` ${one.kind}`)),

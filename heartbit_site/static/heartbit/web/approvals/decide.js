@@ -7,11 +7,6 @@ export async function listAsked() {
   return (await Promise.all([all("/approvals", "calls"), all("/uncertain-calls", "calls"), all("/waits", "waits")])).flat();
 }
 
-/** Return a key of a call that stays the same while the call waits for the same people. */
-export function keyOf(asked) {
-  return `${asked.run_id}/${asked.call_id}/${asked.key ?? asked.question ?? asked.digest}${asked.escalated ? "/escalated" : ""}`;
-}
-
 /** Return true if a call has run with an unknown outcome, instead of waiting to run. */
 export function isInDoubt(asked) {
   return asked.question !== undefined && asked.key === undefined;

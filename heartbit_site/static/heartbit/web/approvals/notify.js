@@ -6,7 +6,7 @@ const STORED = "heartbit-notify";
 
 /** Return a button that turns notifications on and off; null if the browser has none. */
 export function notifyButton() {
-  if (!("Notification" in window)) return null;
+  if (!("Notification" in window && "serviceWorker" in navigator)) return null;
   const button = el("button.button", { type: "button", onclick: turn });
   say();
   return button;
@@ -30,8 +30,13 @@ export function notifyButton() {
 export function tell(calls) {
   if (!calls.length || !isOn() || !document.hidden) return;
   const [first, ...more] = calls;
-  const text = `${first.agent}: ${first.tool}${more.length ? ` and ${more.length} more` : ""}`;
-  new Notification("A tool call waits for you", { body: text, tag: "heartbit-approvals" });
+  const body = `${first.agent}: ${first.summary || first.tool}${more.length ? ` and ${more.length} more` : ""}`;
+  show("A call waits for you", { body, tag: "heartbit-inbox", data: { url: location.origin + location.pathname } });
+}
+
+/** Show it through a service worker: phones know no other way. */
+async function show(title, options) {
+  (await navigator.serviceWorker.register(document.getElementById("inbox").dataset.worker)).showNotification(title, options);
 }
 
 function isOn() {
