@@ -51,12 +51,6 @@ def fleet(request: HttpRequest, access: Access) -> HttpResponse:
 
 
 @page("runs:read")
-def runs(request: HttpRequest, access: Access) -> HttpResponse:
-    """List the runs of the workspace."""
-    return show(request, access, "web/runs.html", here="runs")
-
-
-@page("runs:read")
 def run(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
     """Show one run as it works."""
     found = find_run(access.workspace, run)

@@ -9,6 +9,7 @@ from django.urls import path
 from heartbit_site.web import pages
 from heartbit_site.web.account import account, credentials
 from heartbit_site.web.connect import connect
+from heartbit_site.web.runs import runs
 from heartbit_site.web.usage import usage
 
 app_name = "web"
@@ -24,7 +25,7 @@ urlpatterns: list[Any] = [
     path("usage/", usage, name="usage"),
     path("approvals/", pages.approvals, name="approvals"),
     path("passages/<int:passage>/", pages.passage, name="passage"),
-    path("runs/", pages.runs, name="runs"),
+    path("runs/", runs, name="runs"),
     path("runs/<uuid:run>/", pages.run, name="run"),
     path("runs/<uuid:run>/drawing/", pages.drawing, name="drawing"),
 ]

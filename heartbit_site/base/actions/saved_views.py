@@ -1,0 +1,76 @@
+"""Save, share and delete views: the query of a list under a name."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.db.models import Q, QuerySet
+
+from heartbit_site.base.access import Access
+from heartbit_site.base.audit import Actor, actor_of
+from heartbit_site.base.errors import ConfigurationError, NotFoundError
+from heartbit_site.base.models import SavedView, Workspace
+from heartbit_site.base.rights import require
+
+#: Of one person in one workspace.
+MOST: Final = 50
+
+
+def views_for(access: Access) -> QuerySet[SavedView]:
+    """Return the views that a person sees: their own, and shared ones of others."""
+    rows = SavedView.objects.filter(workspace=access.workspace)
+    return rows.filter(Q(user=access.user_id) | Q(is_shared=True)).select_related("user")
+
+
+def save_view(
+    workspace: Workspace, name: str, query: str, *, is_shared: bool, by: Actor
+) -> SavedView:
+    """Save a view of the author's; one of the same name is replaced.
+
+    Args:
+        workspace: The workspace.
+        name: At most 60 characters.
+        query: Query of the list's address, at most 1,000 characters.
+        is_shared: All members see it.
+        by: The author, a person.
+
+    Raises:
+        ConfigurationError: The name or the query is not usable, or the author has too many.
+    """
+    require(by, "runs:read", workspace_id=workspace.pk)
+    name = " ".join(name.split())
+    if not 0 < len(name) <= 60:
+        raise ConfigurationError("A view needs a name of at most 60 characters.")
+    if len(query) > 1000:
+        raise ConfigurationError("This list has too many filters to be saved: remove some.")
+    mine = SavedView.objects.filter(workspace=workspace, user_id=by.user_id)
+    if mine.exclude(name=name).count() >= MOST:
+        raise ConfigurationError(f"You have {MOST} views here: delete one first.")
+    saved, _ = mine.update_or_create(
+        name=name,
+        defaults={"query": query, "is_shared": is_shared},
+        create_defaults={
+            "workspace": workspace,
+            "user_id": by.user_id,
+            "query": query,
+            "is_shared": is_shared,
+        },
+    )
+    return saved
+
+
+def delete_view(access: Access, number: str) -> SavedView:
+    """Delete a view of one's own; who manages the workspace also shared ones of others.
+
+    Raises:
+        NotFoundError: There is none that the caller may delete.
+    """
+    require(actor_of(access), "runs:read", workspace_id=access.workspace.pk)
+    rows = views_for(access)
+    if not access.allows("workspace:manage"):
+        rows = rows.filter(user=access.user_id)
+    found = rows.filter(pk=int(number)).first() if number.isdecimal() and len(number) < 19 else None
+    if found is None:
+        raise NotFoundError("This view is not yours, or it is already deleted.")
+    SavedView.objects.filter(pk=found.pk).delete()
+    return found
