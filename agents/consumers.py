@@ -29,6 +29,7 @@ from heartbit_site.base.errors import ConfigurationError
 ASK_SECONDS = 10.0
 MOST_OF_REASON = 60  # characters of a close's reason, which has 123 bytes
 _DRAWN = re.compile(r"[0-9]{1,16}")
+_OF_ALL = tuple(kind for kind in KINDS if kind != "fleet")  # the fleet is the operators'
 
 
 class RunConsumer(MemberConsumer):
@@ -80,8 +81,8 @@ class WorkspaceConsumer(MemberConsumer):
     """WebSocket of a workspace's counts, sent at first and after each change.
 
     ``{"type": "pulse", "waiting": 2, "newest_waiting": 17, "live": 3, "newest_run": "0199...",
-    "calls": 1764..., "runs": 1764...}``; the last two rise with each change of waiting calls and of
-    runs, even if no count changes.
+    "calls": 1764..., "runs": 1764..., ...}``; the numbers by kind (``agents.live.changes``) rise
+    with each change, even if no count changes. For ``?drawn=`` see ``AdminConsumer``.
     """
 
     async def on_admitted(self) -> int | None:
@@ -90,20 +91,21 @@ class WorkspaceConsumer(MemberConsumer):
         return None
 
     async def _follow(self) -> None:
+        kinds = KINDS if self.access.allows("fleet:manage") else _OF_ALL
         last: dict[str, Any] = {}
         with subscribed([self.access.workspace.pk]) as subscription:
             while True:
                 (news,) = await subscription.next()
-                now = {
+                now: dict[str, Any] = {
                     "waiting": news.pulse.waiting,
                     "newest_waiting": news.pulse.newest_waiting,
                     "live": news.pulse.live,
                     "newest_run": news.pulse.newest_run,
-                    "calls": news.revisions["calls"],
-                    "runs": news.revisions["runs"],
+                    **{kind: news.revisions[kind] for kind in kinds},
                 }
                 if now != last:
-                    await self.send_json({"type": "pulse", **now})
+                    more = {} if last else _unchanged(self.scope, subscription, kinds)
+                    await self.send_json({"type": "pulse", **now, **more})
                     last = now
 
 
@@ -146,8 +148,8 @@ class AdminConsumer(MemberConsumer):
     """WebSocket of an admin page: the sum over all workspaces of a person.
 
     ``{"type": "pulse", "waiting": 2, "calls": 1764..., "runs": 1764..., "knowledge": 1764...,
-    "fleet": 1764...}``; the last four rise with each change of waiting calls, of runs, of documents
-    and, for operators of the installation, of workers. The page then fetches its contents again.
+    "definitions": 1764..., "fleet": 1764...}``; the last ones rise with each change of that
+    kind; the fleet is the operators'. The page then asks for its live regions again.
 
     With ``?drawn=<milliseconds since 1970>`` the first one names in ``"unchanged"`` what did not
     change since then, so that a page need not fetch what it was drawn with.
@@ -192,7 +194,7 @@ class AdminConsumer(MemberConsumer):
 
     async def _follow(self) -> None:
         reach = self._reach
-        kinds = KINDS if None in reach else tuple(kind for kind in KINDS if kind != "fleet")
+        kinds = KINDS if None in reach else _OF_ALL
         last: dict[str, Any] = {}
         with subscribed(reach) as subscription:
             while True:
@@ -203,17 +205,20 @@ class AdminConsumer(MemberConsumer):
                     **{kind: sum(one.revisions[kind] for one in news) for kind in kinds},
                 }
                 if now != last:
-                    more = {} if last else self._unchanged(subscription, kinds)
+                    more = {} if last else _unchanged(self.scope, subscription, kinds)
                     await self.send_json({"type": "pulse", **now, **more})
                     last = now
 
-    def _unchanged(self, subscription: Subscription, kinds: Sequence[str]) -> dict[str, list[str]]:
-        query = parse_qs(self.scope["query_string"].decode(errors="replace"))
-        [drawn] = query.get("drawn", [""])[:1]
-        if not _DRAWN.fullmatch(drawn):
-            return {}
-        same = subscription.unchanged_since(int(drawn))
-        return {"unchanged": [kind for kind in kinds if kind in same]}
+
+def _unchanged(
+    scope: Any, subscription: Subscription, kinds: Sequence[str]
+) -> dict[str, list[str]]:
+    query = parse_qs(scope["query_string"].decode(errors="replace"))
+    [drawn] = query.get("drawn", [""])[:1]
+    if not _DRAWN.fullmatch(drawn):
+        return {}
+    same = subscription.unchanged_since(int(drawn))
+    return {"unchanged": [kind for kind in kinds if kind in same]}
 
 
 def _reach_of(user_id: int) -> frozenset[int | None]:

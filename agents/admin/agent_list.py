@@ -48,7 +48,7 @@ class AgentList(ModelAdmin[Agent]):
     search_fields = ("name", "description")
     actions = ("start_again", "stop")
     switches = ("start_agent", "restart_agent", "stop_agent")
-    live = "runs"
+    live = "definitions runs"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Agent]:
         """Return the rows that people edit; a list adds runs, and workflows have their own."""

@@ -44,7 +44,7 @@ class ApprovalAdmin(LeadsToRuns[ToolCall]):
     search_fields = ("run__agent", "tool")
     ordering = ("id",)
     list_fullwidth = True
-    live = "calls"
+    live = "definitions calls"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ToolCall]:
         """Return the open calls alone."""
@@ -63,7 +63,7 @@ class ApprovalAdmin(LeadsToRuns[ToolCall]):
         return [path("prompts/", view, name="agents_toolcall_prompts"), *super().get_urls()]
 
     def prompts(self, request: HttpRequest) -> HttpResponse:
-        """Show the calls since ``after`` to those who may decide them, and the badge."""
+        """Show the calls since ``after`` to those who may decide them."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         found = prompts.read(
@@ -72,7 +72,7 @@ class ApprovalAdmin(LeadsToRuns[ToolCall]):
             shown=_numbers(request.GET.get("shown", "")),
             dismissed=_numbers(request.GET.get("dismissed", "")),
         )
-        context = {"prompts": found, "badge": badge(request)}
+        context = {"prompts": found}
         return render(request, "admin/prompts.html", context)
 
     def find_row(self, request: HttpRequest, object_id: str) -> ToolCall | None:
@@ -113,12 +113,3 @@ def _numbers(text: str) -> list[int]:
 
 def _number(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 19 else None
-
-
-def badge(request: HttpRequest) -> str:
-    """Return the number of waiting calls for the sidebar, or an element that hides the badge."""
-    seen = visible_to(prompts.waiting_calls(), request.user, path="run__workspace")
-    count = seen.order_by()[: _MOST_COUNTED + 1].count()
-    none = SafeString('<i class="hb-none"></i>')
-    shown = f"{_MOST_COUNTED}+" if count > _MOST_COUNTED else count or none
-    return format_html('<span data-live-badge="waiting">{}</span>', shown)

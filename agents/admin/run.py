@@ -111,7 +111,7 @@ class RunAdmin(formatting.LeadsToRuns[Run], LongList[Run]):
         "Words of the task, an agent, who started it, or the beginning of an id; sub-agents count."
     )
     list_before_template = "admin/agents/run/views.html"
-    live = "runs"
+    live = "definitions runs"
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Show the list below the usual searches."""

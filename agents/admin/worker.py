@@ -41,7 +41,7 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
     list_display = ("name", "state", "home", "serves", "load", "beat", "started_at")
     list_filter = ("home",)
     search_fields = ("name",)
-    live = "runs fleet"
+    live = "definitions runs fleet"
     ordering = (F("left_at").desc(nulls_first=True), "-id")
     fields = (
         *("name", "state", "home", "serves", "load", "sandbox", "sandbox_problem", "lease_seconds"),

@@ -27,8 +27,9 @@ logger = logging.getLogger(__name__)
 #: ``runs``: a new run or status. ``calls``: a call that waits for a person, or a vote on one.
 #: ``fleet``: a worker started, left or was asked to leave; a queue was paused.
 #: ``knowledge``: a part of a document was read, or it could not be.
-Kind = Literal["runs", "calls", "fleet", "knowledge"]
-KINDS: Final[tuple[Kind, ...]] = ("runs", "calls", "fleet", "knowledge")
+#: ``definitions``: a row that people edit was added, changed or deleted, or a schedule fired.
+Kind = Literal["runs", "calls", "fleet", "knowledge", "definitions"]
+KINDS: Final[tuple[Kind, ...]] = ("runs", "calls", "fleet", "knowledge", "definitions")
 #: Stands for every workspace if the affected one is unknown.
 EVERYWHERE: Final = 0
 GROUP: Final = "changes"

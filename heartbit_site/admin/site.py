@@ -6,14 +6,13 @@ The site decides who enters. Roles decide what they see and may do, per model, p
 
 from __future__ import annotations
 
-import time
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from django.apps import apps
-from django.contrib import admin
 from django.contrib.auth.forms import AuthenticationForm as PlainAuthenticationForm
+from django.template.response import TemplateResponse
 
+from heartbit_site.admin.contents import contents_for
 from heartbit_site.base.access import enters_admin
 from heartbit_site.base.rights import RefusedError, describe_closed_admin
 
@@ -26,10 +25,6 @@ if TYPE_CHECKING:
 else:
     from unfold.forms import AuthenticationForm
     from unfold.sites import UnfoldAdminSite as AdminSite
-
-
-#: Key of ``request.META``: when a page of the admin began to be drawn, in milliseconds since 1970.
-DRAWN_AT: Final = "heartbit_drawn_at"
 
 
 class LoginForm(AuthenticationForm):
@@ -57,10 +52,15 @@ class HeartbitAdminSite(AdminSite):
         """Leave out "view on site": it would reveal the existence of any row of any workspace."""
         return [one for one in super().get_urls() if getattr(one, "name", "") != "view_on_site"]
 
-    def get_sidebar_list(self, request: HttpRequest) -> list[Any]:
-        """Return the groups of the sidebar that have an entry for the user."""
-        groups: list[Any] = super().get_sidebar_list(request)  # type: ignore[misc]  # the theme's
-        return [one for one in groups if any(item["has_permission"] for item in one["items"])]
+    def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
+        """Show the contents of Settings."""
+        context = {
+            **self.each_context(request),
+            "title": "Settings",
+            "contents": list(contents_for(request)),
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "admin/settings.html", context)
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002  Django's signature
         """Wrap a view: a user who is logged in and may not enter gets the reason, not a login form.
@@ -71,8 +71,6 @@ class HeartbitAdminSite(AdminSite):
         entered = super().admin_view(view, cacheable)
 
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-            # Before anything is read: the page's socket is asked what has changed since.
-            request.META[DRAWN_AT] = time.time_ns() // 1_000_000
             self._refuse_others(request)
             return entered(request, *args, **kwargs)
 
@@ -90,9 +88,3 @@ class HeartbitAdminSite(AdminSite):
     def _refuse_others(self, request: HttpRequest) -> None:
         if request.user.is_authenticated and not self.has_permission(request):
             raise RefusedError(describe_closed_admin(request.user))
-
-
-def sees(request: HttpRequest, model: str) -> bool:
-    """Return True if the user may see the list of a model (``app.name``): its entry is shown."""
-    page = admin.site._registry.get(apps.get_model(model))
-    return page is not None and page.has_view_permission(request)

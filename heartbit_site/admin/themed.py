@@ -69,12 +69,11 @@ class ModelAdmin(AuditedAdmin, PlainModelAdmin[M]):
     A page that is saved untouched writes nothing.
 
     Attributes:
-        live: Kinds of change that reload the rows of the list, e.g. ``runs fleet``
-            (``agents.live.changes``); empty for none.
+        live: Kinds of change that the rows of the list follow (``agents.live.changes``).
         fixed: Fields that are chosen when a row is added, and read-only from then on.
     """
 
-    live: ClassVar[str] = ""
+    live: ClassVar[str] = "definitions runs"
     fixed: ClassVar[tuple[str, ...]] = ()
     formfield_overrides: ClassVar[Any] = {
         TextField: {"form_class": LongText, "widget": UnfoldAdminTextareaWidget}

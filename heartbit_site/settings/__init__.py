@@ -64,6 +64,8 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
     "heartbit_site.csp.AdminPolicy",
+    "heartbit_site.shell.zone.ReadersZone",
+    "heartbit_site.shell.live.LiveRegions",
     "axes.middleware.AxesMiddleware",  # last: it answers requests of a locked-out user
 ]
 AUTHENTICATION_BACKENDS = [
@@ -84,8 +86,10 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "heartbit_site.admin.live.messages",
-            ]
+                "heartbit_site.shell.live.messages",
+                "heartbit_site.shell.frame.frame",
+            ],
+            "libraries": {"shell": "heartbit_site.shell.tags"},
         },
     }
 ]

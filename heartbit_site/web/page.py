@@ -8,39 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 
-from heartbit_site.base.access import Access, access_of_user, enters_admin, workspaces_of
+from heartbit_site.base.access import Access, access_of_user
 from heartbit_site.base.errors import NotFoundError
 from heartbit_site.base.rights import describe_refusal, people_with
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """An entry of the navigation, shown to members with the scope ``needs``."""
-
-    name: str
-    title: str
-    icon: str
-    needs: str
-
-
-PLACES = (
-    Place("runs", "Runs", "play_circle", "runs:read"),
-    Place("approvals", "Approvals", "back_hand", "runs:read"),
-    Place("chat", "Chat", "forum", "runs:read"),
-    Place("usage", "Usage", "data_usage", "runs:read"),
-    Place("credentials", "Credentials", "key", "runs:write"),
-    Place("fleet", "Fleet", "memory", "fleet:manage"),
-)
-
+from heartbit_site.shell.frame import remember
 
 #: Scopes of actions that the pages offer to some roles; others read who can do them.
 OFFERED = ("runs:write", "approvals:decide", "agents:write")
@@ -88,26 +66,18 @@ def show(
         access: The viewer's access.
         template: A template that extends ``web/base.html``.
         context: Additional context.
-        here: Name of the page's navigation entry.
+        here: Name of the page's place (``heartbit_site.shell.places``).
         status: Status of the response.
     """
-    slug = access.workspace.slug
-    frame = {
+    remember(request, access.workspace)
+    request.heartbit_access, request.heartbit_place = access, here  # type: ignore[attr-defined]
+    known = {
         "access": access,
         "workspace": access.workspace,
-        "workspaces": workspaces_of(request.user),
-        "scopes": " ".join(sorted(access.scopes)),
         "others": json.dumps(_others(access)),
-        "enters_admin": enters_admin(request.user),
         "edits": access.allows("agents:write"),
-        "here": here,
-        "places": [
-            (place, reverse(f"web:{place.name}", args=[slug]))
-            for place in PLACES
-            if access.allows(place.needs)
-        ],
     }
-    return render(request, template, frame | (context or {}), status=status)
+    return render(request, template, known | (context or {}), status=status)
 
 
 def _others(access: Access) -> dict[str, str]:

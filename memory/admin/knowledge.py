@@ -54,7 +54,7 @@ class KnowledgeBaseAdmin(VerbAdmin[KnowledgeBase]):
     list_select_related = ("workspace",)
     search_fields = ("name", "description")
     actions = None  # one at a time: the page says how much goes with it
-    live = "knowledge"
+    live = "definitions knowledge"
     warn_unsaved_form = True
     fixed = ("workspace", "name")
     readonly_fields = ("documents_of", "passages_of", "state", "drive", "created")
@@ -205,7 +205,7 @@ class DocumentAdmin(VerbAdmin[Document]):
     list_filter = ("base", "state", "kind")
     search_fields = ("name", "source")
     show_full_result_count = False
-    live = "knowledge"
+    live = "definitions knowledge"
     fixed = ("base",)
     readonly_fields = (
         *("name", "kind", "measure", "state_of", "problem", "progress", "passages_stored"),

@@ -1,6 +1,9 @@
-// The frame around every page: the badge, the connection, the theme, and menus that close.
+// The frame around every page: the badge, the connection, the theme, menus that close, live regions.
 
+import "./live.js";
 import { onConnection, onPulse } from "./pulse.js";
+import { Prompts } from "./prompts.js";
+import { switchTheme } from "./theme-switch.js";
 
 const badge = document.getElementById("waiting");
 if (badge) {
@@ -23,14 +26,20 @@ onConnection((state) => {
   connection.textContent = SAYINGS[state];
 });
 
-document.getElementById("theme").addEventListener("click", () => {
-  const now = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-  document.documentElement.dataset.theme = now;
-  localStorage.setItem("heartbit-theme", now);
-});
+document.getElementById("theme").addEventListener("click", switchTheme);
+
+const more = document.getElementById("more"); // on a phone
+more.addEventListener("click", () => more.setAttribute("aria-expanded", more.parentElement.toggleAttribute("data-open")));
 
 document.addEventListener("click", ({ target }) => {
   for (const menu of document.querySelectorAll("details[data-menu][open]")) {
     if (!menu.contains(target)) menu.open = false;
   }
 });
+
+const place = document.getElementById("hb-prompts");
+if (place) {
+  const prompts = new Prompts(place);
+  onPulse((_, changed) => changed.includes("calls") && prompts.look.ask());
+  prompts.look.ask();
+}

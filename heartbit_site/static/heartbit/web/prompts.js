@@ -28,22 +28,14 @@ export class Prompts {
     const shown = [...this.place.children].filter((one) => !one.dataset.said).map((one) => one.dataset.call);
     const after = sessionStorage.getItem(AFTER) ?? "";
     const query = new URLSearchParams({ after, shown: shown.join(), dismissed: remembered().join() });
-    const answer = await fetch(`${this.place.dataset.href}?${query}`, { headers: { "Heartbit-Live": "1" }, credentials: "same-origin" });
+    const answer = await fetch(`${this.place.dataset.href}?${query}`, { headers: { "Heartbit-Live": "prompts" }, credentials: "same-origin" });
     if (!answer.ok) throw new Error(`${answer.status}`); // retried
     if (answer.redirected) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body.firstElementChild;
     this.place.dataset.newest = fresh.dataset.newest;
     if (sessionStorage.getItem(AFTER) === null) sessionStorage.setItem(AFTER, fresh.dataset.newest);
-    this.badge(fresh.querySelector('[data-name="badge"]'));
     const over = new Map([...fresh.querySelectorAll("[data-over]")].map((one) => [one.dataset.over, one.textContent]));
     this.show([...fresh.querySelectorAll("[data-call]")], over);
-  }
-
-  badge(template) {
-    const now = template.content.firstElementChild;
-    for (const one of document.querySelectorAll("[data-live-badge]")) {
-      if (one.innerHTML !== now.innerHTML) one.replaceWith(now.cloneNode(true));
-    }
   }
 
   show(wanted, over) {
@@ -78,7 +70,7 @@ export class Prompts {
     try {
       const answer = await fetch(`/api/v1/runs/${run}/calls/${encodeURIComponent(callId)}/decision`, {
         method: "POST", credentials: "same-origin", body: JSON.stringify({ digest, ...decision }),
-        headers: { "Content-Type": "application/json", "Heartbit-Workspace": workspace, "X-CSRFToken": this.place.dataset.csrf },
+        headers: { "Content-Type": "application/json", "Heartbit-Workspace": workspace, "X-CSRFToken": document.body.dataset.csrf },
       });
       const said = await answer.json();
       if (answer.ok) this.say(prompt, outcome(decision, said), "success");

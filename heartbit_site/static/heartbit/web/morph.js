@@ -50,10 +50,11 @@ function fits(old, now) {
 }
 
 /** Return a node's key: its id, or a row's checkbox or link; empty for text and the like. */
-function keyOf(node) {
+export function keyOf(node) {
   if (node.nodeType !== Node.ELEMENT_NODE) return "";
   if (node.id) return node.id;
   if (node.dataset.call) return `call ${node.dataset.call}`;
+  if (node.dataset.row) return `row ${node.dataset.row}`;
   if (!node.matches("tbody, tr")) return "";
   const box = node.querySelector("input.action-select");
   return box ? `row ${box.value}` : node.querySelector("th a[href], td a[href]")?.getAttribute("href") ?? "";

@@ -1,0 +1,48 @@
+"""Template tags of every page: ``{% load shell %}``."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from heartbit_site.shell import moment as moments
+from heartbit_site.shell.live import HEADER, add_region
+
+register = template.Library()
+
+
+@register.simple_tag
+def moment(at: datetime | None, zone: str = "", missing: str = "-") -> SafeString | str:
+    """Show a moment; see ``heartbit_site.shell.moment``."""
+    return moments.moment(at, zone=zone, missing=missing)
+
+
+@register.simple_tag
+def icon(name: str, small: object = False) -> SafeString:  # noqa: FBT002  a tag's argument
+    """Show a symbol; decorative, so without a name."""
+    return format_html(
+        '<span class="icon{}" aria-hidden="true">{}</span>', " small" if small else "", name
+    )
+
+
+@register.simple_block_tag(takes_context=True)
+def live(context: Any, content: str, name: str, kinds: str, style: str = "") -> SafeString:
+    """Mark a region that follows changes; see ``heartbit_site.shell.live``.
+
+    Args:
+        context: The template's.
+        content: What is in it.
+        name: The element's id.
+        kinds: Kinds of change that it follows, e.g. ``runs calls``.
+        style: The element's classes.
+    """
+    markup = format_html(
+        '<div id="{}" class="{}" data-live="{}">{}</div>', name, style, kinds, content
+    )
+    if HEADER in context["request"].headers:
+        add_region(context["request"], markup)
+    return markup
