@@ -9,6 +9,7 @@ from django.urls import path
 from heartbit_site.web import pages
 from heartbit_site.web.account import account, credentials
 from heartbit_site.web.connect import connect
+from heartbit_site.web.find import find
 from heartbit_site.web.runs import runs
 from heartbit_site.web.usage import usage
 
@@ -28,4 +29,5 @@ urlpatterns: list[Any] = [
     path("runs/", runs, name="runs"),
     path("runs/<uuid:run>/", pages.run, name="run"),
     path("runs/<uuid:run>/drawing/", pages.drawing, name="drawing"),
+    path("find/", find, name="find"),
 ]

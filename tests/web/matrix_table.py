@@ -362,6 +362,7 @@ class Page:
 
 PAGES = (
     Page("runs/", "runs:read"),
+    Page("find/", "runs:read"),
     Page("runs/<uuid:run>/", "runs:read"),
     Page("runs/<uuid:run>/drawing/", "runs:read"),
     Page("approvals/", "runs:read"),

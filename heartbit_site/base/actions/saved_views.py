@@ -11,6 +11,7 @@ from heartbit_site.base.audit import Actor, actor_of
 from heartbit_site.base.errors import ConfigurationError, NotFoundError
 from heartbit_site.base.models import SavedView, Workspace
 from heartbit_site.base.rights import require
+from heartbit_site.base.untrusted import clean_text
 
 #: Of one person in one workspace.
 MOST: Final = 50
@@ -38,7 +39,7 @@ def save_view(
         ConfigurationError: The name or the query is not usable, or the author has too many.
     """
     require(by, "runs:read", workspace_id=workspace.pk)
-    name = " ".join(name.split())
+    name = " ".join(clean_text(name).split())
     if not 0 < len(name) <= 60:
         raise ConfigurationError("A view needs a name of at most 60 characters.")
     if len(query) > 1000:
