@@ -136,7 +136,7 @@ def _fleet(fleet: FleetOut) -> dict[str, Any]:
     """Return workers and queues, each with its pill and times, and what is wrong with them."""
     return {
         "totals": fleet.totals,
-        "problems": [_with_code(one) for one in fleet.problems],
+        "problems": [with_code(one) for one in fleet.problems],
         "workers": [
             (
                 worker,
@@ -157,12 +157,3 @@ def _fleet(fleet: FleetOut) -> dict[str, Any]:
             for queue in fleet.queues
         ],
     }
-
-
-def _with_code(sentence: str) -> SafeString:
-    """Return a sentence with the text between backquotes as code."""
-    parts = [
-        format_html("<code>{}</code>", text) if number % 2 else text
-        for number, text in enumerate(sentence.split("`"))
-    ]
-    return format_html_join("", "{}", ((part,) for part in parts))

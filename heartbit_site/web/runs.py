@@ -31,7 +31,7 @@ from heartbit_site.operations.run_reads import list_runs
 from heartbit_site.operations.run_search import COUNTED, Wanted, count, matching
 from heartbit_site.operations.runs import cancel_run, retry_run
 from heartbit_site.web.page import page, show
-from heartbit_site.web.sentences import first_sentence, with_code
+from heartbit_site.shell.sentences import first_sentence, with_code
 
 PAGE: Final = 30  # rows
 MOST_CHOSEN: Final = 300

@@ -7,7 +7,7 @@ import re
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-_END = re.compile(r"(?<=[.!?])\s|\n")
+_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`'\"(])|\n")
 _MOST = 200
 
 
