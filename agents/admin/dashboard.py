@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Any
 
 from django.http import HttpRequest
-from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from agents.admin import charts, formatting, statistics
@@ -19,6 +18,7 @@ from agents.reads.views import FleetOut
 from heartbit_site.admin.columns import Tone, clock, pill
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.base import amounts
+from heartbit_site.shell.sentences import with_code
 
 LAST_RUNS = 8
 WORKER_TONES: dict[str, Tone] = {"alive": "success", "leaving": "warning", "stale": "danger"}

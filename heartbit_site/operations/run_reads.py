@@ -25,7 +25,7 @@ from heartbit_site.contract.runs import (
     Sort,
     Status,
 )
-from heartbit_site.operations.run_search import Wanted, matching, sorted_page
+from heartbit_site.operations.run_search import RunFilter, matching, sorted_page
 from heartbit_site.operations.run_views import costs_of, seen, summaries, summary
 
 T = TypeVar("T")
@@ -66,7 +66,7 @@ def list_runs(
 
     A row has the beginning of its task and no answer: `GET /runs/{id}` returns both whole.
     """
-    wanted = Wanted(agent, status, text, since, until, children=children, mine=mine)
+    wanted = RunFilter(agent, status, text, since, until, children=children, mine=mine)
     found, following = sorted_page(summaries(matching(access, wanted)), sort, cursor, limit)
     costs = costs_of(found)
     return RunPageOut(runs=[summary(run, costs) for run in found], next_cursor=following)

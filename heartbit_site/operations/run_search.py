@@ -1,4 +1,4 @@
-"""Which runs a list has, and in which order: filters, a search by words, and figures."""
+"""Selection and order of the runs of a list: filters, a search by words, and figures."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _FIGURES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a list of runs is narrowed by; see ``list_runs``."""
+class RunFilter:
+    """Filters of a list of runs; see ``list_runs``."""
 
     agent: str | None = None
     status: str | None = None
@@ -44,7 +44,7 @@ class Wanted:
     mine: bool = False
 
 
-def matching(access: Access, wanted: Wanted) -> QuerySet[Run]:
+def matching(access: Access, wanted: RunFilter) -> QuerySet[Run]:
     """Return the workspace's runs that match, in no order."""
     rows = Run.objects.filter(workspace=access.workspace)
     if wanted.mine:

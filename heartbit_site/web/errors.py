@@ -54,7 +54,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def _access(request: HttpRequest) -> Access | None:
-    """Return the access to the address's workspace, or else to the one that a person was in last."""
+    """Return the access to the address's workspace, else to the one that a person was in last."""
     slug = request.resolver_match.kwargs.get("workspace", "") if request.resolver_match else ""
     if request.user.is_authenticated and slug:
         with suppress(NotFoundError):

@@ -1,4 +1,4 @@
-"""What the palette finds: places, actions, definitions and runs, by words."""
+"""Results of the palette: places, actions, definitions and runs, by words."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def find(request: HttpRequest, access: Access) -> JsonResponse:
     itself is ``#theme``.
     """
     text = clean_text(request.GET.get("q", ""))[:200].strip()
-    request.heartbit_access = access  # type: ignore[attr-defined]  the frame's workspace
+    request.heartbit_access = access  # type: ignore[attr-defined]
     frame, words = Frame(request), text.casefold().split()
     near = [
         one

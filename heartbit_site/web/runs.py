@@ -22,16 +22,15 @@ from agents.models import Agent
 from heartbit_site.base import amounts
 from heartbit_site.base.access import Access
 from heartbit_site.base.actions.saved_views import delete_view, save_view, views_for
-from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.rights import people_with
 from heartbit_site.contract.runs import RunSummaryOut
 from heartbit_site.operations.paging import CursorError
 from heartbit_site.operations.run_reads import list_runs
-from heartbit_site.operations.run_search import COUNTED, Wanted, count, matching
+from heartbit_site.operations.run_search import COUNTED, RunFilter, count, matching
 from heartbit_site.operations.runs import cancel_run, retry_run
-from heartbit_site.web.page import page, show
 from heartbit_site.shell.sentences import first_sentence, with_code
+from heartbit_site.web.page import page, show
 
 PAGE: Final = 30  # rows
 MOST_CHOSEN: Final = 300
@@ -74,11 +73,11 @@ class Filters(forms.Form):
         """The order, as the API names it."""
         return self.cleaned_data.get("sort") or "-started"
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> RunFilter:
         """Return what the list is narrowed by; a field with an error narrows nothing."""
         given = self.cleaned_data
         until = given.get("until")
-        return Wanted(
+        return RunFilter(
             given.get("agent") or None,
             given.get("status") or None,
             given.get("text") or None,
@@ -90,7 +89,7 @@ class Filters(forms.Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ListedRun:
     """A run as the list shows it."""
 
     run: RunSummaryOut
@@ -143,16 +142,18 @@ def runs(request: HttpRequest, access: Access) -> HttpResponse:
 
 def _list(request: HttpRequest, access: Access, form: Filters) -> dict[str, Any]:
     wanted, cursor = form.wanted(), request.GET.get("cursor")
-    given = {name: getattr(wanted, name) for name in Wanted.__slots__}
+    given = {name: getattr(wanted, name) for name in RunFilter.__slots__}
     found = list_runs(access, limit=PAGE, cursor=cursor, sort=form.order, **given)
     rows = matching(access, wanted)
     is_timed, is_first = form.order == "-started", not cursor
     newer = 0
     if is_timed and cursor:
         newer = count(rows.filter(pk__gte=cursor))
-    writer = "" if access.allows("runs:write") or found.runs else people_with(
-        access.workspace, ["runs:write"]
-    )["runs:write"]
+    writer = (
+        ""
+        if access.allows("runs:write") or found.runs
+        else people_with(access.workspace, ["runs:write"])["runs:write"]
+    )
     return {
         "rows": [_row(run, access) for run in found.runs],
         "columns": list(_columns(request, form.order)),
@@ -169,10 +170,10 @@ def _list(request: HttpRequest, access: Access, form: Filters) -> dict[str, Any]
     }  # fmt: skip
 
 
-def _row(run: RunSummaryOut, access: Access) -> Row:
+def _row(run: RunSummaryOut, access: Access) -> ListedRun:
     used, ended = run.usage, run.finished_at or timezone.now()
     error = (run.error or {}).get("message") if run.status in ("failed", "quarantined") else ""
-    return Row(
+    return ListedRun(
         run,
         _TONES.get(run.status, "neutral"),
         "You" if run.started_by == access.name else run.started_by,
@@ -198,10 +199,7 @@ def _done(request: HttpRequest, access: Access) -> Iterator[tuple[int, str]]:
     try:
         if asked == "save":
             name, query = request.POST.get("name", ""), _query(request, cursor=None)
-            is_shared = "shared" in request.POST
-            view = save_view(
-                access.workspace, name, query, is_shared=is_shared, by=actor_of(access)
-            )
+            view = save_view(access, name, query, is_shared="shared" in request.POST)
             yield messages.SUCCESS, f"{view.name} is saved."
         elif asked == "delete":
             yield messages.SUCCESS, f"{delete_view(access, request.POST.get('id', ''))} is deleted."
@@ -222,7 +220,10 @@ def _each(access: Access, asked: str, ids: list[str]) -> Iterator[tuple[int, str
         except HeartbitError as error:
             yield messages.ERROR, f"{one[:13]}: {error}"
     if done:
-        yield messages.SUCCESS, f"{amounts.counted(done, 'run')} {'was' if done == 1 else 'were'} {did}."
+        yield (
+            messages.SUCCESS,
+            f"{amounts.counted(done, 'run')} {'was' if done == 1 else 'were'} {did}.",
+        )
 
 
 def _agents(access: Access) -> list[str]:

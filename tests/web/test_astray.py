@@ -86,7 +86,7 @@ def test_given_a_list_of_the_admin_without_rows_then_it_offers_only_what_can_be_
     said = client.get(address).content.decode()
     assert "yielded" not in said
     assert "yet." in said
-    assert (f'{address}add/' in said) is adds
+    assert (f"{address}add/" in said) is adds
     assert "Show all" in client.get(f"{address}?q=nothing").content.decode()
 
 

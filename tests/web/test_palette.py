@@ -116,7 +116,7 @@ def test_given_g_a_in_the_inbox_then_nothing_is_approved(
 
 
 def test_given_keys_that_are_switched_off_then_letters_do_nothing_until_they_are_on_again(
-    signed_in: Visitor
+    signed_in: Visitor,
 ) -> None:
     page = signed_in.page
     signed_in.go("account/")

@@ -19,9 +19,12 @@ from tests.web import labels
 from tests.web.people import member
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from django.contrib.auth.models import User
 
     from heartbit_site.base.models import Workspace
+    from tests.api.server import Caller
     from tests.web.conftest import Visitors
     from tests.web.visitor import Visitor
 
@@ -62,7 +65,7 @@ class TestWhatItShows:
         return client_of(member(workspace))
 
     @pytest.fixture
-    def show(self, client: Client, workspace: Workspace):  # type: ignore[no-untyped-def]
+    def show(self, client: Client, workspace: Workspace) -> Callable[..., str]:
         def shown(query: str = "") -> str:
             answer = client.get(f"/w/{workspace.slug}/runs/{query}")
             assert answer.status_code == 200, query
@@ -71,7 +74,7 @@ class TestWhatItShows:
         return shown
 
     def test_given_more_than_a_page_then_pages_follow_by_the_place_of_their_rows(
-        self, show, workspace: Workspace
+        self, show: Callable[..., str], workspace: Workspace
     ) -> None:
         begun(workspace, *(f"Task {n}" for n in range(35)))
         first = show()
@@ -85,11 +88,16 @@ class TestWhatItShows:
         assert "31 newer runs" in second
 
     def test_given_words_then_runs_with_all_of_them_anywhere_are_found(
-        self, show, workspace: Workspace
+        self, show: Callable[..., str], workspace: Workspace
     ) -> None:
         night, day, answered = begun(workspace, "The night report", "The day report", "Else")
         ended(night, error={"kind": "x", "message": "A bad `key`. Ask someone."})
-        ended(answered, status="succeeded", output="It was a night of storms.", finished_at=datetime.now(UTC))
+        ended(
+            answered,
+            status="succeeded",
+            output="It was a night of storms.",
+            finished_at=datetime.now(UTC),
+        )
         assert tasks_in(show("?text=night+bad")) == ["The night report"]
         assert tasks_in(show("?text=bad+NIGHT")) == ["The night report"]
         assert tasks_in(show("?text=storm")) == ["Else"]  # an unfinished last word
@@ -102,7 +110,7 @@ class TestWhatItShows:
         assert 'error-line clip">A bad <code>key</code>.</span>' in show()
 
     def test_given_an_order_then_rows_are_sorted_and_its_heading_says_so(
-        self, show, workspace: Workspace
+        self, show: Callable[..., str], workspace: Workspace
     ) -> None:
         few, many, none = begun(workspace, "few", "many", "none")
         ended(few, input_tokens=5, created_at=datetime.now(UTC) - timedelta(hours=2))
@@ -116,7 +124,7 @@ class TestWhatItShows:
         assert none
 
     def test_given_dates_then_days_of_the_reader_are_meant(
-        self, show, client: Client, workspace: Workspace
+        self, show: Callable[..., str], client: Client, workspace: Workspace
     ) -> None:
         late, early = begun(workspace, "late", "early")
         # 23:30 UTC is half past twelve of the next day in Berlin.
@@ -132,7 +140,7 @@ class TestWhatItShows:
                   "?sort=agent", "?text=" + "x" * 201, "?agent=gone", "?text=a%00b"]
     )  # fmt: skip
     def test_given_an_address_that_cannot_be_read_then_the_page_says_what_is_wrong(
-        self, show, query: str
+        self, show: Callable[..., str], query: str
     ) -> None:
         show(query)
 
@@ -145,16 +153,40 @@ class TestWhatItShows:
             assert "cursor" not in answer["Location"]
 
 
+def test_given_filters_and_an_order_then_the_api_takes_them_and_pages_follow(
+    caller: Caller, workspace: Workspace
+) -> None:
+    first, second, third = begun(workspace, "first", "second", "third")
+    ended(first, input_tokens=7, created_at=datetime(2026, 1, 1, tzinfo=UTC))
+
+    def found(**query: object) -> list[str]:
+        return [row["id"] for row in caller.get("/runs", **query).json()["runs"]]
+
+    assert found(sort="-tokens", limit=1) == [str(first)]
+    assert found(until="2026-02-01T00:00:00Z") == [str(first)]
+    assert found(since="2026-02-01T00:00:00Z", sort="started") == [str(second), str(third)]
+    page = caller.get("/runs", sort="-tokens", limit=2).json()
+    assert found(sort="-tokens", cursor=page["next_cursor"]) == [str(second)]
+    for wrong in ({"sort": "agent"}, {"since": "2026-02-01"}, {"sort": "cost", "cursor": "x"}):
+        assert caller.get("/runs", **wrong).status_code in (400, 422), wrong
+
+
 class TestSavedViews:
     def test_given_a_view_when_it_is_shared_then_others_see_it_and_only_owners_and_admins_delete_it(
         self, db: None, workspace: Workspace
     ) -> None:
-        ada, ben, boss = (client_of(member(workspace, role)) for role in ("viewer", "operator", "admin"))
+        ada, ben, boss = (
+            client_of(member(workspace, role)) for role in ("viewer", "operator", "admin")
+        )
         path = f"/w/{workspace.slug}/runs/"
         for name, shared in (("Mine alone", {}), ("Failed ones", {"shared": "on"})):
-            said = ada.post(f"{path}?status=failed&cursor=x", {"do": "save", "name": name, **shared})
+            said = ada.post(
+                f"{path}?status=failed&cursor=x", {"do": "save", "name": name, **shared}
+            )
             assert said.status_code == 302
-        assert [view.query for view in SavedView.objects.filter(workspace=workspace)] == ["status=failed"] * 2
+        assert [view.query for view in SavedView.objects.filter(workspace=workspace)] == [
+            "status=failed"
+        ] * 2
         assert "Mine alone" in ada.get(path).content.decode()
         seen = ben.get(path).content.decode()
         assert "Failed ones" in seen
@@ -192,7 +224,6 @@ def test_given_a_run_that_was_opened_when_going_back_then_the_same_rows_are_at_t
     begun(workspace, *(f"Task {n}" for n in range(30)))
     page = signed_in.page
     signed_in.go("runs/")
-    row = page.locator("table.runs tbody tr", has_text="Task 3")
     row = page.get_by_text("Task 3", exact=True)
     row.scroll_into_view_if_needed()
     place = page.evaluate("scrollY")
@@ -206,6 +237,27 @@ def test_given_a_run_that_was_opened_when_going_back_then_the_same_rows_are_at_t
     page.wait_for_function("place => Math.abs(scrollY - place) < 2", arg=place)
     page.get_by_role("link", name="2 newer runs").click()
     expect(page.locator(".task-line").first).to_have_text("Newer 2")
+
+
+def test_given_a_pointer_over_the_list_then_new_runs_are_announced_and_no_row_moves(
+    signed_in: Visitor, workspace: Workspace
+) -> None:
+    begun(workspace, "One", "Two")
+    page = signed_in.page
+    rows = page.locator("table.runs tbody tr")
+    signed_in.go("runs/")
+    expect(rows).to_have_count(2)
+    begun(workspace, "Three")
+    expect(rows).to_have_count(3)  # nobody looks: it comes by itself
+    row = rows.filter(has_text="Two")
+    row.hover()
+    place = row.bounding_box()
+    begun(workspace, "Four")
+    expect(page.get_by_role("button", name="1 new: show")).to_be_visible()
+    assert row.bounding_box() == place
+    expect(rows).to_have_count(3)
+    page.get_by_role("button", name="1 new: show").click()
+    expect(rows).to_have_count(4)
 
 
 def test_given_chosen_runs_then_those_that_live_are_cancelled_and_those_that_ended_retried(

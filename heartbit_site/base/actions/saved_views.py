@@ -7,9 +7,9 @@ from typing import Final
 from django.db.models import Q, QuerySet
 
 from heartbit_site.base.access import Access
-from heartbit_site.base.audit import Actor, actor_of
+from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import ConfigurationError, NotFoundError
-from heartbit_site.base.models import SavedView, Workspace
+from heartbit_site.base.models import SavedView
 from heartbit_site.base.rights import require
 from heartbit_site.base.untrusted import clean_text
 
@@ -23,39 +23,36 @@ def views_for(access: Access) -> QuerySet[SavedView]:
     return rows.filter(Q(user=access.user_id) | Q(is_shared=True)).select_related("user")
 
 
-def save_view(
-    workspace: Workspace, name: str, query: str, *, is_shared: bool, by: Actor
-) -> SavedView:
-    """Save a view of the author's; one of the same name is replaced.
+def save_view(access: Access, name: str, query: str, *, is_shared: bool) -> SavedView:
+    """Save a view of the caller's; one of the same name is replaced.
 
     Args:
-        workspace: The workspace.
+        access: The caller, a person.
         name: At most 60 characters.
         query: Query of the list's address, at most 1,000 characters.
         is_shared: All members see it.
-        by: The author, a person.
 
     Raises:
-        ConfigurationError: The name or the query is not usable, or the author has too many.
+        ConfigurationError: The name or the query is not usable, or the caller has too many.
     """
-    require(by, "runs:read", workspace_id=workspace.pk)
+    workspace = access.workspace
+    require(actor_of(access), "runs:read", workspace_id=workspace.pk)
+    user = access.user_id
+    if user is None:
+        raise ConfigurationError("Only a person can save a view.")
     name = " ".join(clean_text(name).split())
     if not 0 < len(name) <= 60:
         raise ConfigurationError("A view needs a name of at most 60 characters.")
     if len(query) > 1000:
         raise ConfigurationError("This list has too many filters to be saved: remove some.")
-    mine = SavedView.objects.filter(workspace=workspace, user_id=by.user_id)
+    mine = SavedView.objects.filter(workspace=workspace, user=user)
     if mine.exclude(name=name).count() >= MOST:
         raise ConfigurationError(f"You have {MOST} views here: delete one first.")
-    saved, _ = mine.update_or_create(
+    saved, _ = SavedView.objects.update_or_create(
+        workspace=workspace,
+        user_id=user,
         name=name,
         defaults={"query": query, "is_shared": is_shared},
-        create_defaults={
-            "workspace": workspace,
-            "user_id": by.user_id,
-            "query": query,
-            "is_shared": is_shared,
-        },
     )
     return saved
 

@@ -1,5 +1,5 @@
 // Keys of every page. Those without Ctrl can be switched off on the account page (WCAG 2.1.4),
-// and do nothing while somebody types or a dialog is open.
+// and do nothing while a person types or a dialog is open.
 
 import { el } from "./dom.js";
 import { openPalette } from "./palette.js";

@@ -36,7 +36,7 @@ export function openPalette() {
     try {
       const answer = await fetch(`/w/${workspace}/find/?${new URLSearchParams({ q: field.value })}`, { credentials: "same-origin" });
       found = answer.ok ? (await answer.json()).found : null;
-    } catch { /* told below */ }
+    } catch { /* reported below */ }
     if (mine !== turn) return; // more was typed meanwhile
     rows = found ?? [];
     said.textContent = found === null ? "The server does not answer." : rows.length ? "" : "Nothing is found.";

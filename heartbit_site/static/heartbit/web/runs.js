@@ -25,7 +25,7 @@ filters.addEventListener("formdata", ({ formData }) => {
 filters.elements[sessionStorage.getItem(FOCUS)]?.focus();
 sessionStorage.removeItem(FOCUS);
 
-// Whoever comes back sees the rows that they left, whatever has begun meanwhile.
+// Back leads to the same rows, even if new runs have started meanwhile.
 list.addEventListener("click", ({ target }) => {
   const { here } = list.querySelector("table")?.dataset ?? {};
   if (here && target.closest("a.run-link")) history.replaceState(null, "", here);
@@ -56,7 +56,7 @@ bulk.addEventListener("click", (event) => {
   if (!button) return;
   event.preventDefault();
   const cancels = button.value === "cancel";
-  // Of the chosen runs, those that the button counts.
+  // The chosen runs that the button counts.
   const runs = chosen().filter(({ dataset }) => dataset.liveRun === (cancels ? "1" : ""));
   const send = async () => {
     for (const one of chosen()) one.checked = runs.includes(one);
