@@ -23,9 +23,10 @@ from agents.models.workflow import KIND as WORKFLOW
 from agents.reads.agent_status import statuses
 from agents.reads.views import AgentStatusOut
 from heartbit_site.admin.actions import DialogForm, dialog
-from heartbit_site.admin.columns import Column, clock, format_datetime, pill, two_lines
+from heartbit_site.admin.columns import Column, pill, two_lines
 from heartbit_site.admin.themed import ModelAdmin
 from heartbit_site.base import amounts
+from heartbit_site.shell.moment import moment, short
 
 DONE: dict[Switch, str] = {
     "start": "{} is started: its runs resume.",
@@ -81,7 +82,7 @@ class AgentList(ModelAdmin[Agent]):
     @admin.display(description="when")
     def last_time(self, agent: Any) -> str:
         """Return the time at which the newest run was accepted."""
-        return clock(datetime.fromisoformat(agent.last_run["at"])) if agent.last_run else "-"
+        return moment(datetime.fromisoformat(agent.last_run["at"])) if agent.last_run else "-"
 
     @admin.action(description="Start", permissions=["change"])
     def start_again(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
@@ -192,7 +193,7 @@ def _with_runs(agents: QuerySet[Agent]) -> QuerySet[Agent]:
 def _lines(found: AgentStatusOut) -> list[str]:
     queue, tools = found.queue, found.tools
     waits = "" if queue.oldest_seconds is None else f", the oldest for {queue.oldest_seconds:.0f} s"
-    active = format_datetime(found.last_activity) if found.last_activity else "never"
+    active = short(found.last_activity) if found.last_activity else "never"
     wrong = [
         *(f"{name}: its definition has changed" for name in tools.changed),
         *(f"{name}: unknown here" for name in tools.unknown),

@@ -20,9 +20,10 @@ from agents.admin.webhook import SigningAdmin
 from agents.choices import InboundStatus
 from agents.models import Channel, InboundMessage
 from heartbit_site.admin.actions import actor_of
-from heartbit_site.admin.columns import Column, Tone, clock, format_datetime, pill, two_lines
+from heartbit_site.admin.columns import Column, Tone, pill, two_lines
 from heartbit_site.admin.saved_by_verb import VerbForm
 from heartbit_site.admin.themed import ReadOnlyAdmin, line_widget, text_widget
+from heartbit_site.shell.moment import moment
 
 _MAPPING = """{
   "task": "Answer the ticket {ticket.subject}: {ticket.body}",
@@ -145,7 +146,7 @@ class ChannelAdmin(SigningAdmin[Channel]):
         lambda row: format_html("<code>{}{}</code>", settings.HEARTBIT_PUBLIC_URL, row.path),
     )
     looked = Column[Channel](
-        "mailbox polled", lambda row: format_datetime(row.last_polled_at, missing="Not yet")
+        "mailbox polled", lambda row: moment(row.last_polled_at, missing="Not yet")
     )
     answers = Column[Channel]("answered by", lambda row: row.agent)
 
@@ -183,7 +184,7 @@ class InboundMessageAdmin(ReadOnlyAdmin[InboundMessage]):
     state = Column[InboundMessage](
         "state", lambda row: pill(row.get_status_display(), tone=TONES[row.status])
     )
-    received = Column[InboundMessage]("received", lambda row: clock(row.received_at))
+    received = Column[InboundMessage]("received", lambda row: moment(row.received_at))
     run = Column[InboundMessage](
         "run", lambda row: kept_run_link(row.channel.workspace, row.run_id)
     )

@@ -13,8 +13,9 @@ from django.utils.text import Truncator
 
 from agents.admin import formatting
 from agents.models import Conversation, InboxEntry, Message, MessageKind, Run
-from heartbit_site.admin.columns import Column, Tone, clock, link, pill, text_block, two_lines
+from heartbit_site.admin.columns import Column, Tone, link, pill, text_block, two_lines
 from heartbit_site.admin.themed import ReadOnlyAdmin, ReadOnlyInline
+from heartbit_site.shell.moment import moment
 
 _PREVIEW = 200  # characters of a conversation's message
 _SHORT_PREVIEW = 160  # characters of a message between agents
@@ -42,7 +43,7 @@ class MessageInline(ReadOnlyInline[Run, Conversation]):
     )
     answer = Column[Run]("answer", lambda row: _preview(row.output or "-"))
     state = Column[Run]("status", lambda row: formatting.run_pill(row.status))
-    accepted = Column[Run]("sent", lambda row: clock(row.created_at))
+    accepted = Column[Run]("sent", lambda row: moment(row.created_at))
 
 
 @admin.register(Conversation)
@@ -67,7 +68,7 @@ class ConversationAdmin(ReadOnlyAdmin[Conversation]):
     what = Column[Conversation]("conversation", lambda row: two_lines(row.agent, row))
     messages = Column[Conversation]("messages", lambda row: int(getattr(row, "said", 0)))
     begun = Column[Conversation](
-        "started", lambda row: clock(row.created_at), ordering="created_at"
+        "started", lambda row: moment(row.created_at), ordering="created_at"
     )
 
 
@@ -90,7 +91,9 @@ class InboxInline(ReadOnlyInline[InboxEntry, Message]):
         """Return the entries with the agents' names."""
         return super().get_queryset(request).select_related("agent", "message__workspace")
 
-    state = Column[InboxEntry]("read", lambda row: clock(row.read_at) if row.read_at else "not yet")
+    state = Column[InboxEntry](
+        "read", lambda row: moment(row.read_at) if row.read_at else "not yet"
+    )
     reader = Column[InboxEntry](
         "by the run", lambda row: formatting.kept_run_link(row.message.workspace, row.run_id)
     )
@@ -126,7 +129,7 @@ class MessageAdmin(ReadOnlyAdmin[Message]):
 
     wants = Column[Message]("kind", lambda row: pill(row.get_kind_display(), tone=TONES[row.kind]))
     number = Column[Message]("number", lambda row: row.seq)
-    sent = Column[Message]("sent", lambda row: clock(row.created_at))
+    sent = Column[Message]("sent", lambda row: moment(row.created_at))
     said = Column[Message]("text", lambda row: text_block(row.body))
     writer = Column[Message](
         "written by the run", lambda row: formatting.kept_run_link(row.workspace, row.source_run_id)

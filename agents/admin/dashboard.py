@@ -15,9 +15,10 @@ from agents.choices import RunStatus
 from agents.models import Run
 from agents.reads.fleet import read_fleet
 from agents.reads.views import FleetOut
-from heartbit_site.admin.columns import Tone, clock, pill
+from heartbit_site.admin.columns import Tone, pill
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.base import amounts
+from heartbit_site.shell.moment import moment, short
 from heartbit_site.shell.sentences import with_code
 
 LAST_RUNS = 8
@@ -101,8 +102,8 @@ def _row(run: Run) -> dict[str, Any]:
         "tone": formatting.RUN_TONES[status] or "none",
         "pill": formatting.run_pill(status),
         "lasted": lasted,
-        "accepted": clock(run.created_at),
-        "said": f"{run.agent}: {status.label.lower()}, {lasted}, {clock(run.created_at)}",
+        "accepted": moment(run.created_at),
+        "said": f"{run.agent}: {status.label.lower()}, {lasted}, {short(run.created_at)}",
         "page": formatting.run_url(run.workspace, run.pk),
     }
 

@@ -19,10 +19,11 @@ from agents.admin import formatting
 from agents.choices import TERMINAL, CallResolution, Verdict
 from agents.models import Decision, Grant, ToolCall
 from heartbit_site.admin.actions import DialogForm, actor_of, dialog
-from heartbit_site.admin.columns import Column, Tone, clock, format_datetime, link, pill, two_lines
+from heartbit_site.admin.columns import Column, Tone, link, pill, two_lines
 from heartbit_site.admin.themed import ReadOnlyAdmin
 from heartbit_site.base import amounts
 from heartbit_site.base.visible_text import visible
+from heartbit_site.shell.moment import moment
 
 TONES: dict[str, Tone] = {
     Verdict.APPROVED: "success",
@@ -75,7 +76,7 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
         word = "by" if decision.via == "grant" else "gave"
         return format_html("{} {}", word, link(url, decision.grant.pk))
 
-    when = Column[Decision]("when", lambda row: clock(row.at), ordering="at")
+    when = Column[Decision]("when", lambda row: moment(row.at), ordering="at")
 
     place = Column[Decision](
         "run", lambda row: formatting.run_link(row.run.workspace, row.run_id, str(row.run))
@@ -134,10 +135,10 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
     def until(self, grant: Grant) -> str:
         """Return the time at which the grant expires."""
         if grant.expires_at is not None:
-            return format_datetime(grant.expires_at)
+            return moment(grant.expires_at)
         return "revoked" if grant.root is None else "the run ends"
 
-    since = Column[Grant]("granted", lambda row: clock(row.created_at), ordering="created_at")
+    since = Column[Grant]("granted", lambda row: moment(row.created_at), ordering="created_at")
 
     @admin.action(description="Revoke", permissions=["revoke"])
     def revoke_chosen(self, request: HttpRequest, grants: QuerySet[Grant]) -> None:

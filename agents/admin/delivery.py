@@ -18,8 +18,9 @@ from agents.choices import DeliveryKind, DeliveryStatus
 from agents.delivery.targets import describe_target, with_webhook_names
 from agents.models import Delivery, WebhookDelivery
 from heartbit_site.admin.actions import DialogForm, actor_of, dialog
-from heartbit_site.admin.columns import Column, clock, format_datetime, link, pill, two_lines
+from heartbit_site.admin.columns import Column, link, pill, two_lines
 from heartbit_site.admin.themed import ReadOnlyAdmin, json_block
+from heartbit_site.shell.moment import moment
 
 D = TypeVar("D", Delivery, WebhookDelivery)
 
@@ -38,8 +39,8 @@ class DeliveryLog(ReadOnlyAdmin[D]):
     state = Column[Any](
         "state", lambda row: pill(row.get_status_display(), tone=DELIVERY_TONES[row.status])
     )
-    created = Column[Any]("created", lambda row: clock(row.created_at))
-    next_attempt = Column[Any]("next attempt", lambda row: format_datetime(row.due_at))
+    created = Column[Any]("created", lambda row: moment(row.created_at))
+    next_attempt = Column[Any]("next attempt", lambda row: moment(row.due_at))
 
     @dialog(
         "Send again",

@@ -25,12 +25,13 @@ from unfold.widgets import (
 from agents.definitions.advice import publish_again
 from agents.reads.agents import outdated_agents
 from heartbit_site.admin.actions import DialogForm, actor_of, dialog
-from heartbit_site.admin.columns import Column, Tone, format_datetime, pill, text_block, two_lines
+from heartbit_site.admin.columns import Column, Tone, pill, text_block, two_lines
 from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.visible_text import visible
+from heartbit_site.shell.moment import moment
 from tools.actions.mcp_servers import accept_mcp_change, remove_mcp_server, save_mcp_server
 from tools.actions.refresh_mcp_server import start_mcp_refresh
 from tools.mcp.definition_text import difference
@@ -172,7 +173,7 @@ class McpServerAdmin(VerbAdmin[McpServer]):
     what = Column[McpServer]("server", lambda row: two_lines(row.name, _address(row)))
     counted = Column[McpServer]("tools", lambda row: getattr(row, "tool_count", 0))
     last_refresh = Column[McpServer](
-        "last refresh", lambda row: format_datetime(row.refreshed_at, missing="never")
+        "last refresh", lambda row: moment(row.refreshed_at, missing="never")
     )
 
     def state(self, server: McpServer) -> SafeString:

@@ -17,10 +17,10 @@ from agents.choices import CallStatus
 from agents.models import Decision, ToolCall, Vote, Wait
 from agents.querysets import approval_of, calls_waiting, uncertain_calls
 from agents.reads.tools import in_tool_order
-from heartbit_site.admin.columns import clock
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.base.effect_text import UNCERTAIN_CALL
 from heartbit_site.base.visible_text import visible
+from heartbit_site.shell.moment import short
 from tools.calls.questions import without_form
 
 MOST = 1  # prompts at once: whoever works on the page keeps seeing it, also on a phone
@@ -173,7 +173,7 @@ def _describe_decision(decision: Decision) -> str:
     """Return the decision, who made it, where and when, and by which grant."""
     what = decision.get_verdict_display()
     where = "" if decision.via == "grant" else f" ({decision.via})"
-    sentence = f"{what} by {visible(decision.decided_by)}{where}, {clock(decision.at)}"
+    sentence = f"{what} by {visible(decision.decided_by)}{where}, {short(decision.at)}"
     if decision.grant_id is None:
         return sentence
     if decision.via == "grant":

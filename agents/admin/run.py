@@ -15,9 +15,10 @@ from unfold.contrib.filters.admin import ChoicesCheckboxFilter, RadioFilter
 from agents.admin import formatting
 from agents.choices import RunStatus
 from agents.models import Agent, Run
-from heartbit_site.admin.columns import Column, clock, two_lines
+from heartbit_site.admin.columns import Column, two_lines
 from heartbit_site.admin.themed import LongList
 from heartbit_site.base.access import visible_to
+from heartbit_site.shell.moment import moment
 
 LONG = timedelta(minutes=10)
 VIEWS = {
@@ -132,4 +133,4 @@ class RunAdmin(formatting.LeadsToRuns[Run], LongList[Run]):
         "tokens", lambda row: formatting.tokens(row.input_tokens, row.output_tokens)
     )
     lasted = Column[Run]("duration", formatting.run_duration)
-    accepted = Column[Run]("accepted", lambda row: clock(row.created_at), ordering="id")
+    accepted = Column[Run]("accepted", lambda row: moment(row.created_at), ordering="id")

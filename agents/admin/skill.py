@@ -21,11 +21,12 @@ from agents.models import Agent, Skill, SkillVersion
 from agents.reads.skills import users_by_skill
 from agents.runtime.files.skill_files import file_of
 from heartbit_site.admin.actions import actor_of
-from heartbit_site.admin.columns import Column, format_datetime, link, pill, two_lines
+from heartbit_site.admin.columns import Column, link, pill, two_lines
 from heartbit_site.admin.permissions import permissions_for, rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin
 from heartbit_site.admin.themed import SharedRows
 from heartbit_site.base.visible_text import visible
+from heartbit_site.shell.moment import moment
 
 _FACTS = ("description", "needs_tools", "used_by", "state", "further")
 _SHOWN_AGENTS = 20
@@ -137,7 +138,7 @@ class SkillAdmin(SharedRows[Skill], VerbAdmin[Skill]):
     what = Column[Skill]("skill", lambda row: two_lines(row.name, _current(row).description))
     current = Column[Skill]("version", lambda row: f"v{_current(row).number}")
     files_counted = Column[Skill]("files", lambda row: _current(row).file_count)
-    updated = Column[Skill]("updated", lambda row: format_datetime(row.updated_at))
+    updated = Column[Skill]("updated", lambda row: moment(row.updated_at))
     origin_of = Column[Skill](
         "from", lambda row: pill("Shipped", tone="info") if row.shipped else str(row.workspace)
     )

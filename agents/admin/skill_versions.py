@@ -22,8 +22,9 @@ from agents.skills.folder import read_folder
 from agents.skills.snapshot import compare
 from agents.skills.spec import MAIN_FILE, MAX_ARCHIVE_BYTES, InvalidSkillError, unpack
 from heartbit_site.admin.actions import actor_of
-from heartbit_site.admin.columns import Column, format_datetime
+from heartbit_site.admin.columns import Column
 from heartbit_site.admin.saved_by_verb import VerbForm
+from heartbit_site.shell.moment import moment
 
 
 class SkillForm(VerbForm[Skill]):
@@ -93,7 +94,7 @@ class SkillVersionInline(VersionList[SkillVersion, Skill]):
     place = ("skill_id", "number")
 
     version = Column[SkillVersion]("version", lambda row: f"v{row.number}")
-    added = Column[SkillVersion]("added", lambda row: format_datetime(row.created_at))
+    added = Column[SkillVersion]("added", lambda row: moment(row.created_at))
 
 
 def roll_back(request: HttpRequest, skill: Skill, number: int) -> HttpResponse:

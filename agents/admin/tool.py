@@ -28,13 +28,14 @@ from agents.models import Agent
 from agents.models.pause import Pause, PauseKind
 from agents.reads.tools import ToolUsage, last_calls, tool_usage
 from heartbit_site.admin.actions import DialogForm, actor_of, dialog
-from heartbit_site.admin.columns import Column, Tone, clock, link, pill, text_block, two_lines
+from heartbit_site.admin.columns import Column, Tone, link, pill, text_block, two_lines
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.themed import ReadOnlyAdmin, SharedRows, line_widget
 from heartbit_site.base.credentials import credential_types
 from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.toolspec import Effect, Label
+from heartbit_site.shell.moment import moment
 from tools.definitions.packages import broken_packages
 from tools.definitions.registry import registry
 from tools.models import CatalogueTool
@@ -222,7 +223,7 @@ class ToolAdmin(SharedRows[CatalogueTool], ReadOnlyAdmin[CatalogueTool]):
             (
                 link(run_url(call.run.workspace, call.run_id), call.run.agent),
                 CallStatus(call.status).label,
-                clock(call.started_at) if call.started_at else "",
+                moment(call.started_at) if call.started_at else "",
             )
             for call in found
         ]

@@ -16,12 +16,13 @@ from agents.admin import formatting
 from agents.models import Budget
 from agents.reads.usage import gauge
 from agents.reads.views import CountGaugeOut, MoneyGaugeOut
-from heartbit_site.admin.columns import Column, ConditionFilter, clock, pill
+from heartbit_site.admin.columns import Column, ConditionFilter, pill
 from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.admin.themed import LongList
 from heartbit_site.base import amounts
 from heartbit_site.base.models import UsageEntry
+from heartbit_site.shell.moment import moment
 
 
 class PriceFilter(ConditionFilter):
@@ -59,7 +60,7 @@ class UsageAdmin(LongList[UsageEntry]):
         "cost",
         lambda row: pill("unknown") if row.cost_usd is None else amounts.money(row.cost_usd),
     )
-    when = Column[UsageEntry]("when", lambda row: clock(row.at))
+    when = Column[UsageEntry]("when", lambda row: moment(row.at))
 
     run = Column[UsageEntry](
         "run",  # the ledger outlives runs

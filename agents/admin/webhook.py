@@ -16,9 +16,10 @@ from agents.actions.webhooks import remove_webhook, rotate_secret, save_webhook
 from agents.models import Channel, WebhookEndpoint
 from agents.system_events.types import EVENTS
 from heartbit_site.admin.actions import DialogForm, actor_of, dialog
-from heartbit_site.admin.columns import Column, format_datetime, pill, two_lines
+from heartbit_site.admin.columns import Column, pill, two_lines
 from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
+from heartbit_site.shell.moment import moment
 
 S = TypeVar("S", Channel, WebhookEndpoint)
 
@@ -32,7 +33,7 @@ class SigningAdmin(VerbAdmin[S]):
     actions_detail: tuple[str, ...] = ("rotate",)
 
     both_until = Column[Any](
-        "previous secret valid until", lambda row: format_datetime(row.previous_secret_expires_at)
+        "previous secret valid until", lambda row: moment(row.previous_secret_expires_at)
     )
 
     def save_secret(self, request: HttpRequest, row: S, form: Any) -> str | None:

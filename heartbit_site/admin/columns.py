@@ -5,7 +5,7 @@ Usage::
     class ThingAdmin(ReadOnlyAdmin[Thing]):
         list_display = ("what", "sent")
         what = Column[Thing]("thing", lambda row: two_lines(row.name, row.address))
-        sent = Column[Thing]("sent", lambda row: clock(row.created_at), ordering="created_at")
+        sent = Column[Thing]("sent", lambda row: moment(row.created_at), ordering="created_at")
 
 A column that takes more than an expression is a method, as in Django; ``admin.display`` gives it a
 heading other than its name.
@@ -76,18 +76,6 @@ def link(url: str, text: object) -> SafeString:
 def text_block(text: object) -> SafeString:
     """Return a person's or a model's text, in its own lines and direction."""
     return format_html('<span class="hb-text" dir="auto">{}</span>', text)
-
-
-def clock(at: datetime) -> str:
-    """Return a time of today as a time, any other with its day, in the current time zone."""
-    local = timezone.localtime(at)
-    same_day = local.date() == timezone.localtime().date()
-    return local.strftime("%H:%M:%S" if same_day else "%d %b %Y, %H:%M")
-
-
-def format_datetime(at: datetime | None, *, missing: str = "-") -> str:
-    """Return a time to the second, with its zone."""
-    return missing if at is None else timezone.localtime(at).strftime("%d %b %Y, %H:%M:%S %Z")
 
 
 def latency(milliseconds: int | None) -> str:

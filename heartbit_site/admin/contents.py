@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from django.apps import apps
 from django.contrib import admin
 from django.urls import reverse
+from django.utils.text import capfirst
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class Listing:
     """A list of the admin.
 
     Attributes:
@@ -25,9 +26,13 @@ class Page:
     """
 
     model: str
-    title: str
     icon: str
     about: str
+
+    @property
+    def title(self) -> str:
+        """The list's name."""
+        return capfirst(str(apps.get_model(self.model)._meta.verbose_name_plural))
 
     @property
     def address(self) -> str:
@@ -36,119 +41,88 @@ class Page:
         return reverse(f"admin:{app}_{name}_changelist")
 
 
-SUBJECTS: Final[tuple[tuple[str, tuple[Page, ...]], ...]] = (
+SUBJECTS: Final[tuple[tuple[str, tuple[Listing, ...]], ...]] = (
     (
         "Workspace",
         (
-            Page(
-                "base.workspace", "Workspaces", "domain", "names, defaults, how long rows are kept"
-            ),
-            Page("base.membership", "Members", "badge", "who works here, and as what"),
-            Page("base.apikey", "API keys", "key", "programs that may call Heartbit"),
-            Page("agents.budget", "Budgets", "savings", "limits of runs, tokens and money"),
-            Page("base.auditentry", "Audit", "fact_check", "who changed what, and when"),
+            Listing("base.workspace", "domain", "names, defaults, how long rows are kept"),
+            Listing("base.membership", "badge", "who works here, and as what"),
+            Listing("base.apikey", "key", "programs that may call Heartbit"),
+            Listing("agents.budget", "savings", "limits of runs, tokens and money"),
+            Listing("base.auditentry", "fact_check", "who changed what, and when"),
         ),
     ),
     (
         "Models and tools",
         (
-            Page(
+            Listing(
                 "base.provideraccount",
-                "Provider accounts",
                 "account_balance_wallet",
                 "keys and addresses of model providers",
             ),
-            Page(
-                "tools.credential",
-                "Credentials",
-                "passkey",
-                "mailboxes, calendars, sign-ins of tools",
-            ),
-            Page("agents.agentversion", "Versions", "history", "every published agent, to compare"),
-            Page("agents.grant", "Grants", "verified_user", "calls that need no approval any more"),
-            Page("agents.decision", "Decisions", "gavel", "what people approved and denied"),
+            Listing("tools.credential", "passkey", "mailboxes, calendars, sign-ins of tools"),
+            Listing("agents.agentversion", "history", "every published agent, to compare"),
+            Listing("agents.grant", "verified_user", "calls that need no approval any more"),
+            Listing("agents.decision", "gavel", "what people approved and denied"),
         ),
     ),
     (
         "Memory and knowledge",
         (
-            Page("memory.memoryitem", "Memories", "psychology", "what agents have learned"),
-            Page("memory.memorypolicy", "Memory settings", "tune", "what agents may remember"),
-            Page("memory.document", "Documents", "description", "what knowledge bases hold"),
+            Listing("memory.memoryitem", "psychology", "what agents have learned"),
+            Listing("memory.memorypolicy", "tune", "what agents may remember"),
+            Listing("memory.document", "description", "what knowledge bases hold"),
         ),
     ),
     (
         "Channels and deliveries",
         (
-            Page(
-                "agents.channel",
-                "Channels",
-                "move_to_inbox",
-                "mailboxes and addresses that start runs",
-            ),
-            Page("agents.inboundmessage", "Inbound messages", "mark_email_read", "what came in"),
-            Page(
-                "agents.delivery",
-                "Deliveries",
-                "forward_to_inbox",
-                "answers on their way to people",
-            ),
-            Page("agents.webhookendpoint", "Webhooks", "webhook", "addresses that learn of events"),
-            Page(
-                "agents.webhookdelivery",
-                "Webhook deliveries",
-                "outgoing_mail",
-                "what they were sent",
-            ),
+            Listing("agents.channel", "move_to_inbox", "mailboxes and addresses that start runs"),
+            Listing("agents.inboundmessage", "mark_email_read", "what came in"),
+            Listing("agents.delivery", "forward_to_inbox", "answers on their way to people"),
+            Listing("agents.webhookendpoint", "webhook", "addresses that learn of events"),
+            Listing("agents.webhookdelivery", "outgoing_mail", "what they were sent"),
         ),
     ),
     (
         "Installation",
         (
-            Page("auth.user", "Users", "person", "accounts of people"),
-            Page("auth.group", "Groups", "group", "Django's permissions"),
-            Page("base.tier", "Tiers", "layers", "limits shared by workspaces"),
-            Page("axes.accessattempt", "Failed logins", "gpp_bad", "and who is locked out"),
+            Listing("auth.user", "person", "accounts of people"),
+            Listing("auth.group", "group", "Django's permissions"),
+            Listing("base.tier", "layers", "limits shared by workspaces"),
+            Listing("axes.accessattempt", "gpp_bad", "and who is locked out"),
         ),
     ),
     (
         "Rows as they are stored",
         (
-            Page("agents.run", "Runs", "play_circle", "every run, sub-agents too"),
-            Page("agents.toolcall", "Waiting calls", "back_hand", "of every workspace"),
-            Page("agents.conversation", "Conversations", "forum", "threads of chats and mails"),
-            Page("agents.message", "Messages", "sms", "between agents and people"),
-            Page("base.usageentry", "Model calls", "receipt_long", "tokens and cost of each"),
-            Page(
+            Listing("agents.run", "play_circle", "every run, sub-agents too"),
+            Listing("agents.toolcall", "back_hand", "of every workspace"),
+            Listing("agents.conversation", "forum", "threads of chats and mails"),
+            Listing("agents.message", "sms", "between agents and people"),
+            Listing("base.usageentry", "receipt_long", "tokens and cost of each"),
+            Listing(
                 "scheduling.firing",
-                "Firings",
                 "event_available",
                 "times of schedules, and what became of them",
             ),
-            Page("agents.workerheartbeat", "Workers", "memory", "processes of the fleet"),
+            Listing("agents.workerheartbeat", "memory", "processes of the fleet"),
         ),
     ),
     (
         "Celery Beat",
         (
-            Page(
-                "django_celery_beat.periodictask", "Periodic tasks", "event_repeat", "Celery's own"
-            ),
-            Page("django_celery_beat.intervalschedule", "Intervals", "timer", "every so often"),
-            Page(
-                "django_celery_beat.crontabschedule",
-                "Crontabs",
-                "calendar_month",
-                "by the calendar",
-            ),
-            Page("django_celery_beat.clockedschedule", "Clocked", "alarm", "once"),
-            Page("django_celery_beat.solarschedule", "Solar", "wb_twilight", "by the sun"),
+            Listing("django_celery_beat.periodictask", "event_repeat", "Celery's own"),
+            Listing("django_celery_beat.intervalschedule", "timer", "every so often"),
+            Listing("django_celery_beat.crontabschedule", "calendar_month", "by the calendar"),
+            Listing("django_celery_beat.clockedschedule", "alarm", "once"),
+            Listing("django_celery_beat.solarschedule", "wb_twilight", "by the sun"),
         ),
     ),
 )
 
 
-def contents_for(request: HttpRequest) -> Iterator[tuple[str, list[Page]]]:
+def contents_for(request: HttpRequest) -> Iterator[tuple[str, list[Listing]]]:
     """Return the lists that a person may see, by subject."""
     for subject, pages in SUBJECTS:
         seen = [page for page in pages if sees(request, page.model)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final, Protocol
 
 from django.contrib.auth.models import User
@@ -91,6 +92,11 @@ def record(
         label=label[:_LABEL],
         details=dict(details or {}),
     )
+
+
+def last_change(target: str, *, since: datetime) -> AuditEntry | None:
+    """Return the newest entry about a row (``agent:17``) since a moment, if there is one."""
+    return AuditEntry.objects.filter(target=target, at__gt=since).order_by("-at").first()
 
 
 class Owned(Protocol):

@@ -1,1 +1,1 @@
-"""What all pages share, work pages and admin: the frame, live regions, times and icons."""
+"""Parts of every page, work pages and admin: the frame, live regions, times and icons."""

@@ -6,7 +6,6 @@ workspace that the person was in last.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -28,7 +27,7 @@ LAST: Final = "workspace"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PlaceEntry:
     """A place with its address, as a reader sees it."""
 
     place: Place
@@ -36,7 +35,7 @@ class Entry:
     is_here: bool
 
 
-class Frame:
+class PageFrame:
     """The frame of one request; computed when a template asks."""
 
     def __init__(self, request: HttpRequest) -> None:
@@ -50,13 +49,13 @@ class Frame:
         user = request.user
         if known is not None or not user.is_authenticated:
             return known
-        mine = workspaces_of(user)
-        last = mine.filter(slug=request.session.get(LAST, "")).first() or mine.first()
-        return None if last is None else access_of_user(user, last.slug)
+        slugs = [one.slug for one in self.workspaces]
+        last = request.session.get(LAST)
+        return access_of_user(user, last if last in slugs else slugs[0]) if slugs else None
 
     @property
     def scopes(self) -> str:
-        """What the reader may do in the workspace, for scripts."""
+        """The reader's scopes in the workspace, for scripts."""
         return " ".join(sorted(self.access.scopes)) if self.access else ""
 
     @property
@@ -65,9 +64,9 @@ class Frame:
         return timezone.get_current_timezone_name()
 
     @cached_property
-    def workspaces(self) -> Iterable[Workspace]:
+    def workspaces(self) -> list[Workspace]:
         """The workspaces between which the reader can change."""
-        return workspaces_of(self._request.user)
+        return list(workspaces_of(self._request.user))
 
     @cached_property
     def enters_admin(self) -> bool:
@@ -89,7 +88,7 @@ class Frame:
         return place_of_model((match.url_name or "").rpartition("_")[0])
 
     @cached_property
-    def groups(self) -> list[tuple[str, list[Entry]]]:
+    def groups(self) -> list[tuple[str, list[PlaceEntry]]]:
         """The places that the reader may open, by heading."""
         found = []
         for title, places in GROUPS:
@@ -100,7 +99,7 @@ class Frame:
 
     @property
     def drawn_at(self) -> int:
-        """When the page began to be drawn, in milliseconds since 1970."""
+        """Time at which the page began to be drawn, in milliseconds since 1970."""
         drawn: int = self._request.META[DRAWN_AT]
         return drawn
 
@@ -111,7 +110,7 @@ class Frame:
             return f"/ws/?drawn={self.drawn_at}" if self.access is not None else ""
         return f"/ws/{self.access.workspace.slug}/?drawn={self.drawn_at}" if self.access else ""
 
-    def _entry(self, place: Place) -> Entry | None:
+    def _entry(self, place: Place) -> PlaceEntry | None:
         access = self.access
         if access is None or not access.allows(place.needs):
             return None
@@ -119,12 +118,12 @@ class Frame:
             return None
         arguments = [] if place.is_admins else [access.workspace.slug]
         address = reverse(place.route, args=arguments)
-        return Entry(place, address, is_here=place.name == self.here)
+        return PlaceEntry(place, address, is_here=place.name == self.here)
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:
     """Context processor: ``frame`` for every page."""
-    return {"frame": Frame(request)}
+    return {"frame": PageFrame(request)}
 
 
 def remember(request: HttpRequest, workspace: Workspace) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from django.http import HttpResponse, HttpResponseNotModified
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Sent by the script with each of its requests.
 HEADER: Final = "Heartbit-Live"
+#: Likewise: ``data-drawn`` of the page.
+OPENED: Final = "Heartbit-Opened"
 #: Key of ``request.META``: when a page began to be drawn, in milliseconds since 1970.
 DRAWN_AT: Final = "heartbit_drawn_at"
 
@@ -31,6 +34,15 @@ DRAWN_AT: Final = "heartbit_drawn_at"
 def messages(request: HttpRequest) -> dict[str, Any]:
     """Context processor: keep Django's messages for a page that a person opens and reads."""
     return {"messages": ()} if HEADER in request.headers else {}
+
+
+def opened_at(request: HttpRequest) -> datetime:
+    """Return when the page was opened whose regions are asked for; now for a page that opens."""
+    said = request.headers.get(OPENED, "")
+    drawn: int = request.META[DRAWN_AT]
+    return datetime.fromtimestamp(
+        (int(said) if said.isdecimal() and len(said) < 15 else drawn) / 1000, UTC
+    )
 
 
 def add_region(request: HttpRequest, markup: str) -> None:

@@ -1,4 +1,4 @@
-"""The reader's time zone: their browser's, which the frame's script tells in a cookie."""
+"""The reader's time zone: their browser's, which the frame's script writes into a cookie."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COOKIE: Final = "heartbit_zone"
 
 
 class ReadersZone(MiddlewareMixin):
-    """Show and read times in the reader's zone; UTC until their browser has told it."""
+    """Show and read times in the reader's zone; UTC until their browser has named it."""
 
     def process_request(self, request: HttpRequest) -> None:
         """Begin."""

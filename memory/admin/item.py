@@ -13,9 +13,10 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanSwitchWidget
 
 from heartbit_site.admin.actions import DialogForm, actor_of, dialog
-from heartbit_site.admin.columns import Column, clock, format_datetime, link, pill, two_lines
+from heartbit_site.admin.columns import Column, link, pill, two_lines
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.admin.themed import ReadOnlyInline
+from heartbit_site.shell.moment import moment, short
 from memory.actions.erase import erase_memories, erase_person
 from memory.actions.memories import forget, remember, supersede, undo
 from memory.choices import Scope
@@ -68,7 +69,7 @@ class ChangeInline(ReadOnlyInline[MemoryChange, MemoryItem]):
     fields = ("made", "what", "was", "reason", "author", "run")
     tab = True
 
-    made = Column[MemoryChange]("at", lambda row: format_datetime(row.created_at))
+    made = Column[MemoryChange]("at", lambda row: moment(row.created_at))
     what = Column[MemoryChange](
         "change", lambda row: f"{row.get_kind_display()}{' (undone)' if row.undone_at else ''}"
     )
@@ -144,9 +145,12 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
         "recalled by", lambda row: two_lines(row.agent or "all agents", row.user or row.scope)
     )
     why = Column[MemoryItem]("why", lambda row: getattr(row, "reasons", ""))
-    learned = Column[MemoryItem]("learned", lambda row: format_datetime(row.updated_at))
+    learned = Column[MemoryItem]("learned", lambda row: moment(row.updated_at))
     used = Column[MemoryItem](
-        "recalled", lambda row: f"{row.use_count} times, last: {format_datetime(row.used_at)}"
+        "recalled",
+        lambda row: (
+            f"{row.use_count} times, last: {short(row.used_at) if row.used_at else 'never'}"
+        ),
     )
 
     def state(self, row: MemoryItem) -> SafeString:
@@ -210,4 +214,4 @@ def _run_of(row: MemoryChange) -> SafeString | str:
 
 
 def _learned(row: MemoryItem) -> str:
-    return f"learned {clock(row.updated_at)}"
+    return f"learned {short(row.updated_at)}"

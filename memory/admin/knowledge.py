@@ -16,11 +16,12 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from heartbit_site.admin.actions import DialogForm, actor_of, dialog
-from heartbit_site.admin.columns import Column, clock, format_datetime, link, pill, two_lines
+from heartbit_site.admin.columns import Column, link, pill, two_lines
 from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.admin.themed import ReadOnlyInline
 from heartbit_site.base.preview import preview
+from heartbit_site.shell.moment import moment, short
 from memory.actions.bases import remove_base, save_base
 from memory.actions.documents import (
     MOST_BYTES,
@@ -100,7 +101,7 @@ class KnowledgeBaseAdmin(VerbAdmin[KnowledgeBase]):
     what = Column[KnowledgeBase]("knowledge base", lambda row: two_lines(row.name, row.description))
     passages_of = Column[KnowledgeBase]("passages", lambda row: f"{_counted(row).passage_count:,}")
     drive = Column[KnowledgeBase]("last import", lambda row: _followed(row))
-    created = Column[KnowledgeBase]("created", lambda row: format_datetime(row.created_at))
+    created = Column[KnowledgeBase]("created", lambda row: moment(row.created_at))
 
     @admin.display(description="documents")
     def documents_of(self, row: KnowledgeBase) -> SafeString:
@@ -125,7 +126,7 @@ def _followed(row: KnowledgeBase) -> str:
         return "Its files are being imported."
     if row.drive_checked_at is None:
         return "It follows no folder."
-    return row.drive_problem or f"Imported {clock(row.drive_checked_at)}."
+    return row.drive_problem or f"Imported {short(row.drive_checked_at)}."
 
 
 def _counted(row: Any) -> Any:
@@ -255,7 +256,7 @@ class DocumentAdmin(VerbAdmin[Document]):
     )
     measure = Column[Document]("size", lambda row: filesizeformat(row.size))
     passages_stored = Column[Document]("passages", lambda row: f"{row.passage_count:,}")
-    updated = Column[Document]("updated", lambda row: format_datetime(row.updated_at))
+    updated = Column[Document]("updated", lambda row: moment(row.updated_at))
 
     @admin.display(description="pages")
     def progress(self, row: Document) -> SafeString | str:

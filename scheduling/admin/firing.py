@@ -17,8 +17,9 @@ from django.utils.safestring import SafeString
 from agents.admin import formatting
 from agents.choices import LIVE
 from agents.delivery.words import DELIVERIES
-from heartbit_site.admin.columns import Column, Tone, format_datetime, link, pill
+from heartbit_site.admin.columns import Column, Tone, link, pill
 from heartbit_site.admin.themed import ReadOnlyAdmin, ReadOnlyInline
+from heartbit_site.shell.moment import moment
 from scheduling.choices import FiringStatus
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
@@ -94,7 +95,7 @@ class _Columns:
         pills = outcome_pills(firing.status, firing.run_status, firing.delivery_status)
         return format_html("{} {}", pills, firing.reason)
 
-    at = Column[Firing]("due", lambda row: format_datetime(row.scheduled_for))
+    at = Column[Firing]("due", lambda row: moment(row.scheduled_for))
 
     def run(self, firing: Firing) -> SafeString | str:
         """Return a link to the run."""

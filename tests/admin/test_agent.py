@@ -212,7 +212,7 @@ def test_the_dialog_starts_a_run_and_leads_to_it(
     run = Run.objects.get(workspace=workspace)
     assert response.headers["HX-Redirect"] == f"/w/{workspace.slug}/runs/{run.pk}/"
     assert (run.agent, run.task, run.model_override) == ("writer", "Write.", "openai:fake")
-    assert [one.func for one in rung] == [wake_messages.wake_run, notify]
+    assert [one.func for one in rung] == [wake_messages.wake_run, notify, notify]
 
 
 @pytest.mark.parametrize(

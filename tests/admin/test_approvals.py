@@ -114,15 +114,6 @@ class TestTheList:
         assert not {first.pk, second.pk} & set(listed)
         assert browser.get(link).headers["location"] == page(first), "decided meanwhile"
 
-    def test_sidebar_and_dashboard_count_them(self, browser: Client, workspace: Workspace) -> None:
-        index = reverse("admin:index")
-        before = browser.get(index).context["dashboard"]["figures"].waiting
-        rows.asking(workspace)
-        response = browser.get(index)
-        assert response.context["dashboard"]["figures"].waiting == before + 1
-        sidebar = response.content.decode().partition(f'href="{LIST}"')[2].partition("</a>")[0]
-        assert str(before + 1) in sidebar
-
     def test_who_may_only_look_sees_it_and_somebody_of_nowhere_does_not(
         self, workspace: Workspace
     ) -> None:

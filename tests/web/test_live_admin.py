@@ -17,6 +17,7 @@ from playwright.sync_api import expect
 from agents.actions.decide_call import approve_call
 from agents.actions.publish_agent import publish_agent
 from agents.actions.runs import cancel_run
+from agents.actions.skills import save_skill
 from agents.models import Agent, Decision, Run, ToolBinding, ToolCall
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.enqueue import TaskMessage, send
@@ -26,6 +27,7 @@ from memory.actions.bases import remove_base, save_base
 from memory.actions.documents import save_document
 from memory.models import Document
 from tests.fleet import Worker, wait_until
+from tests.skills.folders import skill_folder
 from tests.starts import start_run
 from tests.web.axe import serious
 from tests.web.people import member, person
@@ -92,11 +94,11 @@ def test_given_a_page_when_a_run_begins_to_wait_then_a_prompt_decides_it_and_its
     expect(prompt).to_contain_text("solo asks to use calculate")
     expect(prompt).to_contain_text("6*7")
     expect(row(staff, run)).to_contain_text("Waiting")
-    expect(staff.page.locator("[data-live-badge]")).to_have_text("1")
+    expect(staff.page.locator("#waiting")).to_have_text("1")
     prompt.get_by_role("button", name="Approve").click()
     expect(prompt).to_contain_text("Approved; the run continues.")
     expect(row(staff, run)).to_contain_text("Succeeded")
-    expect(staff.page.locator("[data-live-badge]")).to_be_hidden()
+    expect(staff.page.locator("#waiting")).to_be_hidden()
     decision = Decision.objects.get(run_id=run)
     assert (decision.verdict, decision.via) == ("approved", "web")
 
@@ -184,7 +186,7 @@ def test_given_a_prompt_when_the_next_page_opens_then_it_is_there_until_it_is_di
     expect(prompts(staff)).to_have_count(1)
     prompts(staff).get_by_role("button", name="Dismiss").click()
     opened(staff, "/admin/")
-    expect(staff.page.locator("[data-live-badge]")).to_have_text("2")
+    expect(staff.page.locator("#waiting")).to_have_text("2")
     assert prompts(staff).count() == 0
 
 
@@ -207,7 +209,7 @@ def test_given_a_call_for_a_group_when_it_waits_then_its_members_alone_are_promp
     waiting_run(workspace)
     expect(prompts(people["asked"])).to_have_count(1)
     for name in ("unasked", "viewer"):
-        expect(people[name].page.locator("[data-live-badge]")).to_have_text("1")
+        expect(people[name].page.locator("#waiting")).to_have_text("1")
         assert prompts(people[name]).count() == 0
 
 
@@ -254,14 +256,6 @@ def test_given_prompts_then_they_are_accessible(
 
 
 class TestRows:
-    def test_given_the_dashboard_when_a_run_ends_then_it_says_so(
-        self, staff: Visitor, worker: Worker, workspace: Workspace
-    ) -> None:
-        opened(staff, "/admin/")
-        expect(staff.page.locator("#hb-dashboard")).to_contain_text("There are no runs yet")
-        start_run(workspace, "[[text: Done.]]", agent="writer")
-        expect(staff.page.locator("#hb-dashboard .hb-table")).to_contain_text("Succeeded")
-
     def test_given_the_waiting_list_when_calls_come_and_go_then_it_follows(
         self, staff: Visitor, worker: Worker, workspace: Workspace
     ) -> None:
@@ -345,3 +339,36 @@ class TestRows:
         expect(page.locator("#hb-rows")).to_contain_text("Succeeded")  # the rows were fetched
         page.reload()
         expect(page.locator("#main")).to_contain_text("stopped")
+
+    def test_given_a_list_of_definitions_when_somebody_adds_one_then_it_comes_by_itself(
+        self, staff: Visitor, workspace: Workspace
+    ) -> None:
+        staff.go("/admin/agents/skill/")
+        expect(staff.page.locator("#hb-rows")).to_be_attached()
+        save_skill(workspace, skill_folder("house-rules"), by=Actor("grace", "api"))
+        expect(staff.page.locator("#hb-rows")).to_contain_text("house-rules", timeout=10_000)
+
+    def test_given_an_open_form_when_somebody_else_saves_then_it_says_who_and_keeps_what_is_typed(
+        self, staff: Visitor, workspace: Workspace
+    ) -> None:
+        agent = Agent.objects.get(workspace=workspace, name="writer")
+        staff.go(f"/admin/agents/agent/{agent.pk}/change/")
+        staff.page.get_by_label("Description").fill("Half a sen")
+        Agent.objects.filter(pk=agent.pk).update(system_prompt="Write well.")
+        publish_agent(Agent.objects.get(pk=agent.pk), by=Actor("grace", "api"))
+        changed = staff.page.locator("#hb-changed")
+        expect(changed).to_contain_text("grace has changed this", timeout=10_000)
+        expect(staff.page.get_by_label("Description")).to_have_value("Half a sen")
+
+    def test_given_a_pointer_on_the_list_when_rows_come_then_none_moves_until_it_is_asked(
+        self, staff: Visitor, workspace: Workspace
+    ) -> None:
+        staff.go("/admin/agents/skill/")
+        rows = staff.page.locator("#hb-rows")
+        rows.hover()
+        save_skill(workspace, skill_folder("house-rules"), by=Actor("grace", "api"))
+        show = rows.get_by_role("button", name="1 new: show")
+        expect(show).to_be_visible(timeout=10_000)
+        expect(rows).not_to_contain_text("house-rules")
+        show.click()
+        expect(rows).to_contain_text("house-rules")

@@ -114,7 +114,7 @@ class TestHints:
         mine = await opened(ADMIN, await signed_in(workspace, "viewer"))
         every = await opened(ADMIN, await root())
         first, before = await mine.hears(), await every.hears()
-        assert set(first) == {"type", "waiting", "calls", "runs", "knowledge"}
+        assert set(first) == {"type", "waiting", "calls", "runs", "knowledge", "definitions"}
         assert set(before) == set(first) | {"fleet"}
         await subscribed()
         notify(other.pk, "runs", "calls")
@@ -194,12 +194,12 @@ class TestTheAdminsSocket:
         await subscribed()
         assert await unchanged(early - feeds.SKEW_MS) == []  # nobody listened yet
         drawn = now(later=1)
-        assert await unchanged(drawn) == ["runs", "calls", "knowledge"]
+        assert await unchanged(drawn) == ["runs", "calls", "knowledge", "definitions"]
         await asyncio.sleep(0.05)
         notify(workspace.pk, "runs")
         await heard(first, lambda frame: frame["runs"] > before["runs"])
-        assert await unchanged(drawn) == ["calls", "knowledge"]
-        assert await unchanged(now(later=1)) == ["runs", "calls", "knowledge"]
+        assert await unchanged(drawn) == ["calls", "knowledge", "definitions"]
+        assert await unchanged(now(later=1)) == ["runs", "calls", "knowledge", "definitions"]
         assert await unchanged(now() - feeds.REMEMBERED_MS) == []
 
     async def test_given_a_second_workspace_when_somebody_joins_it_then_they_hear_of_it_too(

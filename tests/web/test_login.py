@@ -32,7 +32,8 @@ def test_given_a_member_when_logging_in_and_out_then_pages_open_and_close(
     page.wait_for_url(f"**/w/{workspace.slug}/runs/")
     kept = visitor.context.cookies()
 
-    page.get_by_role("button", name=f"Log out {user.username}").click()
+    page.get_by_role("navigation", name="Main").get_by_text(user.username).click()
+    page.get_by_role("button", name="Log out").click()
     page.wait_for_url("**/login/**")
     visitor.context.add_cookies(
         [

@@ -14,12 +14,13 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from heartbit_site.admin.actions import DialogForm, actor_of, dialog
-from heartbit_site.admin.columns import Column, clock, pill, two_lines
+from heartbit_site.admin.columns import Column, pill, two_lines
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.actions.api_keys import create_api_key, revoke_api_keys, usual_expiry
 from heartbit_site.base.models import ApiKey
 from heartbit_site.base.scopes import OPERATORS_SCOPE, SCOPES, USUAL_SCOPES
+from heartbit_site.shell.moment import moment
 
 
 class ApiKeyForm(VerbForm[ApiKey]):
@@ -86,7 +87,7 @@ class ApiKeyAdmin(VerbAdmin[ApiKey]):
     shown = Column[ApiKey]("key", lambda row: f"hb_{row.prefix}_...")
     allowed = Column[ApiKey]("scopes", lambda row: ", ".join(row.scopes))
     used = Column[ApiKey](
-        "last used", lambda row: clock(row.last_used_at) if row.last_used_at else "never"
+        "last used", lambda row: moment(row.last_used_at) if row.last_used_at else "never"
     )
 
     def state(self, key: ApiKey) -> SafeString:

@@ -14,12 +14,13 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.safestring import SafeString
 
 from heartbit_site.admin.actions import page_action
-from heartbit_site.admin.columns import Column, ConditionFilter, format_datetime, link
+from heartbit_site.admin.columns import Column, ConditionFilter, link
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.themed import LongList, json_block
 from heartbit_site.base import amounts
 from heartbit_site.base.audit import chain_heads, verify
 from heartbit_site.base.models import AuditEntry, Workspace
+from heartbit_site.shell.moment import moment
 
 VIAS = ("admin", "web", "api", "terminal", "email", "system")
 
@@ -68,7 +69,7 @@ class AuditAdmin(LongList[AuditEntry]):
         *("chain", "number", "previous", "hash"),
     )
 
-    when = Column[AuditEntry]("when", lambda row: format_datetime(row.at))
+    when = Column[AuditEntry]("when", lambda row: moment(row.at))
     what = Column[AuditEntry](
         "details", lambda row: json_block(row.details) if row.details else "-"
     )

@@ -20,7 +20,7 @@ if (regions.length) setInterval(() => document.hidden || rows.ask(), AGES_MS);
 
 /** Ask for the regions of this page again, and show what has changed. */
 async function refresh() {
-  const answer = await fetch(location.href, { headers: { "Heartbit-Live": tag }, credentials: "same-origin", cache: "no-store" });
+  const answer = await fetch(location.href, { headers: { "Heartbit-Live": tag, "Heartbit-Opened": document.body.dataset.drawn }, credentials: "same-origin", cache: "no-store" });
   if (answer.status === 304 || answer.redirected) return;
   if (!answer.ok) throw new Error(`${answer.status}`); // retried
   tag = answer.headers.get("Heartbit-Tag") ?? "1";
@@ -53,5 +53,5 @@ function show(region, now) {
 
 /** The keys of a region's rows. */
 function keys(region) {
-  return [...region.querySelectorAll("tbody, tr, [data-row]")].map(keyOf).filter(Boolean);
+  return [...new Set([...region.querySelectorAll("tbody, tr, [data-row]")].map(keyOf))].filter(Boolean);
 }
