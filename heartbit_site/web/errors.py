@@ -17,7 +17,7 @@ from heartbit_site.base.access import Access, access_of_user
 from heartbit_site.base.database_faults import database_fault
 from heartbit_site.base.errors import NotFoundError
 from heartbit_site.base.rights import RefusedError, describe_closed_page
-from heartbit_site.shell.frame import Frame
+from heartbit_site.shell.frame import PageFrame
 from heartbit_site.web.page import show
 
 
@@ -59,7 +59,7 @@ def _access(request: HttpRequest) -> Access | None:
     if request.user.is_authenticated and slug:
         with suppress(NotFoundError):
             return access_of_user(request.user, slug)
-    return Frame(request).access
+    return PageFrame(request).access
 
 
 #: Where pages for people are.

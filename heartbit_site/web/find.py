@@ -15,7 +15,7 @@ from agents.models import Agent
 from heartbit_site.base.access import Access
 from heartbit_site.base.untrusted import clean_text
 from heartbit_site.operations.run_reads import list_runs
-from heartbit_site.shell.frame import Frame
+from heartbit_site.shell.frame import PageFrame
 from heartbit_site.web.page import page
 from scheduling.models import Schedule
 
@@ -33,7 +33,7 @@ def find(request: HttpRequest, access: Access) -> JsonResponse:
     """
     text = clean_text(request.GET.get("q", ""))[:200].strip()
     request.heartbit_access = access  # type: ignore[attr-defined]
-    frame, words = Frame(request), text.casefold().split()
+    frame, words = PageFrame(request), text.casefold().split()
     near = [
         one
         for one in _places(frame, access)
@@ -43,7 +43,7 @@ def find(request: HttpRequest, access: Access) -> JsonResponse:
     return JsonResponse({"found": [*near, *defined, *_runs(access, text)]})
 
 
-def _places(frame: Frame, access: Access) -> Iterator[dict[str, str]]:
+def _places(frame: PageFrame, access: Access) -> Iterator[dict[str, str]]:
     for _, entries in frame.groups:
         for entry in entries:
             yield _found(entry.place.icon, entry.place.title, "Place", entry.address)
@@ -55,7 +55,7 @@ def _places(frame: Frame, access: Access) -> Iterator[dict[str, str]]:
     yield _found("person", "Account", "Place", reverse("web:account", args=[slug]))
 
 
-def _defined(frame: Frame, access: Access, words: list[str]) -> Iterator[dict[str, str]]:
+def _defined(frame: PageFrame, access: Access, words: list[str]) -> Iterator[dict[str, str]]:
     if not access.allows("agents:read"):
         return
     slug = access.workspace.slug
