@@ -44,13 +44,13 @@ def find(request: HttpRequest, access: Access) -> JsonResponse:
 
 
 def _places(frame: PageFrame, access: Access) -> Iterator[dict[str, str]]:
-    for _, entries in frame.groups:
-        for entry in entries:
-            yield _found(entry.place.icon, entry.place.title, "Place", entry.address)
     slug = access.workspace.slug
     if access.allows("runs:write"):
         yield _found("add", "New run", "Action", reverse("web:runs", args=[slug]) + "?new")
         yield _found("add_comment", "New chat", "Action", reverse("web:chat", args=[slug]))
+    for _, entries in frame.groups:
+        for entry in entries:
+            yield _found(entry.place.icon, entry.place.title, "Place", entry.address)
     yield _found("contrast", "Switch between light and dark", "Action", "#theme")
     yield _found("person", "Account", "Place", reverse("web:account", args=[slug]))
 

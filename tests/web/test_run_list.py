@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import pytest
-from django.db import connection
+from django.contrib.postgres.search import SearchQuery
+from django.db import connection, transaction
 from playwright.sync_api import expect
 
 from agents.models import Agent, Run
+from agents.models.run import WORDS
 from heartbit_site.base.models import SavedView
 from tests.clients import Client
 from tests.starts import start_run
@@ -169,6 +171,14 @@ def test_given_filters_and_an_order_then_the_api_takes_them_and_pages_follow(
     assert found(sort="-tokens", cursor=page["next_cursor"]) == [str(second)]
     for wrong in ({"sort": "agent"}, {"since": "2026-02-01"}, {"sort": "cost", "cursor": "x"}):
         assert caller.get("/runs", **wrong).status_code in (400, 422), wrong
+
+
+def test_given_words_then_the_search_reads_their_index(database: None) -> None:
+    said = SearchQuery("night", config="simple")
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        plan = Run.objects.order_by().alias(words=WORDS).filter(words=said).explain()
+    assert "Bitmap Index Scan on run_words" in plan
 
 
 class TestSavedViews:
