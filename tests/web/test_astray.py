@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from django.templatetags.static import static
 from django.urls import reverse
 from playwright.sync_api import expect
 
@@ -74,6 +75,19 @@ def test_given_a_session_that_ended_then_the_login_leads_back_to_the_whole_addre
     page.get_by_label("Password").fill("one-right-word")
     page.get_by_role("button", name="Log in").click()
     page.wait_for_url("**/runs/?status=failed&sort=-cost**")
+
+
+def test_given_a_phone_then_notes_lie_above_and_cover_no_button_at_the_bottom(
+    visitors: Visitors, workspace: Workspace
+) -> None:
+    visitor = visitors(user=member(workspace), width=390, height=844)
+    visitor.go("runs/")
+    address = static("heartbit/web/dom.js")
+    visitor.page.evaluate("async (dom) => (await import(dom)).note('It is `done`.')", address)
+    box = visitor.page.locator(".note").bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] < 100
+    expect(visitor.page.locator(".note code")).to_have_text("done")
 
 
 @pytest.mark.parametrize(("model", "adds"), [("agents_run", False), ("agents_budget", True)])
