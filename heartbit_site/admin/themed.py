@@ -31,6 +31,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from heartbit_site.admin.actions import is_offered
 from heartbit_site.admin.audit_mixin import AuditedAdmin
+from heartbit_site.admin.scripts import joined
 from heartbit_site.admin.workspace_scoped import ScopedInline
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from django.contrib.admin import StackedInline as PlainStackedInline
     from django.contrib.admin import TabularInline as PlainTabularInline
     from django.contrib.admin.views.main import ChangeList
-    from django.http import HttpRequest
+    from django.http import HttpRequest, HttpResponse
     from django.utils.safestring import SafeString
 else:
     from unfold.admin import ModelAdmin as PlainModelAdmin
@@ -78,6 +79,25 @@ class ModelAdmin(AuditedAdmin, PlainModelAdmin[M]):
     formfield_overrides: ClassVar[Any] = {
         TextField: {"form_class": LongText, "widget": UnfoldAdminTextareaWidget}
     }
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """Show the list, with its scripts as one."""
+        context = {"media": joined(self.media), **(extra_context or {})}
+        return super().changelist_view(request, context)
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: Any,
+        add: bool = False,  # noqa: FBT001, FBT002  Django's signature
+        change: bool = False,  # noqa: FBT001, FBT002
+        form_url: str = "",
+        obj: Any = None,
+    ) -> HttpResponse:
+        """Show the form, with its scripts as one."""
+        fills_in = bool(self.get_prepopulated_fields(request, obj))
+        context["media"] = joined(context["media"], fills_in=fills_in)
+        return super().render_change_form(request, context, add, change, form_url, obj)
 
     def save_model(self, request: HttpRequest, obj: M, form: Any, change: Any) -> None:
         """Save a new row, or one with a changed field."""

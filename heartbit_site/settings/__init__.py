@@ -55,7 +55,8 @@ HEARTBIT_READING_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "servestatic.middleware.ServeStaticMiddleware",
+    "heartbit_site.shell.storage.ServeBuiltFiles",
+    "heartbit_site.shell.compression.CompressedPages",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -112,6 +113,10 @@ STATIC_URL = "static/"
 STATIC_ROOT = (BASE_DIR if installation.CHECKOUT else ENVIRONMENT.state.path) / "staticfiles"
 STATICFILES_DIRS = [installation.STATIC, API_PAGES / "static"]
 SERVESTATIC_USE_FINDERS = True
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "heartbit_site.shell.storage.BuiltFiles"},
+}
 
 # --- Browsers and the web process's clients -------------------------------------------------------
 

@@ -53,6 +53,9 @@ class PageFrame:
         last = request.session.get(LAST)
         return access_of_user(user, last if last in slugs else slugs[0]) if slugs else None
 
+    #: Fetched at once, before the style sheet names them.
+    fonts = tuple(f"heartbit/{one}.woff2" for one in ("Inter-Regular", "Inter-SemiBold", "symbols"))
+
     @property
     def scopes(self) -> str:
         """The reader's scopes in the workspace, for scripts."""

@@ -41,6 +41,9 @@ document.addEventListener("click", ({ target }) => {
 const place = document.getElementById("hb-prompts");
 if (place) {
   const prompts = new Prompts(place);
-  onPulse((_, changed) => changed.includes("calls") && prompts.look.ask());
-  prompts.look.ask();
+  let isFirst = true;
+  onPulse((_, changed) => {
+    if (isFirst || changed.includes("calls")) prompts.look.ask();
+    isFirst = false;
+  });
 }

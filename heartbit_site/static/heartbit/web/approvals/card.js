@@ -12,7 +12,6 @@ import { nodes } from "./pieces.js";
 import { answerPanel, isQuestion, questionText } from "./question.js";
 import { isWait, waitCard } from "./wait.js";
 
-document.head.append(el("link", { rel: "stylesheet", href: new URL("card.css", import.meta.url) }));
 
 const SAID = { approved: "Approved", edited: "Approved with changes", answered: "Answered", denied: "Denied", retried: "Retried", done: "Confirmed", confirmed: "Confirmed", skipped: "Skipped" };
 
