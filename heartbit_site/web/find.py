@@ -46,13 +46,14 @@ def find(request: HttpRequest, access: Access) -> JsonResponse:
 def _places(frame: PageFrame, access: Access) -> Iterator[dict[str, str]]:
     slug = access.workspace.slug
     if access.allows("runs:write"):
-        yield _found("add", "New run", "Action", reverse("web:runs", args=[slug]) + "?new")
-        yield _found("add_comment", "New chat", "Action", reverse("web:chat", args=[slug]))
+        runs, chat = reverse("web:runs", args=[slug]), reverse("web:chat", args=[slug])
+        yield _found("New run", "Action", f"{runs}?new", icon="add")
+        yield _found("New chat", "Action", chat, icon="add_comment")
     for _, entries in frame.groups:
         for entry in entries:
-            yield _found(entry.place.icon, entry.place.title, "Place", entry.address)
-    yield _found("contrast", "Switch between light and dark", "Action", "#theme")
-    yield _found("person", "Account", "Place", reverse("web:account", args=[slug]))
+            yield _found(entry.place.title, "Place", entry.address, icon=entry.place.icon)
+    yield _found("Switch between light and dark", "Action", "#theme", icon="contrast")
+    yield _found("Account", "Place", reverse("web:account", args=[slug]), icon="person")
 
 
 def _defined(frame: PageFrame, access: Access, words: list[str]) -> Iterator[dict[str, str]]:
@@ -66,11 +67,11 @@ def _defined(frame: PageFrame, access: Access, words: list[str]) -> Iterator[dic
             model = "workflow" if is_workflow else "agent"
             address = reverse(f"admin:agents_{model}_change", args=[row.pk])
         icon, hint = ("account_tree", "Workflow") if is_workflow else ("smart_toy", "Agent")
-        yield _found(icon, row.name, hint, address)
+        yield _found(row.name, hint, address, icon=icon)
     if frame.enters_admin:
         for row in _named(Schedule.objects.filter(workspace=access.workspace), words):
             address = reverse("admin:scheduling_schedule_change", args=[row.pk])
-            yield _found("event_repeat", row.name, "Schedule", address)
+            yield _found(row.name, "Schedule", address, icon="event_repeat")
 
 
 def _named(rows: QuerySet[Any], words: list[str]) -> QuerySet[Any]:
@@ -83,8 +84,8 @@ def _runs(access: Access, text: str) -> Iterator[dict[str, str]]:
     for run in list_runs(access, limit=MOST, text=text or None).runs:
         title = " ".join(run.task.split())[:120]
         address = reverse("web:run", args=[access.workspace.slug, run.id])
-        yield _found("play_circle", title, f"{run.agent}, {run.status}", address)
+        yield _found(title, f"{run.agent}, {run.status}", address, icon="play_circle")
 
 
-def _found(icon: str, title: str, hint: str, address: str) -> dict[str, str]:
+def _found(title: str, hint: str, address: str, *, icon: str) -> dict[str, str]:
     return {"icon": icon, "title": title, "hint": hint, "address": address}
