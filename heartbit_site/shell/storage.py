@@ -24,3 +24,7 @@ class ServeBuiltFiles(ServeStaticMiddleware):  # type: ignore[misc]  # servestat
     def __init__(self, *arguments: Any, **options: Any) -> None:
         names()
         super().__init__(*arguments, **options)
+
+    def immutable_file_test(self, path: str, url: str) -> bool:
+        """Return True for a file that is named by its content, which browsers keep for years."""
+        return url.startswith(f"{self.static_prefix}dist/")
