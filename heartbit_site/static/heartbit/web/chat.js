@@ -49,7 +49,9 @@ function look() {
   conversations.again();
 }
 
-try {
+begin().catch((error) => fill(page, el("p.problem", { role: "alert" }, error.message)));
+
+async function begin() {
   agents = await loadAgents();
   onGo(show);
   show();
@@ -58,6 +60,4 @@ try {
     if (last && now !== last && !coming) coming = setTimeout(look, LOOK_MS);
     last = now;
   });
-} catch (error) {
-  fill(page, el("p.problem", { role: "alert" }, error.message));
 }
