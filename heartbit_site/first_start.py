@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 import secrets
+import time
 from collections.abc import Set
 from dataclasses import dataclass
 
@@ -17,12 +18,13 @@ from heartbit_site.base import variables
 from heartbit_site.base.database_faults import database_fault
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
-from heartbit_site.base.query import execute
+from heartbit_site.base.query import execute, fetch_one
 from heartbit_site.extra_apps import load_left_out_apps
 from heartbit_site.workspaces import find_workspace
 from tools.definitions import discovery
 
 MIGRATION_LOCK = 7701  # one process migrates, the others wait
+_PAUSE_SECONDS = 0.2
 DEFAULT_WORKSPACE = "default"
 #: Migrations of databases made before the first release: each of these has one, no later one does.
 EARLY = frozenset({("agents", "0002_functions"), ("agents", "0002_quota_notices")})
@@ -57,7 +59,9 @@ def migrate_and_seed() -> Admin | None:
         return None
     load_left_out_apps()
     discovery.discover()
-    execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
+    # A statement that waits for the lock would keep an index from being built concurrently.
+    while not fetch_one("SELECT pg_try_advisory_lock(%s)", [MIGRATION_LOCK])[0]:
+        time.sleep(_PAUSE_SECONDS)
     try:
         call_command("migrate", verbosity=0, interactive=False)
         _take_tools()

@@ -21,6 +21,7 @@ admin.autodiscover()
 import_module("heartbit_site.admin.pages")  # they replace some of those that were just found
 
 handler403 = errors.forbidden
+handler404 = errors.not_found
 handler500 = errors.server_error
 
 urlpatterns = [

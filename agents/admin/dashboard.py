@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Any
 
 from django.http import HttpRequest
-from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from agents.admin import charts, formatting, statistics
@@ -20,6 +19,7 @@ from heartbit_site.admin.columns import Tone, pill
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.base import amounts
 from heartbit_site.shell.moment import moment, short
+from heartbit_site.shell.sentences import with_code
 
 LAST_RUNS = 8
 WORKER_TONES: dict[str, Tone] = {"alive": "success", "leaving": "warning", "stale": "danger"}
@@ -137,7 +137,7 @@ def _fleet(fleet: FleetOut) -> dict[str, Any]:
     """Return workers and queues, each with its pill and times, and what is wrong with them."""
     return {
         "totals": fleet.totals,
-        "problems": [_with_code(one) for one in fleet.problems],
+        "problems": [with_code(one) for one in fleet.problems],
         "workers": [
             (
                 worker,
@@ -158,12 +158,3 @@ def _fleet(fleet: FleetOut) -> dict[str, Any]:
             for queue in fleet.queues
         ],
     }
-
-
-def _with_code(sentence: str) -> SafeString:
-    """Return a sentence with the text between backquotes as code."""
-    parts = [
-        format_html("<code>{}</code>", text) if number % 2 else text
-        for number, text in enumerate(sentence.split("`"))
-    ]
-    return format_html_join("", "{}", ((part,) for part in parts))

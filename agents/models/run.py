@@ -6,9 +6,12 @@ from datetime import UTC, datetime
 from typing import Final
 
 from django.conf import settings
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVector
 from django.db import models
 from django.db.models import F, Q
-from django.db.models.functions import Now
+from django.db.models.fields.json import KT
+from django.db.models.functions import Left, Now
 
 from agents.choices import TERMINAL, Placement, RunKind, RunStatus
 from agents.models.conversation import Conversation
@@ -20,6 +23,10 @@ from heartbit_site.base.models.constraints import index, one_of, present, unique
 
 #: ``available_at`` of a run that waits for the previous one: the database's `heartbit_held()`.
 HELD_UNTIL: Final = datetime(9999, 1, 1, tzinfo=UTC)
+#: What a search finds a run by. Of long texts the beginning: a vector has at most a megabyte.
+WORDS: Final = SearchVector(
+    "agent", Left("task", 20_000), Left("output", 20_000), KT("error__message"), config="simple"
+)
 
 
 class Run(models.Model):
@@ -194,6 +201,7 @@ class Run(models.Model):
                 "finished_at",
                 where=Q(finished_at__isnull=False, parent__isnull=True),
             ),
+            GinIndex(WORDS, name="run_words"),
             index("run_forks", "forked_from", where=present("forked_from")),
             # runs of a person, the newest first, also of a deleted account
             index(

@@ -19,6 +19,10 @@ MAX_WAIT_SECONDS = 60
 
 FileContent = Annotated[str, Field(max_length=LIMITS.file_bytes * 4 // 3 + 4)]
 
+#: Orders of the list; a minus is the highest first. Duration counts from the acceptance.
+Sort = Literal[
+    "-started", "started", "-duration", "duration", "-cost", "cost", "-tokens", "tokens"
+]  # fmt: skip
 Status = Literal["queued", "running", "waiting", "succeeded", "failed", "cancelled", "quarantined"]
 
 

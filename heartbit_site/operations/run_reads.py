@@ -5,28 +5,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, TypeVar
 from uuid import UUID
 
-from django.db.models import Q
 from pydantic import Field
 
 from agents.choices import TERMINAL
-from agents.models import Run
-from agents.querysets import find_run, find_run_status, id_range
+from agents.querysets import find_run, find_run_status
 from agents.reads.outcome import read_outcome
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
-from heartbit_site.contract.model import Cursor, Limit, Name, Word
+from heartbit_site.contract.model import Cursor, Limit, Moment, Name, Word
 from heartbit_site.contract.operation import Answered, PendingAnswer
 from heartbit_site.contract.runs import (
     MAX_WAIT_SECONDS,
     RunPageOut,
     RunResultOut,
     RunViewOut,
+    Sort,
     Status,
 )
-from heartbit_site.operations.paging import page
+from heartbit_site.operations.run_search import RunFilter, matching, sorted_page
 from heartbit_site.operations.run_views import costs_of, seen, summaries, summary
 
 T = TypeVar("T")
@@ -37,7 +36,16 @@ Wait = Annotated[
 ]
 
 
-_MOST_WORDS: Final = 16  # of a search; each is looked for in every task
+#: What a list is narrowed by.
+Text = Annotated[
+    Word | None,
+    Field(
+        description="Words of the agent's name, task, answer or error, the last of which may be "
+        "unfinished; or the beginning of the id."
+    ),
+]
+Since = Annotated[Moment | None, Field(description="List only runs accepted then or later.")]
+Until = Annotated[Moment | None, Field(description="List only runs accepted before.")]
 
 
 def list_runs(
@@ -47,29 +55,19 @@ def list_runs(
     cursor: Cursor = None,
     agent: Name | None = None,
     status: Status | None = None,
-    text: Annotated[
-        Word | None,
-        Field(description="Words in the task or the agent's name, or the beginning of the id."),
-    ] = None,
+    text: Text = None,
+    since: Since = None,
+    until: Until = None,
     children: Annotated[bool, Field(description="List runs of sub-agents as well.")] = False,
     mine: Annotated[bool, Field(description="List only runs that the caller started.")] = False,
+    sort: Annotated[Sort, Field(description="The order; a minus: the highest first.")] = "-started",
 ) -> RunPageOut:
     """Return runs, the newest first; those of sub-agents on request.
 
     A row has the beginning of its task and no answer: `GET /runs/{id}` returns both whole.
     """
-    rows = Run.objects.filter(workspace=access.workspace)
-    if mine:
-        rows = rows.filter(_started_by(access))
-    if not children:
-        rows = rows.filter(parent__isnull=True)
-    if text:
-        rows = rows.filter(_says(text))
-    if agent is not None:
-        rows = rows.filter(agent=agent)
-    if status is not None:
-        rows = rows.filter(status=status)
-    found, following = page(summaries(rows), "-pk", cursor, limit)  # the ids are time-ordered
+    wanted = RunFilter(agent, status, text, since, until, children=children, mine=mine)
+    found, following = sorted_page(summaries(matching(access, wanted)), sort, cursor, limit)
     costs = costs_of(found)
     return RunPageOut(runs=[summary(run, costs) for run in found], next_cursor=following)
 
@@ -98,22 +96,6 @@ def _answered(view: RunResultOut) -> Answered[RunResultOut]:
 def _result_of(pk: UUID) -> RunResultOut:
     outcome = read_outcome(pk)
     return RunResultOut.of({}, pk=pk, status=outcome.status, result=outcome.result)
-
-
-def _started_by(access: Access) -> Q:
-    """Return the runs that a person or a key started; a key has its name alone."""
-    if access.user_id is None or access.key_id is not None:
-        return Q(started_by=access.name, started_user__isnull=True)
-    return Q(started_user=access.user_id)
-
-
-def _says(text: str) -> Q:
-    """Runs whose task or agent has all words of a search, or whose id begins with it."""
-    found = Q()
-    for word in text.split()[:_MOST_WORDS]:
-        found &= Q(task__icontains=word) | Q(agent__icontains=word)
-    span = id_range(text)
-    return found if span is None else found | Q(pk__range=span)
 
 
 async def read_at_end(run_id: UUID, seconds: float, read: Callable[[], T]) -> T:

@@ -11,8 +11,15 @@ from django.utils.safestring import SafeString
 
 from heartbit_site.shell import moment as moments
 from heartbit_site.shell.live import HEADER, add_region
+from heartbit_site.shell.sentences import with_code
 
 register = template.Library()
+
+
+@register.filter
+def sentence(text: object) -> SafeString:
+    """Show a sentence; what is in backticks, such as a command, is code."""
+    return with_code(str(text))
 
 
 @register.simple_tag

@@ -49,11 +49,6 @@ def usage(request: HttpRequest, access: Access) -> HttpResponse:
 
 
 @page("runs:read")
-def runs(request: HttpRequest, access: Access) -> HttpResponse:
-    """List the runs of the workspace."""
-    return show(request, access, "web/runs.html", here="runs")
-
-
 @page("runs:read")
 def passage(request: HttpRequest, access: Access, passage: int) -> HttpResponse:
     """Show a passage; answer 404 if it was deleted with its content."""

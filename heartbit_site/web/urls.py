@@ -22,6 +22,8 @@ from heartbit_site.web import (
 )
 from heartbit_site.web.account import account, credentials
 from heartbit_site.web.connect import connect
+from heartbit_site.web.find import find
+from heartbit_site.web.runs import runs
 
 app_name = "web"
 
@@ -35,7 +37,6 @@ urlpatterns: list[Any] = [
     path("fleet/", pages.fleet, name="fleet"),
     path("usage/", pages.usage, name="usage"),
     path("passages/<int:passage>/", pages.passage, name="passage"),
-    path("runs/", pages.runs, name="runs"),
     path("health/", health.health, name="health"),
     path("health/fleet/", fleet.fleet, name="health-fleet"),
     path("health/usage/", usage.usage, name="health-usage"),
@@ -60,4 +61,6 @@ urlpatterns: list[Any] = [
     path("inbox/", inbox.inbox, name="inbox"),
     path("inbox/decide/", inbox.decide_several, name="inbox-decide"),
     path("approvals/", inbox.approvals_moved, name="approvals"),
+    path("runs/", runs, name="runs"),
+    path("find/", find, name="find"),
 ]

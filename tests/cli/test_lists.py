@@ -146,6 +146,9 @@ def test_runs_and_tools_are_listed(heartbit: Command) -> None:
     assert shown["metrics"]["runs"] >= 1
     runs = heartbit("runs", "list", "--agent", "writer", "--status", "succeeded", "--json").json
     assert {run["agent"] for run in runs["runs"]} == {"writer"}
+    for words, count in (("writ", 1), ("WRITTEN x", 1), ("written nowhere", 0)):
+        found = heartbit("runs", "--search", words, "--last", "1", "--json").json["runs"]
+        assert len(found) == count, words
     tools = heartbit("tools", "--json").json["tools"]
     effects = {row["name"]: row["effect"] for row in tools}
     assert effects["http_request"] == "at_most_once"

@@ -358,18 +358,17 @@ class Page:
     Attributes:
         foreign: Status with an id of another workspace.
         found: Status for those who may open it; 301 leads to a newer address.
-        is_shell: True if scripts fetch its content.
     """
 
     path: str
     needs: str
     foreign: int = 404  # with an id of another workspace
     found: int = 200
-    is_shell: bool = True
 
 
 PAGES = (
     Page("runs/", "runs:read"),
+    Page("find/", "runs:read"),
     Page("runs/<uuid:run>/", "runs:read"),
     Page("runs/<uuid:run>/drawing/", "runs:read"),
     Page("runs/<uuid:run>/inspector/", "runs:read"),
@@ -392,7 +391,7 @@ PAGES = (
     Page("schedules/", "agents:read"),
     Page("schedules/new/", "agents:write"),
     Page("schedules/preview/", "agents:write"),
-    Page("schedules/<int:schedule>/", "agents:read", is_shell=False),
+    Page("schedules/<int:schedule>/", "agents:read"),
     Page("connect/<slug:server>/", "runs:write"),
     Page("account/", "runs:read"),
     Page("credentials/", "runs:write"),

@@ -67,7 +67,7 @@ def test_given_runs_of_several_when_mine_is_ticked_then_ones_own_are_left_also_a
     expect(names).to_have_text([" · You"])
     page.get_by_role("combobox", name="Status").select_option("failed")
     expect(page.get_by_text(labels.NO_RUNS)).to_be_visible()
-    page.get_by_role("button", name=labels.CLEAR_FILTERS).click()
+    page.get_by_role("link", name=labels.CLEAR_FILTERS).click()
     expect(names).to_have_count(3)
     expect(page.get_by_label("Mine")).not_to_be_checked()
 

@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 
 AGENT = common.option("--agent -a NAME", "Only this agent's.")
 STATUS = common.option("--status -s", "Only those in this state.", None)
+SEARCH = common.option(
+    "--search -q WORDS",
+    "Only those with these words in task, answer or error, or whose id begins so.",
+    "",
+)
 OLDER = common.option("--older-than DAYS", "None: as the workspace's policy says.", None, min=0)
 DRY = common.flag("--dry-run", "Only say what would go.")
 TURN = common.option("--turn -t N", "One model call: what was sent and answered.", None, min=1)
@@ -50,7 +55,11 @@ app = common.group()
 
 @app.command(name="list", cls=RemoteCommand)
 def list_runs(
-    *, agent: str = AGENT, status: Status | None = STATUS, last: int = common.LAST
+    *,
+    agent: str = AGENT,
+    status: Status | None = STATUS,
+    search: str = SEARCH,
+    last: int = common.LAST,
 ) -> int:
     """List the last runs, the newest first."""
     # Runs that people started; of a named agent, also those it did as a sub-agent.
@@ -59,10 +68,11 @@ def list_runs(
         limit=last,
         agent=agent or None,
         status=status,
+        text=search or None,
         children=bool(agent) or None,
         reads_only=True,
     )
-    return print_runs(found.runs, none="No such runs." if agent or status else NO_RUNS)
+    return print_runs(found.runs, none="No such runs." if agent or status or search else NO_RUNS)
 
 
 app.command(cls=RemoteCommand)(fork)

@@ -62,6 +62,13 @@ def set_up_a_tool(page: Page) -> None:
     page.locator(".panel:not([hidden])").wait_for()
 
 
+def find(page: Page) -> None:
+    """The palette."""
+    page.keyboard.press("Control+k")
+    page.keyboard.type("sup")
+    page.get_by_role("option", name="support").first.wait_for()
+
+
 def look_back(page: Page) -> None:
     """What the model was sent at a turn."""
     turn = page.get_by_label("Turn 1", exact=True)
@@ -140,6 +147,7 @@ def choose_skills(page: Page) -> None:
 PAGES = {
     "web-runs": Shot(lambda _: "runs/", "bent rear wheel"),
     "web-new-run": Shot(lambda _: "runs/", "bent rear wheel", ask_for_a_run),
+    "web-palette": Shot(lambda _: "runs/", "bent rear wheel", find, WIDE),
     "web-run": Shot(lambda demo: f"runs/{demo.run}/", "her choice"),
     "web-turn": Shot(lambda demo: f"runs/{demo.run}/", "her choice", look_back),
     "web-files": Shot(lambda demo: f"runs/{demo.script}/", "in the folder of the whole tree"),

@@ -1,5 +1,7 @@
 // Client of the API, as the logged-in person, in the page's workspace.
 
+import { logIn } from "./socket.js";
+
 const { workspace, csrf, scopes, user, others } = document.body.dataset;
 const MOST = 1000; // rows of a page
 
@@ -50,7 +52,7 @@ export async function api(path, { method = "GET", body, query } = {}) {
   }
   const text = await answer.text();
   const data = parsed(text);
-  if (answer.status === 401) location.assign(`/login/?next=${encodeURIComponent(location.pathname)}`);
+  if (answer.status === 401) logIn();
   if (!answer.ok) throw new Refusal(answer.status, sentence(data) ?? `The server refused (${answer.status}).`);
   return data;
 }

@@ -57,7 +57,7 @@ export function pill(status) {
 
 /** Show a short note at the edge of the page; screen readers announce it. */
 export function note(text, tone = "info") {
-  const box = el(`p.note.${tone}`, {}, text);
+  const box = el(`p.note.${tone}`, {}, sentence(text));
   document.getElementById("notes").append(box);
   setTimeout(() => box.remove(), tone === "danger" ? 10000 : 5000);
 }

@@ -1,5 +1,6 @@
 // The frame around every page: the badge, the connection, the theme, menus that close, live regions.
 
+import "./keys.js";
 import "./live.js";
 import { onConnection, onPulse } from "./pulse.js";
 import { Prompts } from "./prompts.js";

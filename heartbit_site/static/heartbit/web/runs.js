@@ -1,103 +1,70 @@
-// The list of runs: filters in the URL, pages by cursor, updates by the workspace's pulse.
+// The list of runs: the server draws it; here are its filters, the way back, and chosen runs.
 
-import { Refusal, api, may, whoCan } from "./api.js";
-import { el, fill, icon, note } from "./dom.js";
-import { onPulse } from "./pulse.js";
+import { el } from "./dom.js";
 import { ask } from "./run/ask.js";
-import { Filters } from "./runs/filters.js";
 import { newRun } from "./runs/new-run.js";
-import { Rows } from "./runs/rows.js";
 
-const PAGE = 30;
-const MOST = 300;
-const PAUSE_MS = 500; // minimum time between two refreshes
+const list = document.getElementById("runs");
+const filters = document.getElementById("filters");
+const bulk = document.getElementById("bulk");
+const FOCUS = "heartbit-filter"; // the field that a change of filters came from
 
-const box = document.getElementById("runs");
-const filters = new Filters(() => load());
-const rows = new Rows(choose);
-const cancel = el("button.button.danger", { type: "button", hidden: true, onClick: cancelChosen });
-const more = el("button.button", { type: "button", hidden: true, onClick: () => load({ further: true }) }, "Load more");
-const empty = el("div.empty", { hidden: true });
-const problem = el("div", { role: "alert" });
-let next = null;
-let turn = 0;
-let seen = 0;
-let coming;
-let missed = false;
+document.addEventListener("click", ({ target }) => target.closest("[data-new-run]") && newRun());
+if (new URLSearchParams(location.search).has("new")) {
+  history.replaceState(null, "", location.pathname);
+  if (document.querySelector("[data-new-run]")) newRun();
+}
 
-fill(box,
-  el("header.head", {}, el("h1", {}, "Runs"),
-    may("runs:write") ? el("div.actions", {}, el("button.button.primary", { type: "button", onClick: newRun }, icon("add"), "New run")) : null),
-  filters.element, problem,
-  el("section.card", { "aria-label": "Runs" }, el("div.scroll", {}, rows.element), empty,
-    el("footer.row.inside.foot-row", {}, more, cancel)));
-
-load();
-onPulse((pulse) => {
-  if (seen && seen !== pulse.runs) soon();
-  seen = pulse.runs;
+filters.addEventListener("change", ({ target }) => {
+  sessionStorage.setItem(FOCUS, target.name);
+  filters.requestSubmit();
 });
-document.addEventListener("visibilitychange", () => missed && soon());
+filters.addEventListener("formdata", ({ formData }) => {
+  for (const [name, value] of [...formData]) if (!value) formData.delete(name);
+});
+filters.elements[sessionStorage.getItem(FOCUS)]?.focus();
+sessionStorage.removeItem(FOCUS);
 
-/** Refresh the shown runs, throttled, while the page is visible. */
-function soon() {
-  missed = document.hidden;
-  if (missed || coming) return;
-  coming = setTimeout(async () => {
-    await load({ quietly: true });
-    coming = setTimeout(() => {
-      coming = undefined;
-      if (missed) soon();
-    }, PAUSE_MS);
-  });
-}
+// Back leads to the same rows, even if new runs have started meanwhile.
+list.addEventListener("click", ({ target }) => {
+  const { here } = list.querySelector("table")?.dataset ?? {};
+  if (here && target.closest("a.run-link")) history.replaceState(null, "", here);
+});
 
-/** Load the filtered runs; `further`: the next page; `quietly`: a refresh. */
-async function load({ further = false, quietly = false } = {}) {
-  turn += 1;
-  const mine = turn;
-  const limit = further ? PAGE : Math.min(MOST, quietly ? Math.max(PAGE, rows.length) : PAGE);
-  try {
-    const page = await api("/runs", { query: { ...filters.query(), limit, cursor: further ? next : null } });
-    if (mine !== turn) return; // another request has started meanwhile
-    fill(problem);
-    // Runs beyond the refreshed page stay unchanged, and so does the cursor.
-    if (!quietly || rows.length <= limit) next = page.next_cursor;
-    rows.show(page.runs, { further, quietly });
-    more.hidden = next === null;
-    empty.hidden = rows.length > 0;
-    if (!rows.length) explain();
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    if (mine === turn) fill(problem, el("p.problem", {}, error.message));
+const chosen = () => [...list.querySelectorAll("input[name=run]:checked")];
+const counted = (runs) => `${runs.length} run${runs.length === 1 ? "" : "s"}`;
+
+list.addEventListener("change", ({ target }) => {
+  if (target.id === "all") for (const one of list.querySelectorAll("input[name=run]")) one.checked = target.checked;
+  count();
+});
+new MutationObserver(count).observe(list, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-live-run"] });
+
+/** Offer what can be done with the chosen runs. */
+function count() {
+  const [cancel, retry] = bulk.children;
+  for (const [button, verb, live] of [[cancel, "Cancel", "1"], [retry, "Retry", ""]]) {
+    const runs = chosen().filter(({ dataset }) => dataset.liveRun === live);
+    button.hidden = runs.length === 0;
+    button.textContent = `${verb} ${counted(runs)}`;
   }
+  bulk.hidden = chosen().length === 0;
 }
 
-function explain() {
-  if (filters.isSet()) {
-    fill(empty, icon("filter_alt_off"), el("p", {}, "No run matches."), el("button.button", { type: "button", onClick: () => filters.clear() }, "Clear the filters"));
-  } else if (may("runs:write")) {
-    fill(empty, icon("rocket_launch"), el("p", {}, "Nothing has run here yet. Give an agent a task, and watch it work."),
-      el("button.button.primary", { type: "button", onClick: newRun }, icon("add"), "Start the first run"),
-      el("p", {}, "On a command line: ", el("code", {}, 'heartbit submit "What is the weather in Rome?"')));
-  } else fill(empty, icon("hourglass_empty"), el("p", {}, `Nothing has run here yet. Who can start a run: ${whoCan("runs:write")}.`));
-}
-
-function choose(chosen) {
-  cancel.hidden = chosen.length === 0;
-  cancel.textContent = `Cancel ${chosen.length} run${chosen.length === 1 ? "" : "s"}`;
-}
-
-function cancelChosen() {
-  const ids = rows.chosen();
+bulk.addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (!button) return;
+  event.preventDefault();
+  const cancels = button.value === "cancel";
+  // The chosen runs that the button counts.
+  const runs = chosen().filter(({ dataset }) => dataset.liveRun === (cancels ? "1" : ""));
+  const send = async () => {
+    for (const one of chosen()) one.checked = runs.includes(one);
+    button.form.requestSubmit(button);
+  };
   ask({
-    title: `Cancel ${ids.length} run${ids.length === 1 ? "" : "s"}?`, label: "Cancel them", danger: true,
-    body: el("p", {}, "They stop with their sub-agents. Their output so far stays."),
-    send: async () => {
-      for (const id of ids) await api(`/runs/${id}/cancel`, { method: "POST" });
-      note(`${ids.length} run${ids.length === 1 ? " was" : "s were"} asked to stop.`, "success");
-      rows.choose(false);
-      load({ quietly: true });
-    },
+    title: `${button.textContent}?`, label: cancels ? "Cancel them" : "Retry them", danger: cancels, send,
+    body: el("p", {}, cancels ? "They stop with their sub-agents. Their output so far stays." : "Each is started again with its task, on the same version."),
   });
-}
+});
+count();

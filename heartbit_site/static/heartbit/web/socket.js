@@ -8,6 +8,11 @@ const ANSWER_MS = 2500; // together under five seconds: a frozen server must not
 const CONNECT_MS = 10000;
 const REFUSED = new Set([4401, 4403, 4404, 4413]);
 
+/** Go to the login, and back to the whole address of this page. */
+export function logIn() {
+  location.assign(`/login/?next=${encodeURIComponent(location.pathname + location.search + location.hash)}`);
+}
+
 /**
  * Keep a socket open.
  * @param {string} path e.g. "/ws/default/".
@@ -74,7 +79,7 @@ export function keep(path, { opened, told, state = () => {}, done = () => false 
     }
     failures += 1;
     state(failures > 1 ? "offline" : "reconnecting", code);
-    if (code === 4401) location.assign(`/login/?next=${encodeURIComponent(location.pathname)}`);
+    if (code === 4401) logIn();
     if (REFUSED.has(code)) {
       clearInterval(clock);
       return;

@@ -158,7 +158,7 @@ function outcome({ status, answer, html, structured, error }) {
     case "quarantined":
       return [said, el("p.problem", { role: "alert" }, "Its workers crashed repeatedly, so it was quarantined. Resume it on the run's page.")];
     default:
-      return [said, el("p.problem", { role: "alert" }, error?.message ?? "It failed.")];
+      return [said, el("p.problem", { role: "alert" }, sentence(error?.message ?? "It failed."))];
   }
 }
 

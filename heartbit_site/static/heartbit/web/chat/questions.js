@@ -2,7 +2,7 @@
 
 import { card, conclude } from "../approvals/card.js";
 import { listAsked } from "../approvals/decide.js";
-import { el, fill } from "../dom.js";
+import { el, fill, sentence } from "../dom.js";
 
 /**
  * Return the container for the questions of a run's tree.
@@ -22,7 +22,7 @@ export function questions(root) {
     try {
       for (const call of await listAsked()) show(call);
     } catch (error) {
-      fill(node, el("p.problem", {}, error.message));
+      fill(node, el("p.problem", {}, sentence(error.message)));
     } finally {
       asking = false;
     }

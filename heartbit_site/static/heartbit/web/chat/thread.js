@@ -1,7 +1,7 @@
 // One conversation: its messages and answers, and the input for the next message.
 
 import { api, may, whoCan } from "../api.js";
-import { el, fill, icon } from "../dom.js";
+import { el, fill, icon, sentence } from "../dom.js";
 import { composer } from "./composer.js";
 import { messageView } from "./message.js";
 import { chatAddress, go } from "./places.js";
@@ -77,7 +77,7 @@ export function thread({ moved, deleted, start = begun, takesFocus = true }) {
       const found = await asking;
       if (wanted === conversation) take(found);
     } catch (error) {
-      if (wanted === conversation && views.length === 0) fill(empty, el("p.problem", { role: "alert" }, error.message)).hidden = false;
+      if (wanted === conversation && views.length === 0) fill(empty, el("p.problem", { role: "alert" }, sentence(error.message))).hidden = false;
     } finally {
       asking = null;
     }
@@ -123,7 +123,7 @@ export function thread({ moved, deleted, start = begun, takesFocus = true }) {
       views = [...made, ...views];
       place.keepPlace(() => list.prepend(...made.map((view) => view.node)));
     } catch (error) {
-      fill(empty, el("p.problem", {}, error.message)).hidden = false;
+      fill(empty, el("p.problem", {}, sentence(error.message))).hidden = false;
     }
     earlier.disabled = false;
     earlier.hidden = before === null;

@@ -1,7 +1,7 @@
 // A confirmation dialog that stays open when the server refuses.
 
 import { Refusal } from "../api.js";
-import { el, fill } from "../dom.js";
+import { el, fill, sentence } from "../dom.js";
 
 let number = 0;
 
@@ -26,7 +26,7 @@ export function ask({ title, label, danger = false, body, send }) {
       box.close();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      fill(problem, el("p.problem", {}, error.message));
+      fill(problem, el("p.problem", {}, sentence(error.message)));
     } finally {
       go.disabled = false;
     }

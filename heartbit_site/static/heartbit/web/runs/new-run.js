@@ -39,8 +39,7 @@ export async function newRun() {
 }
 
 function noAgent() {
-  const { admin } = document.body.dataset;
-  return admin ? el("a", { href: `${admin}agents/agent/add_from_template/` }, "Create an agent from a template") : `Who can create one: ${whoCan("agents:write")}.`;
+  return document.body.dataset.edits ? el("a", { href: "/admin/agents/agent/add_from_template/" }, "Create an agent from a template") : `Who can create one: ${whoCan("agents:write")}.`;
 }
 
 function listed(name, words) {

@@ -1,0 +1,107 @@
+"""Selection and order of the runs of a list: filters, a search by words, and figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from django.contrib.postgres.search import SearchQuery
+from django.db.models import DecimalField, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce, Now
+
+from agents.models import Run
+from agents.models.run import WORDS
+from agents.querysets import id_range
+from heartbit_site.base.access import Access
+from heartbit_site.base.models import UsageEntry
+from heartbit_site.operations.paging import number, page
+
+#: A total is exact up to here.
+COUNTED: Final = 1000
+_SPENT = UsageEntry.objects.filter(run_id=OuterRef("pk")).order_by().values("run_id")
+#: What a list can be sorted by, besides the time of acceptance.
+_FIGURES: Final = {
+    "duration": Coalesce("finished_at", Now()) - F("created_at"),
+    "tokens": F("input_tokens") + F("output_tokens"),
+    "cost": Coalesce(
+        Subquery(_SPENT.values(sum=Sum("cost_usd"))), Decimal(0), output_field=DecimalField()
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Filters of a list of runs; see ``list_runs``."""
+
+    agent: str | None = None
+    status: str | None = None
+    text: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    children: bool = False
+    mine: bool = False
+
+
+def matching(access: Access, wanted: RunFilter) -> QuerySet[Run]:
+    """Return the workspace's runs that match, in no order."""
+    rows = Run.objects.filter(workspace=access.workspace)
+    if wanted.mine:
+        rows = rows.filter(_started_by(access))
+    if not wanted.children:
+        rows = rows.filter(parent__isnull=True)
+    if wanted.agent:
+        rows = rows.filter(agent=wanted.agent)
+    if wanted.status:
+        rows = rows.filter(status=wanted.status)
+    if wanted.since is not None:
+        rows = rows.filter(created_at__gte=wanted.since)
+    if wanted.until is not None:
+        rows = rows.filter(created_at__lt=wanted.until)
+    return _says(rows, wanted.text) if wanted.text and wanted.text.strip() else rows
+
+
+def count(rows: QuerySet[Any]) -> int:
+    """Return how many there are; ``COUNTED + 1`` stands for all that are more."""
+    return rows.order_by().values("pk")[: COUNTED + 1].count()
+
+
+def sorted_page(
+    rows: QuerySet[Run], sort: str, cursor: str | None, limit: int
+) -> tuple[list[Run], str | None]:
+    """Return one page, as ``paging.page`` does.
+
+    By time the cursor is a place. By a figure, which changes while runs work, it is a number of
+    rows: a row that changes meanwhile can be on two pages or on none.
+
+    Raises:
+        CursorError: It is no cursor of this list.
+    """
+    name, falls = sort.removeprefix("-"), sort.startswith("-")
+    if name == "started":
+        return page(rows, "-pk" if falls else "pk", cursor, limit)
+    first = number(cursor) if cursor else 0
+    figure = _FIGURES[name]
+    order = figure.desc() if falls else figure.asc()
+    keys = list(rows.order_by(order, "-pk").values_list("pk", flat=True)[first : first + limit + 1])
+    found = rows.in_bulk(keys[:limit])  # of few rows the other columns, some of which are long
+    more = str(first + limit) if len(keys) > limit else None
+    return [found[key] for key in keys[:limit] if key in found], more
+
+
+def _started_by(access: Access) -> Q:
+    """Return the runs that a person or a key started; a key has its name alone."""
+    if access.user_id is None or access.key_id is not None:
+        return Q(started_by=access.name, started_user__isnull=True)
+    return Q(started_user=access.user_id)
+
+
+def _says(rows: QuerySet[Run], text: str) -> QuerySet[Run]:
+    """Runs that have all words of a search, or whose id begins with it."""
+    words = [f"'{word}'" for word in text.replace("'", " ").replace("\\", " ").split()]
+    if not words:
+        return rows.none()
+    query = SearchQuery(" & ".join(words) + ":*", config="simple", search_type="raw")
+    said, span = Q(words=query), id_range(text)
+    return rows.alias(words=WORDS).filter(said if span is None else said | Q(pk__range=span))
