@@ -19,7 +19,8 @@ def utf16(text: str) -> int:
 
 @pytest.mark.parametrize("step", [1, 3, 7, 50, 1000])
 def test_given_pieces_of_any_length_then_a_reader_ends_with_the_same_blocks(step: int) -> None:
-    grown, shown = GrowingMarkdown(), []
+    grown = GrowingMarkdown()
+    shown: list[str] = []
     finished: list[str] = []
     for end in range(step, len(TEXT) + step, step):
         before = TEXT[: end - step]

@@ -16,7 +16,8 @@ from agents.runs.webhook_events import create_webhook_deliveries
 from agents.system_events.types import AlertEventData
 from heartbit_site.base.models import AlertState, AuditEntry
 from heartbit_site.celery import app
-from heartbit_site.monitoring.alerts import MAIL_AGAIN, RESOLVE_AFTER, send_alerts
+from heartbit_site.monitoring.alerts import RESOLVE_AFTER, send_alerts
+from heartbit_site.monitoring.letters import MAIL_AGAIN
 from heartbit_site.monitoring.rules import RULES
 from tests.delivery.conftest import mailbox, smtp
 from tests.monitoring.test_metrics import QUEUE, queued

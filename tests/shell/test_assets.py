@@ -10,6 +10,7 @@ import pytest
 from django.templatetags.static import static
 from fontTools.ttLib import TTFont
 
+from heartbit_site.base.installation import STATIC
 from heartbit_site.shell import assets
 from tests.clients import Client
 
@@ -32,7 +33,7 @@ def length_of(address: str, encoding: str) -> int:
 def test_a_built_file_is_hashed_kept_and_compressed() -> None:
     address = static("heartbit/web/run.js")
     assert re.fullmatch(r"/static/dist/web-run\.[0-9a-f]{12}\.js", address)
-    assert "\nexport " not in (assets.STATIC / assets.names()["heartbit/web/run.js"]).read_text()
+    assert "\nexport " not in (STATIC / assets.names()["heartbit/web/run.js"]).read_text()
     assert length_of(address, "br") < length_of(address, "gzip") < length_of(address, "") / 2
 
 
@@ -45,7 +46,7 @@ def test_the_same_sources_are_built_to_the_same_files(tmp_path: Path) -> None:
 
 
 def test_the_fonts_have_each_symbol_and_letter_that_pages_write() -> None:
-    path = assets.STATIC / assets.names()["heartbit/symbols.woff2"]
+    path = STATIC / assets.names()["heartbit/symbols.woff2"]
     font = TTFont(io.BytesIO(path.read_bytes()))
     letters = {name: chr(code) for code, name in font.getBestCmap().items()}
     found = {
@@ -55,5 +56,5 @@ def test_the_fonts_have_each_symbol_and_letter_that_pages_write() -> None:
         for one in ligatures
     }
     assert {"inbox", "smart_toy", "unfold_more", "arrow_back", "filter_list"} <= found
-    text = TTFont(assets.STATIC / assets.names()["heartbit/Inter-Regular.woff2"])
+    text = TTFont(STATIC / assets.names()["heartbit/Inter-Regular.woff2"])
     assert {ord(letter) for letter in "Aéß€→≥…"} <= set(text.getBestCmap())

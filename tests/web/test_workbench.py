@@ -56,7 +56,7 @@ def ended(workspace: Workspace, task: str, agent: str = "writer", *, approve: bo
 def box(part: Locator) -> dict[str, float]:
     found = part.bounding_box()
     assert found is not None
-    return dict(found)
+    return {side: found[side] for side in ("x", "y", "width", "height")}
 
 
 def drawn(page: Page) -> None:
