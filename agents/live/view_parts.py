@@ -90,7 +90,7 @@ class Writing:
     text: str = ""
     thinking: str = ""
     gap: bool = False
-    blocks: GrowingMarkdown = field(default_factory=GrowingMarkdown)
+    blocks: GrowingMarkdown = field(default_factory=GrowingMarkdown, compare=False)
 
     def add(self, delta: Delta) -> Parts | None:
         """Append a piece; return the change, or None if it is known or of an earlier attempt."""

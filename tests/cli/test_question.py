@@ -22,6 +22,7 @@ def waiting(arguments: dict[str, Any], tool: str = "send") -> ApprovalOut:
         "call_id": "1.0",
         "agent": "writer",
         "tool": tool,
+        "summary": "",
         "effect": "at_most_once",
         "reason": "writer asks before it uses send.",
         "arguments": arguments,
