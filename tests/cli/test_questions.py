@@ -80,7 +80,7 @@ def shown(arguments: dict[str, Any], form: dict[str, Any]) -> str:
         "arguments": arguments,
         "answer_schema": form,
     }
-    call = ApprovalOut.model_construct(**fields)
+    call = ApprovalOut.model_construct(**{"summary": "", **fields})
     return "\n".join(question(call, 60))
 
 
