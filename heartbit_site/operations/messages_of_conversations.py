@@ -20,6 +20,7 @@ from agents.journal.memory_texts import TreeTexts
 from agents.models import Conversation, Run, RunEvent, ToolCall
 from agents.querysets import find_run, waits_for_people
 from agents.reads.hidden_memories import texts_hidden_from
+from agents.reads.pictures import pictures_given
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.markdown import to_html
@@ -137,7 +138,10 @@ def messages_of(
     trees = _by_root(page)
     costs = costs_of(run for tree in trees.values() for run in tree)
     steps = _steps(trees, access)
-    messages = [_message(run, trees[run.pk], costs, steps[run.pk]) for run in page]
+    images = pictures_given([run.pk for run in page])
+    messages = [
+        _message(run, trees[run.pk], costs, steps[run.pk], images.get(run.pk, [])) for run in page
+    ]
     return messages, page[0].pk if more else None
 
 
@@ -149,7 +153,9 @@ def _by_root(page: list[Run]) -> dict[UUID, list[Run]]:
     return found
 
 
-def _message(run: Run, tree: list[Run], costs: Costs, steps: list[Step]) -> contract.MessageOut:
+def _message(
+    run: Run, tree: list[Run], costs: Costs, steps: list[Step], images: list[str]
+) -> contract.MessageOut:
     last = steps[-1] if steps else None
     if isinstance(last, contract.TextStepOut) and last.text == run.output:
         steps = steps[:-1]  # it is the answer
@@ -158,6 +164,7 @@ def _message(run: Run, tree: list[Run], costs: Costs, steps: list[Step]) -> cont
     return contract.MessageOut.of(
         run,
         steps=steps,
+        images=images,
         html=to_html(run.output or ""),
         usage=UsageOut(
             input_tokens=sum(one.input_tokens for one in tree),
