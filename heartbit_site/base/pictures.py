@@ -60,6 +60,19 @@ class Picture:
         return "jpg" if self.kind == "jpeg" else self.kind
 
 
+@dataclass(frozen=True, slots=True)
+class WithPictures:
+    """A tool's result with pictures for the model; they are encoded anew before it sees them.
+
+    Attributes:
+        text: What the tool says; models that see no pictures have this alone.
+        pictures: Files: PNG, JPEG, GIF or WebP.
+    """
+
+    text: str
+    pictures: tuple[bytes, ...]
+
+
 def kind_of(data: bytes) -> str:
     """Return Pillow's name of a picture's format by its first bytes; empty: none of the four."""
     return next((kind for mark, at, kind in _KINDS if data[at : at + len(mark)] == mark), "")

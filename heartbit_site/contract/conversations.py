@@ -82,6 +82,7 @@ class CallStepOut(View):
     status: str = Field(description="pending, waiting, ok, error, timeout, invalid ...")
     result: str | None
     duration_ms: int | None
+    images: list[str] = Field(description="Pictures that it returned, as artifact:RUN/NAME.")
     children: list[ChildRunOut] = Field(description="The sub-agents it waits for.")
 
 

@@ -36,6 +36,7 @@ _HEADING = 80  # characters
 _READ = 400  # characters of the first message that are looked at for one
 _LONGEST = 20_000  # characters of one call's arguments or result: the run has all of it
 _TASK = 300  # characters of a sub-agent's task
+_NO_END: tuple[None, list[str]] = (None, [])
 _STEPS = (ModelAnswered.type, RunSteered.type)
 _ATTACHED = re.compile(r'<attachment id="[0-9a-f]+" name="([^"\n]*)"')
 
@@ -197,7 +198,7 @@ def _steps(trees: dict[UUID, list[Run]], access: Access) -> dict[UUID, list[Step
 
 
 def _calls(trees: dict[UUID, list[Run]], access: Access) -> dict[OfCall, contract.CallStepOut]:
-    took, helpers = _durations(trees), _helpers(trees)
+    ends, helpers = _ends(trees), _helpers(trees)
     found = {}
     texts: dict[UUID, TreeTexts | None] = {}
     for call in ToolCall.objects.filter(run__in=trees):
@@ -215,16 +216,19 @@ def _calls(trees: dict[UUID, list[Run]], access: Access) -> dict[OfCall, contrac
             kind="call",
             arguments=arguments[:_LONGEST],
             result=None if result is None else result[:_LONGEST],
-            duration_ms=took.get(name),
+            duration_ms=ends.get(name, _NO_END)[0],
+            images=ends.get(name, _NO_END)[1],
             children=helpers.get(name, []),
         )
     return found
 
 
-def _durations(ids: Iterable[UUID]) -> dict[OfCall, int]:
+def _ends(ids: Iterable[UUID]) -> dict[OfCall, tuple[int | None, list[str]]]:
+    """Return duration in milliseconds, and pictures, of the calls that have ended."""
     finished = RunEvent.objects.filter(run__in=ids, type=ToolFinished.type)
-    rows = finished.values_list("run_id", "payload__call_id", "payload__duration_ms")
-    return {(run_id, call_id): duration for run_id, call_id, duration in rows}
+    fields = ("run_id", "payload__call_id", "payload__duration_ms", "payload__images")
+    rows = finished.values_list(*fields)
+    return {(run_id, call_id): (took, images or []) for run_id, call_id, took, images in rows}
 
 
 def _helpers(trees: dict[UUID, list[Run]]) -> dict[OfCall, list[contract.ChildRunOut]]:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from heartbit_site.base.credentials import CredentialType, SignInCredential
+from heartbit_site.base.pictures import WithPictures
 from heartbit_site.base.suspensions import QUESTION, Question, Suspension
 from heartbit_site.base.toolspec import Origin, ToolContext, ToolSpec
 from tools.definitions import catalogue as definitions
@@ -128,7 +129,7 @@ def _of_server(
         context: ToolContext = arguments.pop(_CONTEXT)
         credential = arguments.pop(CREDENTIAL, None)
 
-        async def ask(endpoint: McpEndpoint) -> str | Question | Suspension:
+        async def ask(endpoint: McpEndpoint) -> str | WithPictures | Question | Suspension:
             seconds = _seconds_left(context, server.timeout_seconds)
             if is_agent:
                 agent = RemoteAgent(endpoint, pool.http, seconds, covers=covers_of(credential))

@@ -1,7 +1,8 @@
 """Downloads of runs' artifacts, and of the files of their folders.
 
 Models wrote them, so they are sent as plain text to be saved, or as a PNG or JPEG, never as
-something that a browser would run on this host (``nosniff``, which every response has, keeps it from guessing).
+something that a browser would run on this host (``nosniff``, which every response has, keeps it
+from guessing).
 """
 
 from __future__ import annotations
