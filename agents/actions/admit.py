@@ -203,10 +203,10 @@ def admit(request: RunRequest) -> Admitted:
     key = repeatable = stored_key(request.idempotency_key)
     if isinstance(request.idempotency_key, InternalKey) and request.idempotency_key.is_fresh:
         repeatable = None
-    more = repeatable or request.conversation or request.fork or request.files or request.deliveries
-    more = more or request.pictures
+    beside = (request.files, request.deliveries, request.pictures)
     # Else one statement, which is atomic by itself.
-    with transaction.atomic() if more else nullcontext():
+    is_more = any((repeatable, request.conversation, request.fork, *beside))
+    with transaction.atomic() if is_more else nullcontext():
         used = run_with(request.workspace, repeatable)
         if repeatable is not None:
             refuse_other(request, repeatable, used)

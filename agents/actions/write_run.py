@@ -70,8 +70,9 @@ def write_run(request: RunRequest, key: str | None) -> Row | None:
         The row; None: the database refused the run.
     """
     name, origin = request.asked
-    values = {
-        "id": new_id(),
+    run_id = new_id()
+    values: dict[str, Any] = {
+        "id": run_id,
         "workspace": request.workspace.pk,
         "agent": name,
         "origin": origin,
@@ -90,7 +91,7 @@ def write_run(request: RunRequest, key: str | None) -> Row | None:
     values |= {
         "task": request.text,
         "payload": None if request.payload is None else request.payload.model_dump_json(),
-        "more": json.dumps(_more(request, values["id"]), ensure_ascii=False),
+        "more": json.dumps(_more(request, run_id), ensure_ascii=False),
     }
     if request.conversation is not None:
         message = {"conversation": request.conversation.pk, "policy": request.policy}

@@ -23,7 +23,9 @@ def as_text(result: mcp_types.CallToolResult) -> str:
     Structured content is left out if the text repeats it, as most servers do.
     """
     parts = [
-        f"[image, {block.mime_type}]" if _picture(block) else _block(block)
+        f"[image, {block.mime_type}]"
+        if isinstance(block, mcp_types.ImageContent) and _picture(block)
+        else _block(block)
         for block in result.content
     ]
     try:

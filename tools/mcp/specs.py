@@ -125,7 +125,7 @@ def _of_server(
 
         await reach(context, arguments.pop(CREDENTIAL, None), open_connection)
 
-    async def call(**arguments: Any) -> str | Suspension:
+    async def call(**arguments: Any) -> str | WithPictures | Suspension:
         context: ToolContext = arguments.pop(_CONTEXT)
         credential = arguments.pop(CREDENTIAL, None)
 
