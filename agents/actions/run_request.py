@@ -99,7 +99,6 @@ class RunRequest:
         deliveries: Targets of the result.
         thread: Earlier messages that the client sends along, each {task, output, steers}, and
             images if the task has some.
-        images: Images beside the task, as data URLs.
         pictures: Pictures beside the task, which are stored as artifacts of the run.
         response_schema: Response schema in place of the agent's own; None: the agent's own.
         client: Data that the client's protocol returns with the run.
@@ -128,7 +127,6 @@ class RunRequest:
     files: Mapping[str, bytes] = field(default_factory=dict)
     deliveries: Sequence[Target] = ()
     thread: Sequence[Mapping[str, Any]] = ()
-    images: Sequence[str] = ()
     pictures: Sequence[Picture] = ()
     response_schema: Mapping[str, Any] | None = None
     client: Mapping[str, Any] = field(default_factory=dict)

@@ -114,7 +114,7 @@ def _more(request: RunRequest, run_id: UUID) -> dict[str, Any]:
     """Return more of the event that opens the run's journal."""
     more = {
         "thread": request.thread,
-        "images": [*request.images, *addresses_of(run_id, request.pictures)],
+        "images": addresses_of(run_id, request.pictures),
         "client": request.client,
         "client_tools": request.client_tools,
         "traceparent": TRACEPARENT.get() if tracing.is_on() else "",

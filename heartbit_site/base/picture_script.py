@@ -1,4 +1,4 @@
-"""Program that encodes a picture anew in a sandbox (``heartbit_site.base.reader_walls``).
+"""Program that re-encodes a picture in a sandbox (``heartbit_site.base.reader_walls``).
 
 It is run as a file by ``heartbit_site.base.pictures``. It reads the picture from its standard input
 and writes a line, ``png`` or ``jpeg``, and the new file; or ``refused`` and the end of a sentence.

@@ -1,8 +1,8 @@
-"""Pictures from outside, encoded anew in a sandboxed process before anything stores or shows them.
+"""Pictures from outside, re-encoded in a sandboxed process before anything stores or shows them.
 
 Usage::
 
-    picture = encode_anew(data, "picture 1")    # PictureError: one sentence that names it
+    picture = reencode(data, "picture 1")    # PictureError: one sentence that names it
     picture.media_type, picture.content         # image/png or image/jpeg
 """
 
@@ -62,7 +62,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class WithPictures:
-    """A tool's result with pictures for the model; they are encoded anew before it sees them.
+    """A tool's result with pictures for the model; they are re-encoded before it sees them.
 
     Attributes:
         text: What the tool says; models that see no pictures have this alone.
@@ -78,8 +78,8 @@ def kind_of(data: bytes) -> str:
     return next((kind for mark, at, kind in _KINDS if data[at : at + len(mark)] == mark), "")
 
 
-def encode_anew(data: bytes, name: str) -> Picture:
-    """Return a picture encoded anew: upright, of bounded size, without metadata, one frame.
+def reencode(data: bytes, name: str) -> Picture:
+    """Return a picture re-encoded: upright, of bounded size, without metadata, one frame.
 
     Args:
         data: The file.

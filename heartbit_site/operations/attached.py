@@ -6,6 +6,7 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from agents.llm.wrappers.pictured import ADDRESS
@@ -13,7 +14,8 @@ from agents.querysets import find_run
 from agents.reads.artifacts import stored_content
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import HeartbitError, NotFoundError
-from heartbit_site.base.pictures import Picture, PictureError, encode_anew, from_base64
+from heartbit_site.base.pictures import Picture, PictureError, from_base64, reencode
+from heartbit_site.base.reader_process import MOST_AT_ONCE
 from heartbit_site.base.untrusted import clean_text
 from heartbit_site.contract.model import MAX_TASK_CHARACTERS
 from memory.choices import DocumentKind
@@ -30,7 +32,7 @@ class AttachmentError(HeartbitError):
 
 
 def pictures_of(access: Access, images: Sequence[str]) -> list[Picture]:
-    """Return the pictures of a request, encoded anew.
+    """Return the pictures of a request, re-encoded.
 
     Args:
         access: The caller.
@@ -40,10 +42,11 @@ def pictures_of(access: Access, images: Sequence[str]) -> list[Picture]:
         PictureError: One is not accepted.
     """
     names = (f"Picture {number}" for number in range(1, len(images) + 1))
-    return [
-        encode_anew(_content(access, image, name), name)
-        for image, name in zip(images, names, strict=True)
+    given = [
+        (_content(access, image, name), name) for image, name in zip(images, names, strict=True)
     ]
+    with ThreadPoolExecutor(MOST_AT_ONCE) as readers:  # each waits for a process of its own
+        return list(readers.map(lambda one: reencode(*one), given))
 
 
 def _content(access: Access, image: str, name: str) -> bytes:

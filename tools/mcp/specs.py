@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tools.mcp.pool import McpPool
 
 T = TypeVar("T")
-Call = Callable[..., Awaitable["str | Suspension"]]
+Call = Callable[..., Awaitable["str | WithPictures | Suspension"]]
 Connect = Callable[..., Awaitable[None]]
 
 _CONTEXT: Final = "heartbit:context"

@@ -9,7 +9,7 @@ from agents.runtime.providers.preflight import models_of
 
 
 def refuse_unseen(agent: Agent, model: str) -> None:
-    """Raise if an agent's own model reads text alone; a fallback is told that there was a picture.
+    """Raise if an agent's own model reads text alone; a fallback gets remarks in place of pictures.
 
     Args:
         agent: The agent.

@@ -16,7 +16,7 @@ from agents.models import Artifact
 from agents.querysets import stored_artifacts
 from agents.runtime.files.pictures import addresses_of, store_pictures
 from heartbit_site.base.artifact_names import artifact_name
-from heartbit_site.base.pictures import PictureError, encode_anew
+from heartbit_site.base.pictures import PictureError, reencode
 from tools.calls.result import ToolResult, truncate
 
 READER: Final = "read_artifact"  # tool that reads stored results
@@ -39,7 +39,7 @@ class BigResults:
         self._max_output_bytes = max_output_bytes
 
     def store(self, call_id: str, tool: str, done: ToolResult) -> ToolResult:
-        """Store a result's whole text, if it is long, and its pictures, encoded anew.
+        """Store a result's whole text, if it is long, and its pictures, re-encoded.
 
         Idempotent for the same result. Joins the caller's transaction, if there is one.
 
@@ -60,7 +60,7 @@ class BigResults:
         pictures, refused = [], []
         for number, data in enumerate(done.pictures, start=1):
             try:
-                pictures.append(encode_anew(data, f"Picture {number} of the result"))
+                pictures.append(reencode(data, f"Picture {number} of the result"))
             except PictureError as error:
                 refused.append(f"\n[{error}]")
         size = sum(len(one.content) for one in pictures)
