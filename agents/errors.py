@@ -57,6 +57,10 @@ class FolderError(HeartbitError):
     """The folder of a run has no such file, or no room for one."""
 
 
+class UnseenPicturesError(HeartbitError):
+    """The agent's model, or a workflow, takes no pictures."""
+
+
 class ArtifactRefusedError(HeartbitError):
     """There is no room for an artifact."""
 

@@ -33,7 +33,9 @@ from agents.reads.agents import find_agent
 from agents.runs.idempotency_keys import InternalKey, run_with, stored_key
 from agents.runs.run_audit import record_of_run
 from agents.runtime.files.folder import Folder
+from agents.runtime.files.pictures import store_pictures
 from agents.runtime.providers.preflight import has_obstacle, raise_if_not_ready
+from agents.runtime.providers.sight import refuse_unseen
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ForbiddenError
 from heartbit_site.base.models import Workspace
@@ -92,10 +94,10 @@ def record_reached(request: RunRequest, row: Row, reached: Iterable[Run]) -> Non
 
 
 def refuse_extras(request: RunRequest, run_id: UUID) -> None:
-    """Raise if a steering message has deliveries or files, which need a run of its own.
+    """Raise if a steering message has deliveries, files or pictures, which need a run of its own.
 
     Raises:
-        ConversationBusyError: The message has deliveries or files.
+        ConversationBusyError: The message has them.
     """
     if request.deliveries:  # the result goes to the run's own recipients only
         raise ConversationBusyError(
@@ -106,6 +108,11 @@ def refuse_extras(request: RunRequest, run_id: UUID) -> None:
         raise ConversationBusyError(
             f"The conversation is busy with run {run_id}, whose folder takes no files now. Wait "
             "for it, or leave out files and archive."
+        )
+    if request.pictures:  # a steering message is text
+        raise ConversationBusyError(
+            f"The message would steer the active run {run_id}, which takes text alone meanwhile. "
+            "Send the pictures with busy_policy queue, or leave them out."
         )
 
 
@@ -189,15 +196,17 @@ def admit(request: RunRequest) -> Admitted:
         QuotaExceededError: The workspace or the agent has reached a run quota.
         ModelUnreachableError: A run would start, and no model that the agent may use is available.
         NoSandboxError: A run would start, and there is no sandbox for its agent's code.
+        UnseenPicturesError: The run's model reads text alone, or the agent is a workflow.
         FolderError: The files are not valid for the run's folder.
     """
     require(request.by, "runs:write", workspace_id=request.workspace.pk)
     key = repeatable = stored_key(request.idempotency_key)
     if isinstance(request.idempotency_key, InternalKey) and request.idempotency_key.is_fresh:
         repeatable = None
-    more = repeatable or request.conversation or request.fork or request.files or request.deliveries
+    beside = (request.files, request.deliveries, request.pictures)
     # Else one statement, which is atomic by itself.
-    with transaction.atomic() if more else nullcontext():
+    is_more = any((repeatable, request.conversation, request.fork, *beside))
+    with transaction.atomic() if is_more else nullcontext():
         used = run_with(request.workspace, repeatable)
         if repeatable is not None:
             refuse_other(request, repeatable, used)
@@ -222,6 +231,7 @@ def _admit(request: RunRequest, key: str | None) -> Admitted:
     record_reached(request, row, reached)
     if row.is_new:
         Folder.give(row.run_id, request.files)
+        store_pictures(row.run_id, request.pictures)
         create_deliveries(row.run_id, request.workspace, request.deliveries)
         if request.home is Placement.FLEET:
             wake_queue(row.run_id, row.queue)
@@ -231,6 +241,8 @@ def _admit(request: RunRequest, key: str | None) -> Admitted:
 
 
 def _refuse_unready(request: RunRequest) -> None:
+    if request.pictures:
+        refuse_unseen(_agent(request), request.model)
     forked = request.fork
     asks_a_model = request.call is None and (forked is None or forked.source.kind == RunKind.AGENT)
     if asks_a_model and has_obstacle(request.workspace.pk, request.home):

@@ -20,6 +20,7 @@ from agents.reads.agents import find_agent
 from agents.runs.idempotency_keys import InternalKey
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.pictures import Picture
 from heartbit_site.base.rights import require
 from heartbit_site.base.untrusted import clean_text
 
@@ -98,7 +99,7 @@ class RunRequest:
         deliveries: Targets of the result.
         thread: Earlier messages that the client sends along, each {task, output, steers}, and
             images if the task has some.
-        images: Images beside the task, as data URLs.
+        pictures: Pictures beside the task, which are stored as artifacts of the run.
         response_schema: Response schema in place of the agent's own; None: the agent's own.
         client: Data that the client's protocol returns with the run.
         client_tools: Tools that the client runs itself, each {name, description, parameters}.
@@ -126,7 +127,7 @@ class RunRequest:
     files: Mapping[str, bytes] = field(default_factory=dict)
     deliveries: Sequence[Target] = ()
     thread: Sequence[Mapping[str, Any]] = ()
-    images: Sequence[str] = ()
+    pictures: Sequence[Picture] = ()
     response_schema: Mapping[str, Any] | None = None
     client: Mapping[str, Any] = field(default_factory=dict)
     client_tools: Sequence[Mapping[str, Any]] = ()

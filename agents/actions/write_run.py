@@ -9,6 +9,7 @@ from uuid import UUID
 
 from agents.actions.run_request import Fork, RunRequest
 from agents.journal.events import encode
+from agents.runtime.files.pictures import addresses_of
 from heartbit_site.base import tracing
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.log_context import TRACEPARENT
@@ -69,8 +70,9 @@ def write_run(request: RunRequest, key: str | None) -> Row | None:
         The row; None: the database refused the run.
     """
     name, origin = request.asked
-    values = {
-        "id": new_id(),
+    run_id = new_id()
+    values: dict[str, Any] = {
+        "id": run_id,
         "workspace": request.workspace.pk,
         "agent": name,
         "origin": origin,
@@ -89,7 +91,7 @@ def write_run(request: RunRequest, key: str | None) -> Row | None:
     values |= {
         "task": request.text,
         "payload": None if request.payload is None else request.payload.model_dump_json(),
-        "more": json.dumps(_more(request), ensure_ascii=False),
+        "more": json.dumps(_more(request, run_id), ensure_ascii=False),
     }
     if request.conversation is not None:
         message = {"conversation": request.conversation.pk, "policy": request.policy}
@@ -108,11 +110,11 @@ def _submit(request: RunRequest, values: dict[str, Any]) -> Any:
     return fetch_one(_SUBMIT + _IF_UNCHANGED, values | known, prepare=True)
 
 
-def _more(request: RunRequest) -> dict[str, Any]:
+def _more(request: RunRequest, run_id: UUID) -> dict[str, Any]:
     """Return more of the event that opens the run's journal."""
     more = {
         "thread": request.thread,
-        "images": request.images,
+        "images": addresses_of(run_id, request.pictures),
         "client": request.client,
         "client_tools": request.client_tools,
         "traceparent": TRACEPARENT.get() if tracing.is_on() else "",

@@ -24,8 +24,9 @@ def estimate(message: Message) -> int:
     match message:
         case UserMessage(text, images):
             return MESSAGE_OVERHEAD + of_text(text) + IMAGE * len(images)
-        case ToolMessage(call_id, name, content):
-            return MESSAGE_OVERHEAD + of_text(call_id) + of_text(name) + of_text(content)
+        case ToolMessage(call_id, name, content, images=images):
+            texts = of_text(call_id) + of_text(name) + of_text(content)
+            return MESSAGE_OVERHEAD + texts + IMAGE * len(images)
         case AssistantMessage(text, calls, thinking):
             tokens = MESSAGE_OVERHEAD + of_text(text)
             for call in calls:

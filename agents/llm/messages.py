@@ -44,7 +44,8 @@ class UserMessage:
 
     Attributes:
         text: The text.
-        images: Images beside it, as data URLs (``data:image/png;base64,...``).
+        images: Images beside it, as data URLs (``data:image/png;base64,...``), or as addresses of
+            stored ones (``agents.llm.wrappers.pictured``), which no adapter sees.
     """
 
     text: str
@@ -62,13 +63,22 @@ class AssistantMessage:
 
 @dataclass(frozen=True, slots=True)
 class ToolMessage:
-    """The result of one tool call; ``call_id`` is the provider's id of that call."""
+    """The result of one tool call.
+
+    Attributes:
+        call_id: The provider's id of the call.
+        images: Images that the tool returned, as in ``UserMessage``.
+    """
 
     call_id: str
     name: str
     content: str
     is_error: bool = False
+    images: tuple[str, ...] = ()
 
+
+#: In place of an image, for models that read text alone.
+UNSEEN = "\n[an image, which you cannot see]"
 
 Message = UserMessage | AssistantMessage | ToolMessage
 
@@ -77,6 +87,18 @@ def parts_of(image: str) -> tuple[str, str]:
     """Return the media type and the content, in base64, of an image (``UserMessage.images``)."""
     head, _, content = image.partition(",")
     return head.removeprefix("data:").removesuffix(";base64"), content
+
+
+def without_images(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Return the messages for a model that reads text alone: each image is a remark in the text."""
+    return tuple(
+        one
+        if isinstance(one, AssistantMessage) or not one.images
+        else replace(one, text=one.text + UNSEEN * len(one.images), images=())
+        if isinstance(one, UserMessage)
+        else replace(one, content=one.content + UNSEEN * len(one.images), images=())
+        for one in messages
+    )
 
 
 def is_empty_answer(message: Message) -> bool:

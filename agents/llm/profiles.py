@@ -79,6 +79,7 @@ class Profile:
         stream_usage: True if the usage of a streamed answer is asked for on Chat Completions.
         any_schema: True if the server accepts every JSON Schema of a tool; otherwise tools are sent
             in the form of ``agents.llm.adapters.plain_tools``.
+        images: True if it sees images, or is not known; the provider then decides.
         constrained: Rules for a model without native tool calls.
     """
 
@@ -93,6 +94,7 @@ class Profile:
     max_output_tokens: int | None = None
     stream_usage: bool = True
     any_schema: bool = True
+    images: bool = True
     constrained: Constrained = ABLE
 
 
@@ -104,6 +106,7 @@ TINY = Profile(
     tools="constrained_json",
     reasoning_efforts=(),
     max_output_tokens=400,
+    images=False,
     constrained=Constrained(
         first_tools=("delegate_task",),
         tools_once=True,
@@ -149,10 +152,16 @@ _GPT_TOOLS_WITHOUT_REASONING = replace(_GPT_MAY_NOT_REASON, tools_reasoning_effo
 
 _OPENAI: dict[str, Profile] = {
     "": _GPT_TOOLS_WITHOUT_REASONING,
-    "gpt-3": _GPT,
-    "gpt-4": _GPT,
+    "gpt-3": replace(_GPT, images=False),
+    "gpt-4": replace(_GPT, images=False),
+    "gpt-4-turbo": _GPT,
+    "gpt-4-vision": _GPT,
+    "gpt-4.": _GPT,
+    "gpt-4o": _GPT,
     "chatgpt": _GPT,
     "o": _GPT_REASONING,
+    "o1-mini": replace(_GPT_REASONING, images=False),
+    "o3-mini": replace(_GPT_REASONING, images=False),
     "gpt-5": _GPT_REASONING,
     "gpt-5.": _GPT_MAY_NOT_REASON,
     "gpt-5.4": _GPT_TOOLS_WITHOUT_REASONING,

@@ -86,3 +86,9 @@ PROVIDERS: dict[str, Provider] = {
         pricing="unknown",
     ),
 }
+
+
+def sees_images(reference: str) -> bool:
+    """Return False for a ``provider:model`` that is known to read text alone."""
+    name, _, model = reference.partition(":")
+    return name not in PROVIDERS or PROVIDERS[name].profile(model.strip()).images

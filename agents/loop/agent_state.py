@@ -149,6 +149,7 @@ class AgentState(CallingState):
                         name=state.call.name,
                         content=result.content,
                         is_error=result.status != "ok",
+                        images=result.images,
                     )
                 )
         self._judge(poor=all(one.finished and one.finished.status == "invalid" for one in calls))

@@ -120,6 +120,7 @@ class CallRecord:
             took,
             self._grant,
             done.artifact,
+            done.images,
         )
 
     async def intend(self) -> None:

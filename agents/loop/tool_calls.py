@@ -308,7 +308,14 @@ class ToolCallRunner:
         done = self._toolbox.resume(call.call, outcomes)
         done = await self._toolbox.store_from_loop(call.call_id, call.call.name, done)
         effect = self._toolbox.effect(call.call.name)
-        return ToolFinished(call.call_id, done.status, done.content, effect, artifact=done.artifact)
+        return ToolFinished(
+            call.call_id,
+            done.status,
+            done.content,
+            effect,
+            artifact=done.artifact,
+            images=done.images,
+        )
 
     async def _begin(self, call: CallState) -> Served | _Act:
         approved: ApprovedCall | None = None

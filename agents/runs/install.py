@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "2468f661861bb519e71325379b4b1496adf9ee5dab6c71bd73bd770978265d88"
+FINGERPRINT = "15eeaeec503ae5488edb27c8a0386a0f2be502626b3e78e93917e37b148d32d6"
 
 
 def statements() -> str:

@@ -17,8 +17,10 @@ from heartbit_site.api.errors import (
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 
 MAX_BODY_BYTES = 1_000_000
-#: Of requests below these paths: a document of 10 MB, in base64 or as text.
+#: Of requests below these paths: a document or picture of 10 MB, in base64 or as text.
 LARGER_BODIES = (
+    ("/api/v1/runs", MOST_BODY_BYTES),
+    ("/api/v1/conversations/", MOST_BODY_BYTES),
     ("/api/v1/knowledge-bases/", MOST_BODY_BYTES),
     ("/api/v1/mcp-servers", MOST_BODY_BYTES),
 )

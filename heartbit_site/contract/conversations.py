@@ -7,7 +7,17 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue, model_validator
 
 from heartbit_site.base.view import Id, Money, Time, View
-from heartbit_site.contract.model import Body, Name, Page, Reference, Text, Word, changes
+from heartbit_site.contract.model import (
+    Body,
+    Documents,
+    Images,
+    Name,
+    Page,
+    Reference,
+    Text,
+    Word,
+    changes,
+)
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Noun
 from heartbit_site.contract.runs import Status, UsageOut
 
@@ -72,6 +82,7 @@ class CallStepOut(View):
     status: str = Field(description="pending, waiting, ok, error, timeout, invalid ...")
     result: str | None
     duration_ms: int | None
+    images: list[str] = Field(description="Pictures that it returned, as artifact:RUN/NAME.")
     children: list[ChildRunOut] = Field(description="The sub-agents it waits for.")
 
 
@@ -96,6 +107,7 @@ class MessageOut(View):
         validation_alias="held", description="True while it waits for the previous run to end."
     )
     text: str = Field(validation_alias="task", description="Text of the message.")
+    images: list[str] = Field(description="Pictures beside it, each as artifact:RUN/NAME.")
     started_by: str = Field(description="Name of the author; empty: not recorded.")
     created_at: Time
     finished_at: Time | None
@@ -161,7 +173,9 @@ class ConversationChangeIn(ConversationIn):
 class MessageIn(Body):
     """A message on a conversation."""
 
-    text: Text
+    text: Text = Field("", description="May be empty with images or documents.")
+    images: Images = Field(default_factory=list)
+    documents: Documents = Field(default_factory=dict)
     model: Reference = Field("", description="For the run that answers, and its sub-agents.")
     busy_policy: BusyPolicy | None = Field(
         None, description="Policy for this message; null: the conversation's."

@@ -20,6 +20,7 @@ from pydantic.fields import FieldInfo
 from agents.llm.references import check_reference
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.moments import to_utc
+from heartbit_site.base.pictures import MOST_BYTES, MOST_PICTURES
 from heartbit_site.base.untrusted import clean_text
 from heartbit_site.base.view import View
 
@@ -122,6 +123,23 @@ def _reference(text: str) -> str:
 Text = Annotated[str, Field(max_length=MAX_TASK_CHARACTERS), AfterValidator(_storable)]
 Name = Annotated[str, Field(max_length=64), AfterValidator(_storable)]
 Word = Annotated[str, Field(max_length=200), AfterValidator(_storable)]
+_File = Annotated[str, Field(max_length=MOST_BYTES * 4 // 3 + 100)]
+Images = Annotated[
+    list[_File],
+    Field(
+        max_length=MOST_PICTURES,
+        description="Pictures for the model: PNG, JPEG, GIF or WebP, each in base64 or as "
+        "artifact:RUN/NAME.",
+    ),
+]
+Documents = Annotated[
+    dict[Word, _File],
+    Field(
+        max_length=MOST_PICTURES,
+        description="Documents that the model reads as text: PDF, DOCX or text, in base64, by "
+        "file name.",
+    ),
+]
 Reference = Annotated[
     str,
     Field(max_length=200, description="provider:model, such as openai:gpt-6-sol."),

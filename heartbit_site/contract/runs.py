@@ -12,7 +12,18 @@ from pydantic import Field, JsonValue, model_validator
 from agents.output.results import MetricsOut, ResultOut
 from agents.runtime.files.folder_limits import LIMITS
 from heartbit_site.base.view import Id, Money, Time, View
-from heartbit_site.contract.model import Body, Name, Page, Priority, Reference, Targets, Text, Word
+from heartbit_site.contract.model import (
+    Body,
+    Documents,
+    Images,
+    Name,
+    Page,
+    Priority,
+    Reference,
+    Targets,
+    Text,
+    Word,
+)
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Noun
 
 MAX_WAIT_SECONDS = 60
@@ -170,6 +181,9 @@ class RunIn(Body):
         "",
         description="A zip, tar or tar.gz archive in base64, which is unpacked into the folder.",
     )
+
+    images: Images = Field(default_factory=list)
+    documents: Documents = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _thread(self) -> RunIn:

@@ -33,6 +33,7 @@ from heartbit_site.base.access import Access, refresh_access
 from heartbit_site.base.audit import starter_of
 from heartbit_site.doors.requests import RequestError
 from heartbit_site.doors.spoken import SpokenText
+from heartbit_site.operations.attached import pictures_of
 
 #: Time after which a request that waits for people gives up; its run does not.
 LONGEST_SECONDS: Final = 3_600
@@ -58,7 +59,7 @@ def start(
         agent: Name of an agent or a workflow.
         task: The task.
         thread: Messages before it, as runs of a thread, each {task, output, steers} and images.
-        images: Images beside the task, as data URLs.
+        images: Images beside the task, as data URLs; they are re-encoded.
         conversation: Conversation that it continues.
         schema: JSON Schema of the answer; None: the agent's own.
         client: Data that the protocol returns with the run (``kept_with``).
@@ -76,7 +77,7 @@ def start(
         task,
         agent=agent,
         thread=thread,
-        images=images,
+        pictures=pictures_of(access, images),
         conversation=conversation,
         response_schema=schema,
         client=client or {},

@@ -25,6 +25,7 @@ from heartbit_site.contract.conversations import (
     ThreadOut,
 )
 from heartbit_site.contract.model import Cursor, Limit, Name, Word
+from heartbit_site.operations.attached import pictures_of, with_documents
 from heartbit_site.operations.messages_of_conversations import (
     find_conversation,
     find_message,
@@ -124,7 +125,8 @@ def post_message(
     policy = body.busy_policy
     request = RunRequest(
         access.workspace,
-        body.text,
+        with_documents(body.text, body.documents, body.images),
+        pictures=pictures_of(access, body.images),
         conversation=find_conversation(access.workspace, conversation_id, lock=True),
         busy_policy=None if policy is None else BusyPolicy(policy),
         model=body.model,

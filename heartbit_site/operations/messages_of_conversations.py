@@ -20,6 +20,7 @@ from agents.journal.memory_texts import TreeTexts
 from agents.models import Conversation, Run, RunEvent, ToolCall
 from agents.querysets import find_run, waits_for_people
 from agents.reads.hidden_memories import texts_hidden_from
+from agents.reads.pictures import pictures_given
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.markdown import to_html
@@ -35,6 +36,7 @@ _HEADING = 80  # characters
 _READ = 400  # characters of the first message that are looked at for one
 _LONGEST = 20_000  # characters of one call's arguments or result: the run has all of it
 _TASK = 300  # characters of a sub-agent's task
+_NO_END: tuple[None, list[str]] = (None, [])
 _STEPS = (ModelAnswered.type, RunSteered.type)
 _ATTACHED = re.compile(r'<attachment id="[0-9a-f]+" name="([^"\n]*)"')
 
@@ -137,7 +139,10 @@ def messages_of(
     trees = _by_root(page)
     costs = costs_of(run for tree in trees.values() for run in tree)
     steps = _steps(trees, access)
-    messages = [_message(run, trees[run.pk], costs, steps[run.pk]) for run in page]
+    images = pictures_given([run.pk for run in page])
+    messages = [
+        _message(run, trees[run.pk], costs, steps[run.pk], images.get(run.pk, [])) for run in page
+    ]
     return messages, page[0].pk if more else None
 
 
@@ -149,7 +154,9 @@ def _by_root(page: list[Run]) -> dict[UUID, list[Run]]:
     return found
 
 
-def _message(run: Run, tree: list[Run], costs: Costs, steps: list[Step]) -> contract.MessageOut:
+def _message(
+    run: Run, tree: list[Run], costs: Costs, steps: list[Step], images: list[str]
+) -> contract.MessageOut:
     last = steps[-1] if steps else None
     if isinstance(last, contract.TextStepOut) and last.text == run.output:
         steps = steps[:-1]  # it is the answer
@@ -158,6 +165,7 @@ def _message(run: Run, tree: list[Run], costs: Costs, steps: list[Step]) -> cont
     return contract.MessageOut.of(
         run,
         steps=steps,
+        images=images,
         html=to_html(run.output or ""),
         usage=UsageOut(
             input_tokens=sum(one.input_tokens for one in tree),
@@ -190,7 +198,7 @@ def _steps(trees: dict[UUID, list[Run]], access: Access) -> dict[UUID, list[Step
 
 
 def _calls(trees: dict[UUID, list[Run]], access: Access) -> dict[OfCall, contract.CallStepOut]:
-    took, helpers = _durations(trees), _helpers(trees)
+    ends, helpers = _ends(trees), _helpers(trees)
     found = {}
     texts: dict[UUID, TreeTexts | None] = {}
     for call in ToolCall.objects.filter(run__in=trees):
@@ -208,16 +216,19 @@ def _calls(trees: dict[UUID, list[Run]], access: Access) -> dict[OfCall, contrac
             kind="call",
             arguments=arguments[:_LONGEST],
             result=None if result is None else result[:_LONGEST],
-            duration_ms=took.get(name),
+            duration_ms=ends.get(name, _NO_END)[0],
+            images=ends.get(name, _NO_END)[1],
             children=helpers.get(name, []),
         )
     return found
 
 
-def _durations(ids: Iterable[UUID]) -> dict[OfCall, int]:
+def _ends(ids: Iterable[UUID]) -> dict[OfCall, tuple[int | None, list[str]]]:
+    """Return duration in milliseconds, and pictures, of the calls that have ended."""
     finished = RunEvent.objects.filter(run__in=ids, type=ToolFinished.type)
-    rows = finished.values_list("run_id", "payload__call_id", "payload__duration_ms")
-    return {(run_id, call_id): duration for run_id, call_id, duration in rows}
+    fields = ("run_id", "payload__call_id", "payload__duration_ms", "payload__images")
+    rows = finished.values_list(*fields)
+    return {(run_id, call_id): (took, images or []) for run_id, call_id, took, images in rows}
 
 
 def _helpers(trees: dict[UUID, list[Run]]) -> dict[OfCall, list[contract.ChildRunOut]]:

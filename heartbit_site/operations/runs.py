@@ -19,6 +19,7 @@ from heartbit_site.base.audit import actor_of, starter_of
 from heartbit_site.contract.model import Word
 from heartbit_site.contract.operation import Answered, PendingAnswer
 from heartbit_site.contract.runs import RunDetailOut, RunIn, RunStateOut, SteerIn
+from heartbit_site.operations.attached import pictures_of, with_documents
 from heartbit_site.operations.messages_of_conversations import find_conversation
 from heartbit_site.operations.run_reads import Wait, read_at_end
 from heartbit_site.operations.run_views import detail, detail_of_new, detail_of_root
@@ -60,7 +61,7 @@ def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") ->
     workspace, thread = access.workspace, body.conversation_id
     request = RunRequest(
         workspace,
-        body.task,
+        with_documents(body.task, body.documents, body.images),
         agent=body.agent or ORCHESTRATOR,
         origin=origin,
         payload=parse(body.payload) if body.payload is not None else None,
@@ -70,6 +71,7 @@ def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") ->
         approve=body.require_approval,
         idempotency_key=key,
         by=starter_of(access),
+        pictures=pictures_of(access, body.images),
         files=decode(body.files, body.archive),
         deliveries=check_targets(workspace, body.deliver),
     )

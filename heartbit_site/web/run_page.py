@@ -19,6 +19,8 @@ from agents.models.draft import DRAFT
 from agents.querysets import find_run
 from agents.reads.drawings import drawn
 from agents.reads.hidden_memories import split_known
+from agents.reads.pictures import pictures_given
+from agents.runtime.files.pictures import split
 from agents.workflows.drawing.outline import DrawingTooLargeError
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import ConflictError
@@ -56,6 +58,7 @@ def run(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
         "answer": answer_html(found.output) if found.output else "",
         "structured": None if found.structured is None else as_json(found.structured),
         "task": visible(found.task),
+        "pictures": split(pictures_given([found.pk]).get(found.pk, ())),
         "label": _label(access, found),
         "problem": heading(str((found.error or {}).get("message", ""))),
         "buttons": _buttons(found) if access.allows("runs:write") else [],

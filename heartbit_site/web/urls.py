@@ -23,6 +23,7 @@ from heartbit_site.web import (
 from heartbit_site.web.account import account, credentials
 from heartbit_site.web.connect import connect
 from heartbit_site.web.find import find
+from heartbit_site.web.pictures import picture
 from heartbit_site.web.runs import runs
 
 app_name = "web"
@@ -63,4 +64,5 @@ urlpatterns: list[Any] = [
     path("approvals/", inbox.approvals_moved, name="approvals"),
     path("runs/", runs, name="runs"),
     path("find/", find, name="find"),
+    path("pictures/<uuid:run>/<str:name>", picture, name="picture"),
 ]

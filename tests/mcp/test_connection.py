@@ -13,6 +13,7 @@ from uuid import uuid4
 
 import pytest
 
+from heartbit_site.base.pictures import WithPictures
 from tests.fleet import wait_until
 from tests.mcp.servers import STDIO, connected, hostile, http_server, pinned
 from tools.mcp.endpoints import McpEndpoint
@@ -42,6 +43,9 @@ async def called(
 ) -> str:
     wanted = pinned(connection, tool)
     answer = await connection.call(wanted, arguments, key="run:1.0", seconds=within)
+    if isinstance(answer, WithPictures):
+        assert answer.pictures == (b"\x89PNG\r\n\x1a\n",)
+        return answer.text
     assert isinstance(answer, str)
     return answer
 
@@ -53,7 +57,7 @@ async def test_a_server_is_read_and_called(endpoint: McpEndpoint) -> None:
         assert not connection.offer.left_out
         assert json.loads(await called(connection, "add", a=2, b=3)) == {"total": 5}
         assert await called(connection, "echo", text="Grüße") == "Grüße"
-        assert await called(connection, "picture") == "[image, image/png, 9 bytes, not shown]"
+        assert await called(connection, "picture") == "[image, image/png]"
         key = "canary" if endpoint.url else "none"
         assert await called(connection, "header", name="x-shop-key") == key
         listed = await called(connection, "resources/list")

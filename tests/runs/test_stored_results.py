@@ -11,7 +11,9 @@ from agents.errors import JournalAwayError
 from agents.models import Artifact, RunEvent
 from agents.runtime.toolset import big_results
 from heartbit_site.base import orm
+from heartbit_site.base.pictures import WithPictures
 from heartbit_site.base.toolspec import Effect, spec_of
+from tests.api.test_pictures import drawn
 from tests.runs.holding import claimant, pool
 from tests.runs.serving import serve
 
@@ -78,3 +80,30 @@ async def test_a_result_whose_artifact_cannot_be_written_is_not_journaled(
         return [row.type for row in rows]
 
     assert (await orm.run_in_thread(written))[-1] == "tool.started"
+
+
+def photographed() -> WithPictures:
+    """Take a picture."""
+    return WithPictures("Taken.", (drawn(), b"no picture"))
+
+
+async def test_pictures_of_a_result_are_stored_and_the_journal_has_their_addresses(
+    workspace: Workspace, pool: Pool, claimant: Claimant
+) -> None:
+    effects = (Effect.PURE, Effect.TRANSACTIONAL)
+    specs = [spec_of(photographed, name=f"shoot_{one}", effect=one) for one in effects]
+    run_id = await serve(workspace, pool, claimant, specs)
+
+    def check() -> None:
+        found = RunEvent.objects.filter(run_id=run_id, type="tool.finished").order_by("seq")
+        stored = Artifact.objects.filter(run_id=run_id)
+        assert len(found) == 2
+        for event in found:
+            (address,) = event.payload["images"]
+            assert address.removeprefix(f"artifact:{run_id}/") in {one.name for one in stored}
+            assert event.payload["content"] == (
+                "Taken.\n[Picture 2 of the result is no PNG, JPEG, GIF or WebP picture: send it as "
+                "one of them.]"
+            )
+
+    await orm.run_in_thread(check)

@@ -369,6 +369,7 @@ class Page:
 PAGES = (
     Page("runs/", "runs:read"),
     Page("find/", "runs:read"),
+    Page("pictures/<uuid:run>/<str:name>", "runs:read", found=404),  # the run has none
     Page("runs/<uuid:run>/", "runs:read"),
     Page("runs/<uuid:run>/drawing/", "runs:read"),
     Page("runs/<uuid:run>/inspector/", "runs:read"),

@@ -65,6 +65,7 @@ PLACES = {
     "uuid:test": "test_id",
     "int:turn": "number",
     "uuid:other": "run_id",
+    "str:name": "artifact",
 }
 
 

@@ -35,6 +35,7 @@ import httpx
 
 from heartbit_site.base.credentials import CredentialType
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.pictures import MOST_PICTURES, WithPictures
 from heartbit_site.base.suspensions import Suspension, WaitOutcome
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec
 from tools.calls import questions
@@ -372,6 +373,9 @@ def _rendered(prepared: PreparedCall, value: object) -> ToolResult | SuspendedCa
         if prepared.spec.resume is None and value.question is None and not value.state:
             raise TypeError(f"the tool {prepared.spec.name} suspends but cannot resume")
         return SuspendedCall(value)
+    if isinstance(value, WithPictures):
+        done = answer(value.text, "ok", prepared.max_output_bytes)
+        return replace(done, pictures=value.pictures[:MOST_PICTURES])
     return answer(to_text(value), "ok", prepared.max_output_bytes)
 
 

@@ -27,12 +27,16 @@ class ToolResult:
             raised; ``timeout``: it took too long, and may still take effect.
         whole: The whole text, if ``content`` is only its beginning.
         artifact: Name of the artifact that has the whole text; empty: none.
+        pictures: Files of pictures that the tool returned and that are not stored yet.
+        images: Addresses of stored ones.
     """
 
     content: str
     status: Status
     whole: str = field(default="", compare=False, repr=False)
     artifact: str = ""
+    pictures: tuple[bytes, ...] = field(default=(), compare=False, repr=False)
+    images: tuple[str, ...] = ()
 
 
 def answer(text: str, status: Status, max_bytes: int) -> ToolResult:

@@ -20,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.jsonschema import check_schema, validate
+from heartbit_site.base.pictures import WithPictures
 from heartbit_site.base.suspensions import Question, QuestionReply
 from tools.definitions.registry import definition_hash
 from tools.mcp import errors, questions
@@ -27,7 +28,7 @@ from tools.mcp.endpoints import McpEndpoint, PinnedTool
 from tools.mcp.guarded_transport import REFUSED, GuardedMcpTransport, sdk_client
 from tools.mcp.listing import Offer, definition, read_offer
 from tools.mcp.own_tools import NAMES, own_tools, use_own_tool
-from tools.mcp.rendering import as_text
+from tools.mcp.rendering import as_text, pictures_in
 from tools.mcp.stdio import stdio
 from tools.mcp.tool_screen import ToolScreen
 
@@ -146,7 +147,7 @@ class McpConnection:
         key: str,
         seconds: float,
         reply: QuestionReply | None = None,
-    ) -> str | Question:
+    ) -> str | WithPictures | Question:
         """Call a tool if the server still offers it as pinned; return its result as text.
 
         Instead of a result, the server may return a question to a person. That ends the call, which
@@ -177,7 +178,8 @@ class McpConnection:
         text = questions.with_declined(as_text(result), declined)
         if result.is_error:
             raise errors.McpToolError(text)
-        return text
+        pictures = pictures_in(result)
+        return WithPictures(text, pictures) if pictures else text
 
     # ---------------------------------------------------------------------------------- the owner
 

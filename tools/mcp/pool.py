@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from heartbit_site.base import orm
 from heartbit_site.base.http.allow import AllowRule
+from heartbit_site.base.pictures import WithPictures
 from heartbit_site.base.suspensions import Question, QuestionReply
 from tools.mcp import errors
 from tools.mcp.endpoints import McpEndpoint, PinnedTool
@@ -111,7 +112,7 @@ class McpPool:
         key: str,
         seconds: float,
         reply: QuestionReply | None = None,
-    ) -> str | Question:
+    ) -> str | WithPictures | Question:
         """Call a tool of a server and return its result as text, or its question to a person.
 
         The call uses a kept connection. It is repeated over a new one if the server has certainly

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterable
 from typing import Any, Final
@@ -9,6 +10,7 @@ from typing import Any, Final
 import mcp_types
 
 from heartbit_site.base.json_values import MAX_VALUES, has_too_many
+from heartbit_site.base.pictures import kind_of
 
 #: The pipeline would cut more, and with it the description of what was left out.
 MAX_CHARACTERS: Final = 1_000_000
@@ -20,13 +22,34 @@ def as_text(result: mcp_types.CallToolResult) -> str:
 
     Structured content is left out if the text repeats it, as most servers do.
     """
-    parts = [_block(block) for block in result.content]
+    parts = [
+        f"[image, {block.mime_type}]"
+        if isinstance(block, mcp_types.ImageContent) and _picture(block)
+        else _block(block)
+        for block in result.content
+    ]
     try:
         if result.structured_content is not None and not _is_repeated(result):
             parts.append(json.dumps(result.structured_content, ensure_ascii=False))
     except RecursionError:
         parts.append("[structured content that is nested too deeply]")
     return _joined(parts)
+
+
+def pictures_in(result: mcp_types.CallToolResult) -> tuple[bytes, ...]:
+    """Return the pictures of a result, unchecked; others are described by ``as_text``."""
+    return tuple(filter(None, map(_picture, result.content)))
+
+
+def _picture(block: mcp_types.ContentBlock) -> bytes:
+    """Return the file of a block of a kind that models see; empty for any other block."""
+    if not isinstance(block, mcp_types.ImageContent):
+        return b""
+    try:
+        data = base64.b64decode(block.data, validate=True)
+    except ValueError:
+        return b""
+    return data if kind_of(data) else b""
 
 
 def _is_repeated(result: mcp_types.CallToolResult) -> bool:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from heartbit_site.base.credentials import CredentialType, SignInCredential
+from heartbit_site.base.pictures import WithPictures
 from heartbit_site.base.suspensions import QUESTION, Question, Suspension
 from heartbit_site.base.toolspec import Origin, ToolContext, ToolSpec
 from tools.definitions import catalogue as definitions
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from tools.mcp.pool import McpPool
 
 T = TypeVar("T")
-Call = Callable[..., Awaitable["str | Suspension"]]
+Call = Callable[..., Awaitable["str | WithPictures | Suspension"]]
 Connect = Callable[..., Awaitable[None]]
 
 _CONTEXT: Final = "heartbit:context"
@@ -124,11 +125,11 @@ def _of_server(
 
         await reach(context, arguments.pop(CREDENTIAL, None), open_connection)
 
-    async def call(**arguments: Any) -> str | Suspension:
+    async def call(**arguments: Any) -> str | WithPictures | Suspension:
         context: ToolContext = arguments.pop(_CONTEXT)
         credential = arguments.pop(CREDENTIAL, None)
 
-        async def ask(endpoint: McpEndpoint) -> str | Question | Suspension:
+        async def ask(endpoint: McpEndpoint) -> str | WithPictures | Question | Suspension:
             seconds = _seconds_left(context, server.timeout_seconds)
             if is_agent:
                 agent = RemoteAgent(endpoint, pool.http, seconds, covers=covers_of(credential))

@@ -29,6 +29,7 @@ class ToolFinished(Event):
         grant: Id of the standing permission that made an approval unnecessary.
         artifact: Name of the artifact that has the whole result, if ``content`` is only its
             beginning; empty: ``content`` is the whole result, or the rest was not stored.
+        images: Addresses of images that the tool returned (``agents.llm.wrappers.pictured``).
     """
 
     type: ClassVar[str] = "tool.finished"
@@ -39,6 +40,7 @@ class ToolFinished(Event):
     duration_ms: int = 0
     grant: int | None = None
     artifact: str = ""
+    images: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,8 @@ class RunCreated(Event):
         may_delegate: True for a child that delegates to its team: only a workflow's.
         thread: Earlier messages that a client has sent along, each {task, output, steers} as those
             of a conversation's runs, and images if the task has some.
-        images: Images beside the task, as data URLs.
+        images: Images beside the task, as data URLs, or as addresses of the run's artifacts
+            (``agents.runtime.files.pictures``).
         client: Data that the client's protocol returns with the run.
         client_tools: Tools that the client runs itself, each {name, description, parameters}.
         traceparent: Trace and span of the request for a root run, in W3C's form; empty: none.

@@ -15,6 +15,7 @@ from agents.llm.messages import (
     UserMessage,
     is_empty_answer,
     parts_of,
+    without_images,
 )
 from agents.llm.profiles import Profile
 
@@ -40,7 +41,10 @@ def request_body(request: ChatRequest, *, endpoint: Endpoint, profile: Profile) 
         "model": endpoint.model,
         "max_tokens": limit,
         "stream": True,
-        "messages": _messages(request.messages, provider=provider),
+        "messages": _messages(
+            request.messages if profile.images else without_images(request.messages),
+            provider=provider,
+        ),
     }
     if request.system:
         body["system"] = [{"type": "text", "text": request.system, "cache_control": _CACHE}]
@@ -151,11 +155,18 @@ def _tool_result(message: ToolMessage) -> dict[str, Any]:
     block: dict[str, Any] = {
         "type": "tool_result",
         "tool_use_id": wire_id(message.call_id),
-        "content": message.content,
+        "content": _shown(message),
     }
     if message.is_error:
         block["is_error"] = True
     return block
+
+
+def _shown(message: ToolMessage) -> str | list[dict[str, Any]]:
+    if not message.images:
+        return message.content
+    text = message.content if message.content.strip() else _NO_TEXT
+    return [{"type": "text", "text": text}, *map(_image, message.images)]
 
 
 def _add_user_blocks(messages: list[dict[str, Any]], blocks: list[dict[str, Any]]) -> None:

@@ -12,6 +12,7 @@ import json
 from agents.llm.adapters.constrained_choice import Choice, exchange_of
 from agents.llm.adapters.wire_names import wire_arguments
 from agents.llm.messages import (
+    UNSEEN,
     AssistantMessage,
     ChatRequest,
     Message,
@@ -20,9 +21,6 @@ from agents.llm.messages import (
     UserMessage,
 )
 from agents.llm.profiles import Constrained
-
-#: In place of an image: such models read text alone.
-_UNSEEN = "\n[an image, which you cannot see]"
 
 
 def json_conversation(
@@ -38,7 +36,7 @@ def json_conversation(
     for message in (*_fitting_examples(request, choice), *request.messages):
         match message:
             case UserMessage(text, images):
-                turns.user(text + _UNSEEN * len(images))
+                turns.user(text + UNSEEN * len(images))
             case AssistantMessage(text, calls):
                 for call in calls:
                     turns.assistant(call_text(call.name, wire_arguments(call.arguments)))
@@ -56,7 +54,7 @@ def text_conversation(request: ChatRequest, rules: Constrained) -> tuple[str, tu
     for message in request.messages:
         match message:
             case UserMessage(text, images):
-                turns.user(text + _UNSEEN * len(images))
+                turns.user(text + UNSEEN * len(images))
             case AssistantMessage(text):
                 if text:
                     turns.assistant(text)

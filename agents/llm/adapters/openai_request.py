@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agents.llm.adapters.shapes import as_dict
@@ -15,6 +16,7 @@ from agents.llm.messages import (
     ToolMessage,
     UserMessage,
     is_empty_answer,
+    without_images,
 )
 from agents.llm.profiles import Profile
 
@@ -26,6 +28,8 @@ ASK_FOR_A_CALL = "Answer by calling one of the tools."
 
 def request_body(request: ChatRequest, *, endpoint: Endpoint, profile: Profile) -> dict[str, Any]:
     """Return the JSON body; the same request always gives the same bytes (prompt caches)."""
+    if not profile.images:
+        request = replace(request, messages=without_images(request.messages))
     limit = min(request.max_tokens, profile.max_output_tokens or request.max_tokens)
     body: dict[str, Any] = {
         "model": endpoint.model,
@@ -68,11 +72,18 @@ def _tool(tool: ToolDefinition) -> dict[str, Any]:
 
 
 def _messages(request: ChatRequest, *, provider: str) -> list[dict[str, Any]]:
-    messages = [
-        _message(message, provider=provider)
-        for message in request.messages
-        if not is_empty_answer(message)
-    ]
+    messages: list[dict[str, Any]] = []
+    returned: list[str] = []  # images of results, which are text alone in this dialect
+    for message in request.messages:
+        if returned and not isinstance(message, ToolMessage):
+            messages.append(_returned(returned))
+            returned = []
+        if not is_empty_answer(message):
+            messages.append(_message(message, provider=provider))
+        if isinstance(message, ToolMessage):
+            returned += message.images
+    if returned:
+        messages.append(_returned(returned))
     if request.system:
         messages.insert(0, {"role": "system", "content": request.system})
     return messages
@@ -89,6 +100,11 @@ def _message(message: Message, *, provider: str) -> dict[str, Any]:
             if is_error and not content.lower().startswith("error"):
                 content = f"Error: {content}"
             return {"role": "tool", "tool_call_id": wire_id(call_id), "content": content}
+
+
+def _returned(images: list[str]) -> dict[str, Any]:
+    text = "The images that the tools returned, in the order of their results:"
+    return {"role": "user", "content": _with_images(text, tuple(images))}
 
 
 def _with_images(text: str, images: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -105,10 +105,11 @@ def _messages(request: ChatRequest, *, provider: str) -> list[ModelMessage]:
         match message:
             case UserMessage(text, images):
                 parts.append(UserPromptPart([text, *map(_image, images)] if images else text))
-            case ToolMessage(call_id, name, content, is_error):
+            case ToolMessage(call_id, name, content, is_error, images):
                 outcome: Any = "failed" if is_error else "success"
+                shown: Any = [content, *map(_image, images)] if images else content
                 parts.append(
-                    ToolReturnPart(wire_name(name), content, wire_id(call_id), outcome=outcome)
+                    ToolReturnPart(wire_name(name), shown, wire_id(call_id), outcome=outcome)
                 )
             case AssistantMessage():
                 if is_empty_answer(message):

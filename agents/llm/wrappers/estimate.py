@@ -40,5 +40,5 @@ def _length(message: Message) -> int:
             return len(text) + _CHARACTERS_PER_IMAGE * len(images)
         case AssistantMessage(text, calls):
             return len(text) + sum(len(call.name) + len(call.arguments) for call in calls)
-        case ToolMessage(content=content):
-            return len(content)
+        case ToolMessage(content=content, images=images):
+            return len(content) + _CHARACTERS_PER_IMAGE * len(images)

@@ -162,7 +162,9 @@ BEGIN
         SELECT coalesce(jsonb_agg(jsonb_build_object(
                    'task', h.task, 'output', h.output, 'steers', (
                        SELECT jsonb_agg(e.payload ->> 'text' ORDER BY e.seq) FROM agents_runevent e
-                       WHERE e.run_id = h.id AND e.type = 'run.steered')) ORDER BY h.created_at), '[]')
+                       WHERE e.run_id = h.id AND e.type = 'run.steered')) || coalesce((
+                       SELECT jsonb_build_object('images', e.payload -> 'images') FROM agents_runevent e
+                       WHERE e.run_id = h.id AND e.seq = 1 AND e.payload ? 'images'), '{}') ORDER BY h.created_at), '[]')
         FROM agents_run h
         WHERE h.conversation_id = r.conversation_id AND h.created_at < r.created_at
               AND h.finished_at IS NOT NULL AND h.started_at IS NOT NULL);

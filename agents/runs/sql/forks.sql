@@ -34,7 +34,11 @@ BEGIN
             CASE WHEN r.kind = 'extraction' THEN r.started_user_id ELSE p_user END, p_call => (
             SELECT coalesce(p_changed #> '{1,call}', e.payload -> 'call') FROM agents_runevent e
             WHERE e.run_id = p_source AND e.seq = 1),
-        p_kind => CASE WHEN r.kind = 'extraction' THEN r.kind::text END);
+        p_kind => CASE WHEN r.kind = 'extraction' THEN r.kind::text END,
+        p_more => coalesce((
+            SELECT jsonb_strip_nulls(jsonb_build_object(
+                       'images', e.payload -> 'images', 'thread', e.payload -> 'thread'))
+            FROM agents_runevent e WHERE e.run_id = p_source AND e.seq = 1), '{}'));
     queue := v_queue;
     is_new := run_id = p_id;
     IF NOT is_new THEN

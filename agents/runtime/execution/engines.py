@@ -18,6 +18,7 @@ from agents.definitions.definition import AgentDefinition
 from agents.llm.messages import StreamEvent
 from agents.llm.pricing import cost
 from agents.llm.wrappers.budget import BudgetedModel
+from agents.llm.wrappers.pictured import PicturedModel
 from agents.loop import delegation, extraction
 from agents.loop.agent_engine import AgentEngine
 from agents.loop.agent_state import AgentState
@@ -32,6 +33,7 @@ from agents.runtime.execution.active_run import ActiveRun
 from agents.runtime.execution.definitions import Definition, Definitions, Read
 from agents.runtime.execution.dependencies import RuntimeDependencies
 from agents.runtime.execution.known_memories import known_at_start
+from agents.runtime.files.pictures import picture_reader
 from agents.runtime.memories.extraction_source import load_source
 from agents.runtime.memories.hand_over import hand_over
 from agents.runtime.memories.store_extracted import store_extracted
@@ -184,12 +186,13 @@ async def build_agent(active: ActiveRun, sources: EngineDependencies) -> AgentEn
     allowance = sources.budgets.allowance(
         claimed.workspace_id, definition.agent_id, str(claimed.id)
     )
+    shown = partial(PicturedModel, read=picture_reader(claimed.workspace_id))
     ports = Ports(
-        BudgetedModel(model, allowance, cost),
+        BudgetedModel(shown(model), allowance, cost),
         toolbox,
         active.publisher,
         cost,
-        strong_model=None if strong is None else BudgetedModel(strong, allowance, cost),
+        strong_model=None if strong is None else BudgetedModel(shown(strong), allowance, cost),
         settled=allowance.release,
         journaling=dependencies.models.pace.journaling,
         known=await known_at_start(active, definition),

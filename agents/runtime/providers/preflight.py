@@ -132,7 +132,7 @@ def raise_if_not_ready(agent: Agent, model: str, home: Placement) -> None:
             _SANDBOX_SECONDS,
         )
     down = _known.seconds_left(agent.workspace_id, home)
-    names = tuple(_models(agent, model))
+    names = tuple(models_of(agent, model))
     waits = [down.get(name.partition(":")[0]) for name in names]
     left = [wait for wait in waits if wait is not None]
     if names and len(left) == len(waits):
@@ -145,7 +145,8 @@ def raise_if_not_ready(agent: Agent, model: str, home: Placement) -> None:
         )
 
 
-def _models(agent: Agent, model: str) -> Iterator[str]:
+def models_of(agent: Agent, model: str) -> Iterator[str]:
+    """Yield the models that a run may ask, its own first; none for a workflow."""
     snapshot = agent.current_version.snapshot if agent.current_version else {}
     if "model" not in snapshot:
         return  # a kind of run without a model

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import mimetypes
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -13,7 +14,9 @@ from django.db.models import Sum
 from agents.errors import ArtifactNotFoundError, ArtifactRefusedError, JournalAwayError
 from agents.models import Artifact
 from agents.querysets import stored_artifacts
+from agents.runtime.files.pictures import addresses_of, store_pictures
 from heartbit_site.base.artifact_names import artifact_name
+from heartbit_site.base.pictures import PictureError, reencode
 from tools.calls.result import ToolResult, truncate
 
 READER: Final = "read_artifact"  # tool that reads stored results
@@ -36,13 +39,41 @@ class BigResults:
         self._max_output_bytes = max_output_bytes
 
     def store(self, call_id: str, tool: str, done: ToolResult) -> ToolResult:
-        """Store a result's whole text; return its beginning with a reference to the artifact.
+        """Store a result's whole text, if it is long, and its pictures, re-encoded.
 
-        Idempotent for the same text. Joins the caller's transaction, if there is one.
+        Idempotent for the same result. Joins the caller's transaction, if there is one.
+
+        Returns:
+            The text, or its beginning with a reference to the artifact, and the addresses of the
+            pictures; a picture that is not accepted is a sentence of the text.
 
         Raises:
             JournalAwayError: The database is unavailable.
         """
+        try:
+            kept = self._with_pictures(call_id, done) if done.pictures else done
+            return self._store_text(call_id, tool, kept) if done.whole else kept
+        except DatabaseError as error:
+            raise JournalAwayError(f"a result could not be stored: {error}") from error
+
+    def _with_pictures(self, call_id: str, done: ToolResult) -> ToolResult:
+        pictures, refused = [], []
+        for number, data in enumerate(done.pictures, start=1):
+            try:
+                pictures.append(reencode(data, f"Picture {number} of the result"))
+            except PictureError as error:
+                refused.append(f"\n[{error}]")
+        size = sum(len(one.content) for one in pictures)
+        used = stored_artifacts(self._root_id).aggregate(n=Sum("size"))["n"] or 0
+        if used + size > MAX_TREE_BYTES:
+            pictures, refused = [], ["\n[The run has no room for the pictures of the result.]"]
+        with transaction.atomic():
+            store_pictures(self._run_id, pictures, call_id)
+        images = addresses_of(self._run_id, pictures, call_id)
+        content = done.content + "".join(refused)
+        return replace(done, content=content, pictures=(), images=images)
+
+    def _store_text(self, call_id: str, tool: str, done: ToolResult) -> ToolResult:
         data = done.whole.encode()
         kept = data[:MAX_BYTES].decode("utf-8", "ignore").encode()
         digest = hashlib.sha256(kept).hexdigest()
@@ -55,17 +86,14 @@ class BigResults:
             size=len(kept),
             sha256=digest,
         )
-        try:
-            with transaction.atomic():
-                used = stored_artifacts(self._root_id).exclude(name=name).aggregate(n=Sum("size"))
-                if (used["n"] or 0) + len(kept) > MAX_TREE_BYTES:
-                    return done
-                Artifact.objects.bulk_create([artifact], ignore_conflicts=True)
-        except DatabaseError as error:
-            raise JournalAwayError(f"a result could not be stored: {error}") from error
+        with transaction.atomic():
+            used = stored_artifacts(self._root_id).exclude(name=name).aggregate(n=Sum("size"))
+            if (used["n"] or 0) + len(kept) > MAX_TREE_BYTES:
+                return done
+            Artifact.objects.bulk_create([artifact], ignore_conflicts=True)
         marker = "\n[cut: the first {kept} of {size} bytes. " + _reference(name, kept, data) + "]"
         content = truncate(done.whole, self._max_output_bytes, marker)
-        return ToolResult(content, done.status, artifact=name)
+        return ToolResult(content, done.status, artifact=name, images=done.images)
 
 
 def store_file(run_id: UUID, root_id: UUID, call_id: str, name: str, content: bytes) -> str:

@@ -164,20 +164,27 @@ class RunToolbox:
             took = round((time.monotonic() - began) * 1000)
             effect = Effect.TRANSACTIONAL
             return ToolFinished(
-                call_id, done.status, done.content, effect, took, ready.grant, done.artifact
+                call_id,
+                done.status,
+                done.content,
+                effect,
+                took,
+                ready.grant,
+                done.artifact,
+                done.images,
             )
 
         return body
 
     def store(self, call_id: str, name: str, done: ToolResult) -> ToolResult:
         """Store the whole of a long result from a tool's thread; see ``Toolbox``."""
-        if not done.whole or self._results is None:
+        if self._results is None or not (done.whole or done.pictures):
             return done
         return self._results.store(call_id, self._tool_name(name), done)
 
     async def store_from_loop(self, call_id: str, name: str, done: ToolResult) -> ToolResult:
         """Store the whole of a long result from the loop; see ``Toolbox``."""
-        if not done.whole or self._results is None:
+        if self._results is None or not (done.whole or done.pictures):
             return done
         store = partial(self._results.store, call_id, self._tool_name(name), done)
         return await orm.run_in_thread(store)

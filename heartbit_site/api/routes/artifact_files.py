@@ -1,7 +1,8 @@
 """Downloads of runs' artifacts, and of the files of their folders.
 
-Models wrote them, so they are sent as plain text to be saved, never as something that a browser
-would render or run on this host (``nosniff``, which every response has, keeps it from guessing).
+Models wrote them, so they are sent as plain text to be saved, or as a PNG or JPEG, never as
+something that a browser would run on this host (``nosniff``, which every response has, keeps it
+from guessing).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from agents.querysets import find_run
 from agents.reads.artifacts import file_name, work_file
 from heartbit_site.api.auth import READ_RUNS, access_of
 from heartbit_site.api.openapi import FILE, answers
+from heartbit_site.base.pictures import kind_of
 from heartbit_site.contract.model import Word
 from heartbit_site.operations.artifacts import read_artifact
 
@@ -36,7 +38,11 @@ Named = Annotated[Word, Path(description="Name in the list of artifacts.")]
 def fetch(request: HttpRequest, run_id: Word, artifact: Named) -> Any:
     """Return one artifact of the run itself as a file; 409 for parts of an unfinished answer."""
     found, content = read_artifact(access_of(request), run_id, artifact)
-    return _to_be_saved(content, file_name(found))
+    response = _to_be_saved(content, file_name(found))
+    kind = kind_of(content) if isinstance(content, bytes) else ""
+    if kind in ("PNG", "JPEG"):  # which no browser runs; a page may show it
+        response["Content-Type"] = f"image/{kind.lower()}"
+    return response
 
 
 # The path is no part of the address: a model chooses it, and it holds slashes.

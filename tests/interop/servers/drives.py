@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from heartbit_site.base.pictures import WithPictures
 from tests.fleet import wait_until
 from tests.interop import installed
 from tests.mcp.servers import connected, listens, pinned
@@ -42,6 +43,8 @@ class Drive:
         wanted = pinned(self.connection, tool)
         key = f"interop:{self.calls}"
         answer = await self.connection.call(wanted, arguments, key=key, seconds=SECONDS)
+        if isinstance(answer, WithPictures):
+            return answer.text
         assert isinstance(answer, str)
         return answer
 

@@ -1,55 +1,91 @@
-// Text files attached to a message, as marked parts of its text that every model can read.
-//
-//   What do you make of it?
+// Files beside a message: pictures for the model to see; documents and texts, which the server
+// reads and adds to the message as marked parts:
 //
 //   <attachment id="7f3a91c2" name="notes.md" bytes="1234">
 //   ...
 //   </attachment id="7f3a91c2">
-//
-// The file does not contain the id, so nothing in the file can end the part early.
 
-const MOST_FILES = 5;
-const MOST_BYTES = 200_000;
-const MOST_CHARACTERS = 380000; // of a message; the API accepts 400,000
+import { WORKSPACE } from "../api.js";
+import { el, fill, icon } from "../dom.js";
+
+const MOST_BYTES = 10_000_000; // of all files of a message
 const MARKED = /\n*<attachment id="([0-9a-f]{8})" name="([^"\n]*)" bytes="(\d+)">\n([\s\S]*?)\n<\/attachment id="\1">/g;
-
-/** Default filter of the file dialog; the bytes decide whether a file is text. */
-export const KINDS = ".txt,.md,.csv,.tsv,.json,.jsonl,.log,.py,.js,.ts,.html,.css,.xml,.yaml,.yml,.toml,.ini,.sql,.sh,.rs,.go,.java,.c,.h,.cpp,text/*";
+const KINDS = "image/png,image/jpeg,image/gif,image/webp,.pdf,.docx,.md,.csv,.json,.yaml,.sql,text/*";
 
 /**
- * Read a selected file.
- * @param {File} file
- * @param {{name: string, text: string, bytes: number}[]} already Files attached so far.
- * @returns {Promise<{name: string, text: string, bytes: number}>}
- * @throws {Error} With a sentence: too many, too large, or not text.
+ * Return a list of attached files and the button that adds some.
+ * @param {Element} place Files that are pasted or dropped there are attached, too.
+ * @param {() => void} [changed]
+ * @returns {{node: Element, clip: Element, body: () => Promise<{images: string[], documents: object}>,
+ *            count: () => number, clear: () => void}}
  */
-export async function read(file, already) {
-  const name = file.name.replace(/["\r\n]/g, "_").slice(0, 120);
-  if (already.length >= MOST_FILES) throw new Error(`${name} is one too many: a message can have ${MOST_FILES} files.`);
-  if (file.size > MOST_BYTES) throw new Error(`${name} has ${size(file.size)}: a file can have at most ${size(MOST_BYTES)}.`);
-  let text;
-  try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
-  } catch {
-    text = "\0";
+export function attachments(place, changed = () => {}) {
+  let files = [];
+  let reading = Promise.resolve();
+  const list = el("ul.files", { hidden: true });
+  const problem = el("p.problem", { role: "alert", hidden: true });
+  const chooser = el("input", { type: "file", multiple: true, accept: KINDS, hidden: true, onchange: () => { add(chooser.files); chooser.value = ""; } });
+  const clip = el("button.iconic", { type: "button", "aria-label": "Attach pictures or documents", title: "Attach pictures, PDF, DOCX or text files", onclick: () => chooser.click() }, icon("attach_file"));
+  place.addEventListener("dragover", (event) => event.preventDefault());
+  for (const kind of ["drop", "paste"]) place.addEventListener(kind, (event) => taken(event, event.dataTransfer ?? event.clipboardData));
+
+  function taken(event, { files: found }) {
+    if (event.type === "drop" || found.length) event.preventDefault();
+    if (!clip.disabled) add(found);
   }
-  if (text.includes("\0")) throw new Error(`${name} is not UTF-8 text: attach text files, such as .txt, .md, .csv or .json.`);
-  const together = already.reduce((sum, one) => sum + one.text.length, text.length);
-  if (together > MOST_CHARACTERS) throw new Error(`With ${name} the files have more than ${MOST_CHARACTERS.toLocaleString("en")} characters: attach fewer.`);
-  return { name, text, bytes: file.size };
+
+  function add(found) {
+    const copy = [...found]; // the browser empties its own list
+    reading = reading.then(async () => {
+      problem.hidden = true;
+      for (const file of copy) await take(file);
+      listed();
+    });
+  }
+
+  async function take(file) {
+    const together = files.reduce((sum, one) => sum + one.bytes, file.size);
+    if (together > MOST_BYTES) fill(problem, `With ${file.name} the files have ${size(together)}: a message can have ${size(MOST_BYTES)}.`).hidden = false;
+    else files.push({ name: file.name, bytes: file.size, data: await coded(file) });
+  }
+
+  function listed() {
+    fill(list, files.map((file) => el("li", {}, isPicture(file) ? el("img.thumb", { src: file.data, alt: "" }) : icon("description"), el("span.clip", {}, file.name), el("span.quiet.number", {}, size(file.bytes)),
+      el("button.iconic", { type: "button", "aria-label": `Leave ${file.name} out`, onclick: () => { files = files.filter((one) => one !== file); listed(); } }, icon("close")))));
+    list.hidden = files.length === 0;
+    changed();
+  }
+
+  async function body() {
+    await reading;
+    const content = ({ data }) => data.split(",")[1] ?? "";
+    return {
+      images: files.filter(isPicture).map(content),
+      documents: Object.fromEntries(files.filter((one) => !isPicture(one)).map((one) => [one.name, content(one)])),
+    };
+  }
+
+  const clear = () => { files = []; problem.hidden = true; listed(); };
+  return { node: el("div.stack.tight", {}, problem, list, chooser), clip, body, count: () => files.length, clear };
 }
 
-/** Return the text to send: a message with its files. */
-export function compose(said, files) {
-  return [said, ...files.map(marked)].filter(Boolean).join("\n\n");
+const isPicture = ({ data }) => data.startsWith("data:image/");
+
+function coded(file) {
+  return new Promise((done, failed) => {
+    const reader = new FileReader();
+    reader.onload = () => done(reader.result);
+    reader.onerror = () => failed(reader.error);
+    reader.readAsDataURL(file);
+  });
 }
 
-function marked({ name, text, bytes }) {
-  let id;
-  do {
-    id = [...crypto.getRandomValues(new Uint8Array(4))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  } while (text.includes(id));
-  return `<attachment id="${id}" name="${name}" bytes="${bytes}">\n${text}\n</attachment id="${id}">`;
+/** Return the pictures of a message, by their addresses. */
+export function pictures(images) {
+  return images.map((address) => {
+    const place = `/w/${WORKSPACE}/pictures/${address.replace("artifact:", "")}`;
+    return el("a.picture", { href: place, target: "_blank" }, el("img", { src: place, alt: "Picture of the message", loading: "lazy" }));
+  });
 }
 
 /**

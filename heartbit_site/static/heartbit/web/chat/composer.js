@@ -1,38 +1,35 @@
 // Input for a message: Enter sends it, Shift+Enter begins a line, files can be attached.
 
 import { el, fill, icon } from "../dom.js";
-import { compose, KINDS, read, size } from "./attachments.js";
+import { attachments } from "./attachments.js";
 
 const WAYS = [["steer", "tell it now"], ["queue", "answer it afterwards"], ["interrupt", "stop, and answer this instead"]];
 const TALLEST = 240; // pixels
 
 /**
  * Return the composer.
- * @param {{send: (text: string, way: string|null) => Promise<void>, stop: () => Promise<void>}} how
+ * @param {{send: (body: {text: string, images: string[], documents: object}, way: string|null) => Promise<void>, stop: () => Promise<void>}} how
  *   `send` throws with a sentence; `way` is the handling of a message while the agent works.
  * @returns {{node: HTMLElement, state: (now: {agent: string, works: boolean, refused: string}) => void,
  *            focus: () => void, clear: () => void}}
  */
 export function composer({ send, stop }) {
-  let reading = Promise.resolve(); // files that are still being read
-  let files = [];
   let works = false;
   let sending = false;
   let refused = "";
-  const field = el("textarea", { rows: "1", "aria-label": "Message", dir: "auto", oninput: grown, onkeydown: pressed, onpaste: pasted });
+  const field = el("textarea", { rows: "1", "aria-label": "Message", dir: "auto", oninput: grown, onkeydown: pressed });
   const problem = el("p.problem", { role: "alert", hidden: true });
   const hint = el("p.hint", { hidden: true });
-  const list = el("ul.files", { hidden: true });
-  const chooser = el("input", { type: "file", multiple: true, accept: KINDS, hidden: true, onchange: chosen });
-  const clip = el("button.iconic", { type: "button", "aria-label": "Attach text files", title: "Attach text files", onclick: () => chooser.click() }, icon("attach_file"));
+  const node = el("form.composer", { onsubmit: submitted });
+  const attached = attachments(node, able);
+  const { clip } = attached;
   const way = el("select", { "aria-label": "While it works, a message is to" }, WAYS.map(([value, text]) => el("option", { value }, text)));
   const ways = el("span.ways", { hidden: true }, way);
   const keys = el("span.quiet.keys", {}, el("kbd", {}, "Enter"), " sends, ", el("kbd", {}, "Shift+Enter"), " new line");
   const halt = el("button.button.danger", { type: "button", hidden: true, onclick: halted }, icon("stop_circle"), "Stop");
   const go = el("button.button.primary", { type: "submit" }, icon("send"), "Send");
-  const node = el("form.composer", { onsubmit: submitted, ondragover: (event) => event.preventDefault(), ondrop: dropped },
-    problem, hint, list,
-    el("div.box", {}, field, el("div.row", {}, clip, chooser, keys, el("span.fillup"), ways, halt, go)));
+  fill(node, problem, hint, attached.node,
+    el("div.box", {}, field, el("div.row", {}, clip, keys, el("span.fillup"), ways, halt, go)));
 
   function grown() {
     field.style.height = "auto";
@@ -41,7 +38,7 @@ export function composer({ send, stop }) {
   }
 
   function able() {
-    const empty = field.value.trim() === "" && files.length === 0;
+    const empty = field.value.trim() === "" && attached.count() === 0;
     go.disabled = sending || empty || refused !== "";
     field.disabled = refused !== "";
     clip.disabled = refused !== "";
@@ -60,9 +57,8 @@ export function composer({ send, stop }) {
     problem.hidden = true;
     able();
     try {
-      await reading;
-      if (!problem.hidden) return; // a file of the message could not be read
-      await send(compose(field.value.trim(), files), works ? way.value : null);
+      const files = await attached.body();
+      await send({ text: field.value.trim(), ...files }, works ? way.value : null);
       clear();
     } catch (error) {
       fill(problem, error.message).hidden = false;
@@ -83,52 +79,10 @@ export function composer({ send, stop }) {
     }
   }
 
-  function chosen() {
-    add(chooser.files);
-    chooser.value = ""; // so that the same file can be selected again
-  }
-
-  function add(list) {
-    const found = [...list]; // a copy: the browser empties its own list
-    reading = reading.then(() => take(found));
-  }
-
-  async function take(found) {
-    problem.hidden = true;
-    for (const file of found) {
-      try {
-        files = [...files, await read(file, files)];
-      } catch (error) {
-        fill(problem, error.message).hidden = false;
-      }
-    }
-    listed();
-  }
-
-  function listed() {
-    fill(list, files.map((file) => el("li", {}, icon("description"), el("span.clip", {}, file.name), el("span.quiet.number", {}, size(file.bytes)),
-      el("button.iconic", { type: "button", "aria-label": `Leave ${file.name} out`, onclick: () => { files = files.filter((one) => one !== file); listed(); } }, icon("close")))));
-    list.hidden = files.length === 0;
-    able();
-  }
-
-  function dropped(event) {
-    event.preventDefault();
-    if (!refused) add(event.dataTransfer.files);
-  }
-
-  function pasted(event) {
-    if (event.clipboardData.files.length) {
-      event.preventDefault();
-      add(event.clipboardData.files);
-    }
-  }
-
   function clear() {
     field.value = "";
-    files = [];
     problem.hidden = true;
-    listed();
+    attached.clear();
     grown();
   }
 

@@ -20,7 +20,7 @@ const NO_WORKER_MS = 4000; // time in the queue after which the page looks for t
  *   journal has it.
  */
 export function messageView(first, { ended }) {
-  const said = el("div", {}, bubble(first.text, { by: first.started_by, at: first.created_at }));
+  const said = el("div", {}, bubble(first.text, { by: first.started_by, at: first.created_at, images: first.images }));
   const steps = el("ul.steps");
   const words = document.createTextNode("");
   const writing = el("div.text.writing", { dir: "auto", hidden: true }, words);

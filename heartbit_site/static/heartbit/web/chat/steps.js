@@ -3,19 +3,19 @@
 import { el, fill, icon, pill } from "../dom.js";
 import { sources } from "../run/sources.js";
 import { duration, moment, person } from "../words.js";
-import { size, split } from "./attachments.js";
+import { pictures, size, split } from "./attachments.js";
 import { runAddress } from "./places.js";
 
 const CALL_ICONS = { delegate_task: "group", ok: "build", pending: "build" };
 const AT_WORK = new Set(["pending", "started", "running"]);
 
 /** Return a person's message, with its files folded. */
-export function bubble(message, { by = "", at = "", note = "" } = {}) {
+export function bubble(message, { by = "", at = "", note = "", images = [] } = {}) {
   const { said, files } = split(message);
   return el("div.said", { title: at ? moment(at) : null },
     by && el("p.quiet.who", {}, person(by)),
     said && el("p.text", { dir: "auto" }, said),
-    files.map(attachment),
+    pictures(images), files.map(attachment),
     note && el("p.quiet.who", {}, note));
 }
 
@@ -77,7 +77,7 @@ function callView() {
     fill(name, step.tool);
     fill(state, pill(step.status === "started" ? "running" : step.status));
     fill(took, step.duration_ms ? duration(step.duration_ms) : "");
-    if (!same) fill(cited, sources(step));
+    if (!same) fill(cited, sources(step), pictures(step.images ?? []));
     fill(helpers, step.children.map(helperLine));
     helpers.hidden = step.children.length === 0;
     if (!same) show();

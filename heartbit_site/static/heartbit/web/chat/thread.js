@@ -144,17 +144,18 @@ export function thread({ moved, deleted, start = begun, takesFocus = true }) {
     return "";
   }
 
-  async function send(text, way) {
+  async function send(message, way) {
     const target = await start(agent, conversation);
     if (!conversation) sentTo = target;
-    const body = { text, ...(way ? { busy_policy: way } : {}) };
+    const body = { ...message, ...(way ? { busy_policy: way } : {}) };
     let posted;
     try {
       posted = await api(`/conversations/${target}/messages`, { method: "POST", body });
     } finally {
       if (target !== conversation) go(chatAddress(agent.name, target), { replace: true });
     }
-    if (posted.outcome === "steered") views.find(({ message }) => message.run_id === posted.run_id)?.tell(text);
+    const isText = Object.keys(message.documents).length === 0; // else the server has made it longer
+    if (posted.outcome === "steered" && isText) views.find(({ message }) => message.run_id === posted.run_id)?.tell(message.text);
     await refresh();
     place.toEnd();
     moved();

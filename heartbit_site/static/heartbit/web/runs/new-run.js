@@ -2,6 +2,7 @@
 
 import { all, api, whoCan } from "../api.js";
 import { el, fill } from "../dom.js";
+import { attachments } from "../chat/attachments.js";
 import { ask } from "../run/ask.js";
 
 /** Ask for agent and task, start the run and open its page. */
@@ -14,16 +15,16 @@ export async function newRun() {
     about.textContent = chosen ? [chosen.description, listed("Team", chosen.team), listed("Tools", chosen.tools)].filter(Boolean).join(" ") : "";
   };
   agent.addEventListener("change", describe);
+  const task = el("textarea", { name: "task", required: true, maxlength: 400000, rows: 6, autofocus: true, placeholder: "What it should do" });
+  const body = el("div.stack");
+  const attached = attachments(body);
+  fill(body, el("label", {}, "Agent", agent), about, el("label", {}, "Task", task), attached.node,
+    el("div.row", {}, attached.clip, el("label.check", {}, el("input", { type: "checkbox", name: "approve" }), "Ask me before every tool call")));
   ask({
-    title: "New run", label: "Start",
-    body: [
-      el("label", {}, "Agent", agent), about,
-      el("label", {}, "Task", el("textarea", { name: "task", required: true, maxlength: 400000, rows: 6, autofocus: true, placeholder: "What it should do" })),
-      el("label.check", {}, el("input", { type: "checkbox", name: "approve" }), "Ask me before every tool call"),
-    ],
+    title: "New run", label: "Start", body,
     send: async (data) => {
-      const body = { agent: data.get("agent"), task: data.get("task"), require_approval: data.has("approve") };
-      const { id } = await api("/runs", { method: "POST", body });
+      const given = { agent: data.get("agent"), task: data.get("task"), require_approval: data.has("approve"), ...await attached.body() };
+      const { id } = await api("/runs", { method: "POST", body: given });
       location.assign(`${id}/`);
     },
   });

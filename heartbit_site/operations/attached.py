@@ -1,0 +1,142 @@
+"""Pictures and documents of a request: pictures for the model to see, documents as its text."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from agents.llm.wrappers.pictured import ADDRESS
+from agents.querysets import find_run
+from agents.reads.artifacts import stored_content
+from heartbit_site.base.access import Access
+from heartbit_site.base.errors import HeartbitError, NotFoundError
+from heartbit_site.base.pictures import Picture, PictureError, from_base64, reencode
+from heartbit_site.base.reader_process import MOST_AT_ONCE
+from heartbit_site.base.untrusted import clean_text
+from heartbit_site.contract.model import MAX_TASK_CHARACTERS
+from memory.choices import DocumentKind
+from memory.errors import UnreadableDocumentError
+from memory.knowledge.reader import read_part
+
+#: Characters of each document that the model reads.
+MOST_CHARACTERS: Final = 100_000
+_TYPES: Final = "text, such as .txt, .md, .csv or .json, PDF or DOCX"
+
+
+class AttachmentError(HeartbitError):
+    """A document cannot be attached; the message is one sentence that names it."""
+
+
+def pictures_of(access: Access, images: Sequence[str]) -> list[Picture]:
+    """Return the pictures of a request, re-encoded.
+
+    Args:
+        access: The caller.
+        images: Each in base64, as a data URL, or as ``artifact:RUN/NAME``.
+
+    Raises:
+        PictureError: One is not accepted.
+    """
+    names = (f"Picture {number}" for number in range(1, len(images) + 1))
+    given = [
+        (_content(access, image, name), name) for image, name in zip(images, names, strict=True)
+    ]
+    with ThreadPoolExecutor(MOST_AT_ONCE) as readers:  # each waits for a process of its own
+        return list(readers.map(lambda one: reencode(*one), given))
+
+
+def _content(access: Access, image: str, name: str) -> bytes:
+    if not image.startswith(ADDRESS):
+        return from_base64(image, name)
+    run_id, _, artifact = image.removeprefix(ADDRESS).partition("/")
+    try:
+        content = stored_content(find_run(access.workspace, run_id), artifact)
+    except NotFoundError as error:
+        raise PictureError(f"{name} is an artifact of no run here: {error}") from None
+    if content is None:
+        raise PictureError(f"{name} is no artifact of run {run_id}: name one as artifact:RUN/NAME.")
+    return content
+
+
+def with_documents(text: str, documents: Mapping[str, str], images: Sequence[str]) -> str:
+    """Return a message with documents as marked parts of its text, which the chat folds.
+
+    Args:
+        text: The message.
+        documents: Content in base64, by file name.
+        images: Pictures beside it: with these alone the text says so, as no message is empty.
+
+    Raises:
+        AttachmentError: One is not base64, of another type, or cannot be read; or they are too long
+            together.
+    """
+    parts = [_part(name, content) for name, content in documents.items()]
+    if sum(map(len, parts)) > MAX_TASK_CHARACTERS:
+        raise AttachmentError(
+            f"The documents have more than {MAX_TASK_CHARACTERS:,} characters together: attach "
+            "fewer."
+        )
+    said = "\n\n".join(filter(None, (text.strip(), *parts)))
+    return said or ("See the attached." if images else "")
+
+
+def _part(given: str, content: str) -> str:
+    name = given.replace('"', "_").replace("\n", "_").replace("\r", "_")[-120:] or "file"
+    try:
+        data = base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError):
+        raise AttachmentError(f"{name} is not base64: encode its bytes.") from None
+    text = _text(name, data)
+    mark = hashlib.sha256(data).hexdigest()[:8]
+    while mark in text:  # so that nothing in the file ends the part early
+        mark = hashlib.sha256(mark.encode()).hexdigest()[:8]
+    head = f'<attachment id="{mark}" name="{name}" bytes="{len(data)}">'
+    return f'{head}\n{text}\n</attachment id="{mark}">'
+
+
+def _text(name: str, data: bytes) -> str:
+    if data.startswith(b"%PDF-"):
+        text, is_cut = _read(name, DocumentKind.PDF, data)
+    elif data.startswith(b"PK\x03\x04") and name.lower().endswith(".docx"):
+        text, is_cut = _read(name, DocumentKind.DOCX, data)
+    else:
+        text, is_cut = _plain(name, data), False
+    if is_cut or len(text) > MOST_CHARACTERS:
+        text = text[:MOST_CHARACTERS]
+        text += f"\n[cut: the first {len(text):,} characters of {name}]"
+    return clean_text(text)
+
+
+def _plain(name: str, data: bytes) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise AttachmentError(f"{name} cannot be read: attach {_TYPES}, or a picture.")
+    return text
+
+
+def _read(name: str, kind: str, data: bytes) -> tuple[str, bool]:
+    """Return the text of a document, page by page, and True if pages were left out."""
+    pages_read, texts, last = 0, [], 0
+    while True:
+        try:
+            part = read_part(name, kind, data, pages_read=pages_read)
+        except UnreadableDocumentError as error:
+            raise AttachmentError(str(error)) from None
+        for one in part.passages:
+            head = [f"[page {one.page}]"] if one.page not in (None, last) else []
+            last = one.page or 0
+            texts.append("\n".join([*head, *one.headings[-1:], one.text]))
+        is_long = sum(map(len, texts)) > MOST_CHARACTERS
+        if part.is_last or is_long or part.pages_read <= pages_read:
+            break
+        pages_read = part.pages_read
+    if not texts:
+        raise AttachmentError(f"{name} has no text: attach its pages as pictures.")
+    return "\n\n".join(texts), is_long and not part.is_last

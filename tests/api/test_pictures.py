@@ -1,0 +1,120 @@
+"""Pictures and documents that a request gives to a run: checked, encoded anew, and seen."""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from PIL import Image
+
+from agents.models import Agent, Artifact, Run
+from tests.api.test_workflows import STEPS
+
+if TYPE_CHECKING:
+    from heartbit_site.base.models import Workspace
+    from tests.api.server import Caller
+    from tests.fleet import Worker
+
+
+def coded(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def drawn(kind: str = "PNG", *, size: tuple[int, int] = (40, 20), note: str = "") -> bytes:
+    """A red picture, with a note in its EXIF data."""
+    exif = Image.Exif()
+    exif[0x010E] = note  # ImageDescription
+    file = io.BytesIO()
+    Image.new("RGB", size, "red").save(file, kind, **({"exif": exif} if note else {}))
+    return file.getvalue()
+
+
+@pytest.fixture
+def seeing(workspace: Workspace) -> str:
+    Agent.objects.filter(workspace=workspace).update(model="openai:fake")
+    return "writer"
+
+
+def opening(run_id: str) -> Any:
+    return Run.objects.get(pk=run_id).events.get(seq=1).payload
+
+
+def test_a_picture_is_seen_stored_and_encoded_anew(
+    caller: Caller, seeing: str, worker: Worker
+) -> None:
+    given = drawn("JPEG", size=(3_000, 100), note="at home")
+    run = caller.submit("What is it? [[text: Red.]]", agent=seeing, images=[coded(given)])
+    assert caller.ended(run["id"])["result"]["text"] == "Red."
+    (address,) = opening(run["id"])["images"]
+    run_id, _, name = address.removeprefix("artifact:").partition("/")
+    assert (run_id, name[:2], name[-14:]) == (run["id"], "0-", "-picture-1.jpg")
+    found = caller.get(f"/runs/{run_id}/artifacts/{name}")
+    assert found.headers["Content-Type"] == "image/jpeg"
+    assert found.headers["X-Content-Type-Options"] == "nosniff"
+    assert b"at home" not in found.content
+    assert Image.open(io.BytesIO(found.content)).size == (2_000, 67)
+    again = caller.submit("[[text: Yes.]]", agent=seeing, images=[address])
+    assert caller.ended(again["id"])["result"]["text"] == "Yes."
+    assert Artifact.objects.get(run=again["id"]).name.endswith("picture-1.jpg")
+    retried = caller.post(f"/runs/{run_id}/retry").json()
+    assert opening(retried["id"])["images"] == [address]
+
+
+@pytest.mark.parametrize(
+    ("images", "said"),
+    [
+        (["?"], "Picture 1 is not base64: encode its bytes."),
+        ([coded(drawn()), coded(b"GIF7")], "Picture 2 is no PNG, JPEG, GIF or WebP picture"),
+        ([coded(drawn()[:40])], "Picture 1 is damaged, and cannot be read."),
+        ([coded(drawn(size=(9_000, 5_000)))], "Picture 1 has 45,000,000 pixels; at most 40,000"),
+        (["artifact:x/y"], "Picture 1 is an artifact of no run here"),
+    ],
+)
+def test_another_file_is_refused(caller: Caller, seeing: str, images: list[str], said: str) -> None:
+    found = caller.post("/runs", {"task": "Look.", "agent": seeing, "images": images})
+    assert (found.status_code, said in found.json()["detail"]) == (422, True), found.text
+    assert not Run.objects.filter(task="Look.").exists()
+
+
+def test_who_cannot_see_says_so(caller: Caller, workspace: Workspace) -> None:
+    picture = [coded(drawn())]
+    body = {"task": "Look.", "agent": "writer", "images": picture, "model": "openai:gpt-3.5-turbo"}
+    found = caller.post("/runs", body)
+    assert found.status_code == 422
+    assert "because openai:gpt-3.5-turbo reads text alone" in found.json()["detail"]
+    assert caller.post("/workflows", STEPS).status_code == 201
+    found = caller.post("/runs", {"task": "Look.", "agent": STEPS["name"], "images": picture})
+    assert "Pictures are for agents" in found.json()["detail"]
+
+
+def test_a_conversation_keeps_its_pictures(caller: Caller, seeing: str, worker: Worker) -> None:
+    thread = caller.post("/conversations", {"agent": seeing}).json()["id"]
+    place = f"/conversations/{thread}/messages"
+    first = caller.post(place, {"images": [coded(drawn())]})
+    assert first.status_code == 201, first.text
+    caller.ended(first.json()["run_id"])
+    second = caller.post(place, {"text": "And now? [[text: Still red.]]"}).json()["run_id"]
+    assert caller.ended(second)["result"]["text"] == "Still red."
+    turn = caller.get(f"/runs/{second}/turns/1").json()
+    assert turn["request"]["messages"][0]["text"] == "See the attached."
+    shown = caller.get(f"/conversations/{thread}").json()["messages"]
+    addresses = opening(first.json()["run_id"])["images"]
+    assert [one["images"] for one in shown] == [addresses, []]
+
+
+def test_documents_are_text_of_the_task(caller: Caller, seeing: str) -> None:
+    from docx import Document  # noqa: PLC0415  slow
+
+    document, file = Document(), io.BytesIO()
+    document.add_paragraph("Refunds take five days. " * 6_000)
+    document.save(file)
+    texts = {"terms.docx": coded(file.getvalue()), "a.csv": coded(b"a,b\n")}
+    run = caller.submit("Sum up.", agent=seeing, documents=texts)
+    task = Run.objects.get(pk=run["id"]).task
+    assert "Refunds take five days." in task
+    assert "[cut: the first 100,000 characters of terms.docx]" in task
+    assert 'name="a.csv" bytes="4">\na,b\n' in task
+    refused = caller.post("/runs", {"task": "x", "documents": {"a.exe": coded(b"\0\xff")}})
+    assert "a.exe cannot be read: attach text" in refused.json()["detail"]
