@@ -239,5 +239,5 @@ def _usage(account: ProviderAccount, span: timedelta) -> SafeString:
     )
     price = formatting.cost(spent["usd"], spent["calls"], spent["unpriced"])
     tokens = formatting.tokens(spent["read"], spent["written"])
-    url = f"{reverse('admin:base_usageentry_changelist')}?{urlencode(asked)}"
-    return link(url, f"{tokens} · {amounts.counted(spent['calls'], 'call')} · {price}")
+    return link(
+        reverse("web:health-usage", args=[account.workspace.slug]), f"{tokens} · {amounts.counted(spent['calls'], 'call')} · {price}")

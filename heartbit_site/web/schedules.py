@@ -175,7 +175,8 @@ def _facts(request: HttpRequest, access: Access, row: Schedule) -> dict[str, Any
 def _coming(row: Schedule) -> dict[str, Any]:
     try:
         found = upcoming_occurrences(row, database_now(), COMING) if row.enabled else []
-        return {"words": build_recurrence(row).words, "coming": found, "zone": row.time_zone}
+        words = "Once" if row.kind == Kind.ONCE else build_recurrence(row).words
+        return {"words": words, "coming": found, "zone": row.time_zone}
     except ScheduleError as error:
         return {"problem": str(error)}
 
@@ -183,6 +184,8 @@ def _coming(row: Schedule) -> dict[str, Any]:
 def _says(row: Schedule) -> str:
     """Return the recurrence in words: as people type it, or as the expression is explained."""
     try:
+        if row.kind == Kind.ONCE:
+            return format_html("Once, {}", moment(row.at, beside=row.time_zone))
         settings = {name: getattr(row, name) for name in KINDS}
         said = write_sentence(settings, time_zone(row.time_zone))
         return build_recurrence(row).words if said == row.cron else said[:1].upper() + said[1:]

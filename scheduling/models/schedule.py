@@ -183,4 +183,4 @@ class Firing(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.schedule} {self.scheduled_for:%Y-%m-%d %H:%M}"
+        return f"firing of {self.schedule}"

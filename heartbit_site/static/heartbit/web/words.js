@@ -16,11 +16,6 @@ export function duration(ms) {
   return `${Math.floor(minutes / 1440)} d${hours ? ` ${hours} h` : ""}`;
 }
 
-/** Format a time in the reader's own time zone. */
-export function moment(iso) {
-  return iso ? new Date(iso).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" }) : "";
-}
-
 /** Format the time since then. */
 export function ago(iso) {
   const ms = Date.now() - new Date(iso).getTime();

@@ -1,7 +1,8 @@
 // Sentence about a call that a person, its timeout or a cancel closed while it was on the page.
 
 import { el } from "../dom.js";
-import { ago, moment, person } from "../words.js";
+import { moment } from "../moment.js";
+import { ago, person } from "../words.js";
 
 const TICK_MS = 5000;
 const SENTENCES = {
@@ -24,7 +25,7 @@ export function isFinal({ state }) {
 export function closedText({ state, by, at, reason }) {
   const [verb, why] = SENTENCES[state];
   const name = by ? ` by ${by && person(by) === "You" ? "you" : by}` : "";
-  const when = el("span", { title: moment(at) });
+  const when = at ? moment(at) : el("span");
   const say = () => { when.textContent = at ? ` ${ago(at)}` : ""; };
   say();
   const clock = setInterval(() => (when.isConnected ? say() : clearInterval(clock)), TICK_MS);
