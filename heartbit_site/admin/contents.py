@@ -56,6 +56,13 @@ SUBJECTS: Final[tuple[tuple[str, tuple[Listing, ...]], ...]] = (
         ),
     ),
     (
+        "Definitions, with all their fields",
+        (
+            Listing("agents.agent", "smart_toy", "start, stop, templates"),
+            Listing("scheduling.schedule", "event_repeat", "begin, end, past times"),
+        ),
+    ),
+    (
         "Models and tools",
         (
             Listing(

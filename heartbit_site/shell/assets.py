@@ -63,6 +63,9 @@ _SHEETS: Final = {
     "admin-pages.css": ("web/theme.css", "web/parts.css", "unfold", "admin.css", "web/drawing.css"),
 }
 _IMPORT: Final = re.compile(r'@import (?:url\()?"([^"]+)"\)?;')
+_BESIDE: Final = re.compile(r'(?:from|import) "\./([\w-]+\.js)"')
+_OF_ICONS: Final = re.compile(r"icon|symbol|Place\(|_listed\(|Listing\(")
+_WORD: Final = re.compile(r"[a-z][a-z0-9_]+")
 _COMPRESSED: Final = {".css", ".js", ".svg", ".json"}
 
 
@@ -147,8 +150,7 @@ def _manifest() -> dict[str, Any]:
 def _entries() -> dict[str, list[str]]:
     """Return the modules of each script: a work page's begins with the frame."""
     pages = [path.name for path in sorted((OWN / "web").glob("*.js"))]
-    needed = r'(?:from|import) "\./(\w[\w-]*\.js)"'
-    parts = {name for page in pages for name in re.findall(needed, _read(f"web/{page}"))}
+    parts = {name for page in pages for name in _BESIDE.findall(_read(f"web/{page}"))}
     own = [page for page in pages if page not in parts | {"theme.js", "frame.js"}]
     found = {f"web/{page}": ["web/frame.js", f"web/{page}"] for page in own}
     found["web/frame.js"] = ["web/frame.js"]
@@ -181,12 +183,12 @@ def _fonts(dist: Dist) -> str:
     faces = []
     for weights, file in (("400", "Inter-Regular"), ("500 700", "Inter-SemiBold")):
         path = _INTER / f"{file}.woff2"
-        for name, content, ranges in (
-            (file, fonts.latin(path), fonts.LATIN),
-            (f"{file}-more", path.read_bytes(), fonts.BEYOND),
+        for name, content, letters in (
+            (file, fonts.latin(path), fonts.ranges(beyond=False)),
+            (f"{file}-more", path.read_bytes(), fonts.ranges(beyond=True)),
         ):
             url = dist.add(f"heartbit/{name}.woff2", content)
-            faces.append(_face("Inter", weights, url, f"unicode-range: {ranges};"))
+            faces.append(_face("Inter", weights, url, f"unicode-range: {letters};"))
     symbols = fonts.symbols(_SYMBOLS, _symbols_used())
     url = dist.add("heartbit/symbols.woff2", symbols)
     faces.append(_face("Material Symbols Outlined", "400", url))
@@ -208,8 +210,8 @@ def _symbols_used() -> set[str]:
         if path.suffix in {".py", ".html", ".js"}:
             lines = path.read_text().split("\n")
             for at, line in enumerate(lines):
-                if re.search(r"icon|symbol|Place\(|_listed\(|Listing\(", line):
-                    words |= set(re.findall(r"[a-z][a-z0-9_]+", " ".join(lines[at : at + 3])))
+                if _OF_ICONS.search(line):
+                    words |= set(_WORD.findall(" ".join(lines[at : at + 3])))
     return words
 
 

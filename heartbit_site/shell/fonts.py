@@ -6,32 +6,36 @@ Latin letters come at once; the rest of the text font is fetched by pages that h
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 
-#: Latin, punctuation, arrows, currencies and mathematics.
-LATIN: Final = (
-    "U+0020-007E, U+00A0-017F, U+02C6, U+02DC, U+2000-206F, U+20AC, U+2122, U+2190-2193, U+2212, "
-    "U+2215, U+2260-2265, U+FEFF, U+FFFD"
+#: First and last letters: Latin, punctuation, arrows, currencies and mathematics.
+_LATIN: Final = (
+    *((0x20, 0x7E), (0xA0, 0x17F), (0x2C6, 0x2C6), (0x2DC, 0x2DC), (0x2000, 0x206F)),
+    *((0x20AC, 0x20AC), (0x2122, 0x2122), (0x2190, 0x2193), (0x2212, 0x2212), (0x2215, 0x2215)),
+    *((0x2260, 0x2265), (0xFEFF, 0xFEFF), (0xFFFD, 0xFFFD)),
 )
-#: All other letters.
-BEYOND: Final = (
-    "U+0180-02C5, U+02C7-02DB, U+02DD-1FFF, U+2070-20AB, U+20AD-2121, U+2123-218F, U+2194-2211, "
-    "U+2213-2214, U+2216-225F, U+2266-FEFE"
-)
+
+
+def ranges(*, beyond: bool) -> str:
+    """Return the letters of the Latin part, or those beyond it, as a style sheet names them."""
+    between = pairwise(_LATIN)
+    parts = [(last + 1, first - 1) for (_, last), (first, _) in between] if beyond else _LATIN
+    return ", ".join(f"U+{first:X}-{last:X}" for first, last in parts if first <= last)
+
+
 _FEATURES: Final = ("kern", "calt", "ccmp", "locl", "mark", "mkmk", "tnum", "cv05", "ss03")
 
 
 def latin(path: Path) -> bytes:
     """Return the Latin part of a text font, as WOFF2."""
-    return _cut(
-        TTFont(path), {point for first, last in _ranges(LATIN) for point in range(first, last + 1)}
-    )
+    points = {point for first, last in _LATIN for point in range(first, last + 1)}
+    return _cut(TTFont(path), points)
 
 
 def symbols(path: Path, names: Iterable[str]) -> bytes:
@@ -72,8 +76,3 @@ def _cut(font: TTFont, points: set[int], features: Iterable[str] = _FEATURES) ->
     out = io.BytesIO()
     font.save(out)
     return out.getvalue()
-
-
-def _ranges(text: str) -> list[tuple[int, int]]:
-    found = re.findall(r"U\+([0-9A-F]+)(?:-([0-9A-F]+))?", text)
-    return [(int(first, 16), int(last or first, 16)) for first, last in found]

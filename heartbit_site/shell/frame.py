@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from heartbit_site.base.access import Access, access_of_user, enters_admin, workspaces_of
-from heartbit_site.shell.live import DRAWN_AT
+from heartbit_site.shell.live import drawn_at
 from heartbit_site.shell.places import GROUPS, Place, place_of_model
 
 if TYPE_CHECKING:
@@ -103,8 +103,7 @@ class PageFrame:
     @property
     def drawn_at(self) -> int:
         """Time at which the page began to be drawn, in milliseconds since 1970."""
-        drawn: int = self._request.META[DRAWN_AT]
-        return drawn
+        return drawn_at(self._request)
 
     @property
     def socket(self) -> str:

@@ -36,13 +36,17 @@ def messages(request: HttpRequest) -> dict[str, Any]:
     return {"messages": ()} if HEADER in request.headers else {}
 
 
+def drawn_at(request: HttpRequest) -> int:
+    """Return when the page began to be drawn, in milliseconds since 1970."""
+    drawn: int = request.META.setdefault(DRAWN_AT, time.time_ns() // 1_000_000)
+    return drawn
+
+
 def opened_at(request: HttpRequest) -> datetime:
     """Return when the page was opened whose regions are asked for; now for a page that opens."""
     said = request.headers.get(OPENED, "")
-    drawn: int = request.META[DRAWN_AT]
-    return datetime.fromtimestamp(
-        (int(said) if said.isdecimal() and len(said) < 15 else drawn) / 1000, UTC
-    )
+    ms = int(said) if said.isdecimal() and len(said) < 15 else drawn_at(request)
+    return datetime.fromtimestamp(ms / 1000, UTC)
 
 
 def add_region(request: HttpRequest, markup: str) -> None:
@@ -56,7 +60,7 @@ class LiveRegions(MiddlewareMixin):
 
     def process_request(self, request: HttpRequest) -> None:
         """Note the time, before anything is read: the page's socket is asked what changed since."""
-        request.META[DRAWN_AT] = time.time_ns() // 1_000_000
+        drawn_at(request)
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 from posixpath import dirname, join, normpath
 
-_IMPORT = re.compile(r'^import (?:\{([^}]*)\} from )?"(\.{1,2}/[^"]+)";[^\n]*$', re.MULTILINE)
+_IMPORT = re.compile(r'^import (?:\{([^}\n]*)\} from )?"(\.{1,2}/[^"\n]+)";[^\n]*$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const|let) (\w+))", re.MULTILINE)
 _OTHER = re.compile(r"^(?:import|export)\b.*$", re.MULTILINE)
 

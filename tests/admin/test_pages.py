@@ -9,6 +9,7 @@ import pytest
 from axes.models import AccessAttempt
 from django.contrib import admin
 from django.contrib.auth.models import Group, User
+from django.templatetags.static import static
 from django.urls import resolve, reverse
 from django.utils import timezone
 from django_celery_beat.models import (
@@ -29,10 +30,17 @@ from agents.actions.skills import save_skill
 from agents.actions.webhooks import save_webhook
 from agents.admin.decision import TONES
 from agents.admin.formatting import DELIVERY_TONES, RUN_TONES
-from agents.choices import VERDICTS, DeliveryStatus, RunStatus
+from agents.choices import VERDICTS, DeliveryStatus, HealthFigure, RunStatus
 from agents.inbound.messages import Inbound
 from agents.messaging.addresses import sender_of_person
-from agents.models import Agent, Budget, Channel, Delivery, WebhookEndpoint
+from agents.models import (
+    Agent,
+    Budget,
+    Channel,
+    Delivery,
+    WebhookEndpoint,
+    WorkspaceAlert,
+)
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.admin.contents import SUBJECTS
 from heartbit_site.admin.themed import ModelAdmin
@@ -112,6 +120,7 @@ def full(workspace: Workspace) -> None:
     Membership.objects.create(workspace=workspace, user=member)
     audit.record(audit.SYSTEM, "test.made", workspace=workspace, label=rows.HOSTILE)
     Budget.objects.create(workspace=workspace, period="day", max_tokens=1000)
+    WorkspaceAlert.objects.create(workspace=workspace, figure=HealthFigure.values[0], threshold=1)
     endpoint = WebhookEndpoint(
         workspace=workspace,
         name=rows.HOSTILE,
@@ -203,7 +212,7 @@ def test_the_frame_and_settings_lead_to_every_list_and_show_only_what_one_may_se
 def test_style_sheets_are_served_without_collectstatic(browser: Client) -> None:
     page = browser.get(reverse("admin:index")).content.decode()
     sheets = re.findall(r'<link rel="stylesheet" href="([^"]+\.css)"', page)
-    assert "/static/heartbit/admin.css" in sheets
+    assert sheets == [static("heartbit/admin-pages.css")]
     for sheet in [*sheets, "/static/heartbit/icon.svg"]:
         assert browser.get(sheet).status_code == 200
 

@@ -34,6 +34,10 @@ EXTRAS = {
 }
 
 
+#: What makes the assets when Heartbit is installed: required by the build, not by what runs.
+BUILD = tuple(f"heartbit_site/shell/{name}.py" for name in ("assets", "fonts", "hatch_hook"))
+
+
 def declared(extra: str = "") -> set[str]:
     """The distributions that the project declares, for itself or for one extra."""
     return {str(canonicalize_name(one.name)) for one in requirements(extra)}
@@ -97,6 +101,9 @@ def distributions(module: str) -> set[str]:
 
 def allowed(file: str) -> set[str]:
     """The distributions that a file may import from."""
+    if file in BUILD:
+        lines = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+        return declared() | {str(canonicalize_name(Requirement(line).name)) for line in lines}
     extras = [extra for extra, place in EXTRAS.items() if file.startswith(place)]
     return (declared() | parts()).union(*(declared(extra) for extra in extras))
 
