@@ -44,7 +44,7 @@ def moment(
 
 def day(on: date) -> SafeString:
     """Return a day as an element: 26 Nov."""
-    return format_html('<time datetime="{}">{} {:%b}</time>', on, on.day, on)
+    return format_html('<time datetime="{}">{}</time>', on, f"{on.day} {on:%b}")
 
 
 def short(at: datetime, zone: tzinfo | None = None) -> str:

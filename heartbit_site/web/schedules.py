@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
@@ -24,10 +25,12 @@ from heartbit_site.base.errors import HeartbitError
 from heartbit_site.contract.problem import sentence
 from heartbit_site.contract.schedules import ScheduleChangeIn, ScheduleIn
 from heartbit_site.operations import schedules as verbs
+from heartbit_site.shell.moment import moment
 from heartbit_site.web.firings import cells_of, strip_of
 from heartbit_site.web.page import page, show
 from heartbit_site.web.schedule_form import SchedulePageForm
 from scheduling.actions.run_schedule import run_as_test
+from scheduling.choices import Kind
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.occurrences import build_recurrence, upcoming_occurrences

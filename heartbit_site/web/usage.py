@@ -67,9 +67,7 @@ def usage(request: HttpRequest, access: Access) -> HttpResponse:
         "bars": _bars(found),
         "alerts": [*_alerts(found)],
         "charts": (
-            _chart(
-                "Runs", days, [one.runs for one in days], [one.failed for one in days]
-            ),
+            _chart("Runs", days, [one.runs for one in days], [one.failed for one in days]),
             _chart("Tokens", days, [one.tokens for one in days]),
             _chart("US dollars", days, [Decimal(one.cost_usd) for one in days]),
         ),

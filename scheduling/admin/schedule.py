@@ -182,7 +182,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
 
     @dialog(
         "Run now",
-        "It runs once; its next occurrences are unchanged.",
+        "It runs once; its next firings are unchanged.",
         icon="play_arrow",
         permission="run",
     )
@@ -192,7 +192,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
 
     @dialog(
         "Backfill",
-        "Occurrences of this span without a run are run one after another. Both times are in "
+        "Firings of this span without a run are run one after another. Both times are in "
         "the schedule's time zone.",
         icon="history",
         permission="run",
@@ -209,7 +209,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
 
     @dialog(
         "Pause",
-        "Occurrences are skipped until it is resumed, and not caught up later.",
+        "Firings are skipped until it is resumed, and not caught up later.",
         icon="pause",
         permission="change",
         variant="DEFAULT",
@@ -221,7 +221,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
 
     @dialog(
         "Resume",
-        "It fires again, from the next occurrence on.",
+        "It fires again, from the next firing on.",
         icon="resume",
         permission="change",
         offered=lambda schedule: not schedule.enabled,

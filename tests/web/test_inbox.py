@@ -50,7 +50,7 @@ def mail(workspace: Workspace, subject: str = "Your refund") -> ToolCall:
 
 
 def rows(page: Page) -> Locator:
-    return page.get_by_role("navigation", name="Waiting calls").get_by_role("button")
+    return page.get_by_role("navigation", name="What waits").get_by_role("button")
 
 
 def decisions(workspace: Workspace) -> list[tuple[str, str]]:

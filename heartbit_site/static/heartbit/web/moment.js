@@ -1,6 +1,6 @@
 // The one way in which scripts show a moment; heartbit_site/shell/moment.py does the same on the server.
 
-import { ago } from "./words.js";
+import { duration } from "./words.js";
 
 const timeZone = document.body.dataset.zone || "UTC";
 const day = new Intl.DateTimeFormat("en-GB", { timeZone, dateStyle: "short" });
@@ -31,6 +31,7 @@ export function moment(iso) {
 /** Return the time since a moment as an element; hovering gives the moment. */
 export function since(iso) {
   const made = moment(iso);
-  made.textContent = ago(iso);
+  const ms = Date.now() - new Date(iso).getTime();
+  made.textContent = ms < 5000 ? "just now" : `${duration(Math.floor(ms / 1000) * 1000).replace(".0 s", " s")} ago`;
   return made;
 }
