@@ -24,9 +24,10 @@ from agents.actions.send_message import send_message
 from agents.actions.skills import save_skill
 from agents.actions.webhooks import save_webhook
 from agents.actions.write_agents import create_default_team
+from agents.choices import HealthFigure
 from agents.inbound.messages import Inbound
 from agents.messaging.addresses import sender_of_person
-from agents.models import Agent, Budget, Delivery, Run, WebhookEndpoint
+from agents.models import Agent, Budget, Delivery, Run, WebhookEndpoint, WorkspaceAlert
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.admin.permissions import INSTALLATION
 from heartbit_site.admin.workspace_scoped import WorkspaceScopedAdmin
@@ -119,6 +120,7 @@ def filled_workspace() -> Workspace:
         events=["run.failed"],
     )
     save_webhook(endpoint, by=audit.SYSTEM)
+    WorkspaceAlert.objects.create(workspace=made, figure=HealthFigure.values[0], threshold=1)
     ping_webhook(endpoint, by=audit.SYSTEM)
     Delivery.objects.create(
         workspace=made,

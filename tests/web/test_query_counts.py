@@ -32,7 +32,7 @@ _LISTS = (
     "health/usage",
     "health/alerts",
     "schedules",
-    "approvals",
+    "inbox",
     "runs",
     "credentials",
     "account",

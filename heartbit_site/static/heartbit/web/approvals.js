@@ -40,7 +40,8 @@ onSwipe(cardBox, move);
 
 onPulse(({ looks }, changed) => {
   if (changed.includes("calls")) load();
-  if (looks?.call === chosen) fill(looking, looks.said);
+  if (!looks) look();
+  else if (looks.call === chosen) fill(looking, looks.said);
 });
 setInterval(look, 5000);
 setInterval(load, 30000); // uncertain and expired calls change without a new call
@@ -86,7 +87,7 @@ async function show(at = 0) {
     choose(next.dataset.key);
   } else {
     chosen = null;
-    fill(cardBox);
+    for (const one of [cardBox, looking]) fill(one);
     mark();
     if (inbox.classList.contains("open")) history.back();
   }
