@@ -32,6 +32,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from heartbit_site.admin.actions import is_offered
 from heartbit_site.admin.audit_mixin import AuditedAdmin
+from heartbit_site.admin.moments import show_moments
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.scripts import joined
 from heartbit_site.admin.workspace_scoped import ScopedInline
@@ -50,6 +51,8 @@ else:
     from unfold.admin import ModelAdmin as PlainModelAdmin
     from unfold.admin import StackedInline as PlainStackedInline
     from unfold.admin import TabularInline as PlainTabularInline
+
+show_moments()
 
 M = TypeVar("M", bound=Model)
 P = TypeVar("P", bound=Model)
