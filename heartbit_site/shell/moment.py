@@ -23,14 +23,14 @@ def moment(
     Args:
         at: With a zone; None: ``missing``.
         zone: Name of another zone than the reader's, e.g. a schedule's own.
-        beside: Name of a zone in which the moment is shown as well, unless it is the reader's.
+        beside: Name of a zone in which the moment is shown as well, unless it is the same there.
         missing: What is shown without a moment.
     """
     if at is None:
         return missing
     if beside:
         one = moment(at)
-        if beside == timezone.get_current_timezone_name():
+        if at.astimezone(ZoneInfo(beside)).utcoffset() == timezone.localtime(at).utcoffset():
             return one
         return format_html('{} <span class="quiet">{}</span>', one, moment(at, zone=beside))
     place: tzinfo = ZoneInfo(zone) if zone else timezone.get_current_timezone()
