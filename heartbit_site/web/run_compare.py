@@ -26,7 +26,7 @@ _MOST_TURNS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ComparedFigure:
     """A line of figures: of the one run, of the other, and what the other has more."""
 
     name: str
@@ -84,24 +84,24 @@ def _side(turn: TurnRowOut | None) -> dict[str, Any] | None:
     }
 
 
-def _figures(one: RunViewOut, other: RunViewOut) -> list[Pair]:
+def _figures(one: RunViewOut, other: RunViewOut) -> list[ComparedFigure]:
     first, second = one.metrics, other.metrics
     costs, times = (first.cost_usd, second.cost_usd), (first.duration_ms, second.duration_ms)
     versions = [f"{view.agent}, version {view.version}" for view in (one, other)]
     return [
-        Pair("Version", versions[0], versions[1]),
-        Pair("Model", one.model, other.model),
+        ComparedFigure("Version", versions[0], versions[1]),
+        ComparedFigure("Model", one.model, other.model),
         _counts("Model calls", first.model_calls, second.model_calls),
         _counts("Tool calls", first.tool_calls, second.tool_calls),
         _counts("Tokens in", first.input_tokens, second.input_tokens),
         _counts("Tokens out", first.output_tokens, second.output_tokens),
-        Pair("Cost", _money(costs[0]), _money(costs[1]), _more(*costs)),
-        Pair("Time", duration(times[0] / 1000), duration(times[1] / 1000), _more(*times)),
+        ComparedFigure("Cost", _money(costs[0]), _money(costs[1]), _more(*costs)),
+        ComparedFigure("Time", duration(times[0] / 1000), duration(times[1] / 1000), _more(*times)),
     ]
 
 
-def _counts(name: str, one: int, other: int) -> Pair:
-    return Pair(name, f"{one:,}", f"{other:,}", _more(one, other))
+def _counts(name: str, one: int, other: int) -> ComparedFigure:
+    return ComparedFigure(name, f"{one:,}", f"{other:,}", _more(one, other))
 
 
 def _more(one: int | str | None, other: int | str | None) -> str:
