@@ -1,4 +1,4 @@
-"""Who looks at something that waits, now: names in Valkey, which expire unless repeated."""
+"""Presence at what waits: names of people in Valkey, which expire unless repeated."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_key(call: object) -> bool:
 async def look(workspace_id: int, call: str, name: str) -> list[str]:
     """Note that a person looks at a call of the workspace, and return who else does.
 
-    Nobody while Valkey does not answer: it is only a courtesy.
+    Return an empty list while Valkey does not answer: presence is only a courtesy.
     """
     key, now = f"heartbit:looks:{workspace_id}:{call}", time.time()
     client = Redis.from_url(
@@ -45,7 +45,7 @@ async def look(workspace_id: int, call: str, name: str) -> list[str]:
 
 
 def said(names: list[str]) -> str:
-    """Return who else looks as a sentence; empty: nobody."""
+    """Return who else looks as a sentence; empty without names."""
     if not names:
         return ""
     if len(names) == 1:

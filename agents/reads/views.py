@@ -235,7 +235,7 @@ class DayUseOut(View):
 
     day: date = Field(description="UTC, as 2026-11-22.")
     runs: int = Field(description="Runs started by people and keys that are not archived.")
-    failed: int = Field(description="Of these, failed and quarantined.")
+    failed: int = Field(description="Failed and quarantined runs among them.")
     tokens: int
     cost_usd: Money
 
