@@ -16,6 +16,7 @@ from django.contrib.auth import get_user_model
 from agents.errors import RunNotFoundError
 from agents.live.changes import KINDS
 from agents.live.feeds import Subscription, subscribed
+from agents.live.looks import is_key, look, said
 from agents.live.member_consumer import IDLE, MALFORMED, NOT_FOUND, UNKNOWN, MemberConsumer
 from agents.live.watchers import watch
 from agents.querysets import find_run
@@ -83,16 +84,31 @@ class WorkspaceConsumer(MemberConsumer):
     ``{"type": "pulse", "waiting": 2, "newest_waiting": 17, "live": 3, "newest_run": "0199...",
     "calls": 1764..., "runs": 1764..., ...}``; the numbers by kind (``agents.live.changes``) rise
     with each change, even if no count changes. For ``?drawn=`` see ``AdminConsumer``.
+
+    A page that shows something that waits says so, ``{"type": "look", "call": "<its key>"}``, every
+    few seconds. It receives the last pulse again, with who else looks at the same:
+    ``"looks": {"call": "<its key>", "said": "grace looks at it too"}``.
     """
 
     async def on_admitted(self) -> int | None:
         """Begin."""
+        self._last: dict[str, Any] = {}
         self.start_task(self._follow())
         return None
 
+    async def receive_json(self, content: Any, **kwargs: Any) -> None:
+        """Note what a person looks at, and answer who else does."""
+        call, access = content.get("call"), self.access
+        if content.get("type") != "look" or not is_key(call) or access.key_id is not None:
+            await self.close(MALFORMED)
+            return
+        others = await look(access.workspace.pk, call, access.name)
+        if self._last:
+            seen = {"call": call, "said": said(others)}
+            await self.send_json({"type": "pulse", **self._last, "looks": seen})
+
     async def _follow(self) -> None:
         kinds = KINDS if self.access.allows("fleet:manage") else _OF_ALL
-        last: dict[str, Any] = {}
         with subscribed([self.access.workspace.pk]) as subscription:
             while True:
                 (news,) = await subscription.next()
@@ -103,10 +119,10 @@ class WorkspaceConsumer(MemberConsumer):
                     "newest_run": news.pulse.newest_run,
                     **{kind: news.revisions[kind] for kind in kinds},
                 }
-                if now != last:
-                    more = {} if last else _unchanged(self.scope, subscription, kinds)
+                if now != self._last:
+                    more = {} if self._last else _unchanged(self.scope, subscription, kinds)
+                    self._last = now
                     await self.send_json({"type": "pulse", **now, **more})
-                    last = now
 
 
 class EventConsumer(MemberConsumer):

@@ -264,7 +264,7 @@ def _moment(in_seconds: int | None, at: str | None, zone: str) -> datetime | Non
 
 def _next(planned: Schedule) -> str:
     if planned.next_occurrence is None:
-        return "It has no further occurrence."
+        return "It does not fire again."
     return f"Next: {format_time(planned.next_occurrence, time_zone(planned.time_zone))}."
 
 

@@ -26,8 +26,8 @@ class CatchUp(models.TextChoices):
     """Policy for occurrences that were missed while no worker could fire them."""
 
     NONE = "none", "None"
-    LATEST = "latest", "Latest occurrence"
-    ALL = "all", "All occurrences"
+    LATEST = "latest", "Latest firing"
+    ALL = "all", "All firings"
 
 
 class Overlap(models.TextChoices):

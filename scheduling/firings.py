@@ -40,8 +40,8 @@ _NOTE = 300
 #: Firings that are not retried: whoever asked reads why there is no run.
 _BY_HAND = (Trigger.MANUAL, Trigger.TEST)
 _AGAIN = "Retried for a day: "
-_BEHIND = "It waits for earlier occurrences, which could not start yet."
-_REPLACED = "It could not start before the next occurrence: "
+_BEHIND = "It waits for earlier firings, which could not start yet."
+_REPLACED = "It could not start before the next firing: "
 
 
 def is_transient(error: HeartbitError, schedule: Schedule) -> bool:
@@ -230,8 +230,8 @@ def _task(schedule: Schedule, slot: datetime) -> str:
 
 #: Columns that define a schedule's occurrences.
 RHYTHM = ("kind", *RhythmSpec.model_fields)
-_CHANGED = "The schedule's recurrence was changed before this occurrence was processed."
-_PAUSED = "The schedule was paused before this occurrence was processed."
+_CHANGED = "The schedule's recurrence was changed before this firing was processed."
+_PAUSED = "The schedule was paused before this firing was processed."
 
 
 def changes_next_occurrence(

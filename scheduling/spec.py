@@ -175,10 +175,10 @@ class PolicySpec(Spec):
     """Settings of catch-up, overlap, approval and delivery."""
 
     catch_up: CatchUp = Field(
-        "latest", description="Missed occurrences to run: none, the latest, or all."
+        "latest", description="Missed firings to run: none, the latest, or all."
     )
     overlap: Overlap = Field(
-        "skip", description="Policy for an occurrence while the previous run is active."
+        "skip", description="Policy for a firing while the previous run is active."
     )
     jitter_seconds: Annotated[int, Field(ge=0, le=LONGEST_JITTER)] = Field(
         0,
@@ -190,7 +190,7 @@ class PolicySpec(Spec):
     #: In the form of ``agents.delivery.targets``.
     deliver: list[Any] = Field(default_factory=list, description="Recipients of each result.")
     enabled: bool = Field(
-        default=True, description="While paused, occurrences are skipped and not caught up later."
+        default=True, description="While paused, firings are skipped and not caught up later."
     )
 
 

@@ -71,7 +71,7 @@ _ESCALATED = " No one has decided in time, so you may decide as well."
 def notify_approvers(run_id: UUID) -> int:
     """Mail a link for each new waiting call of the run to each member who may decide it.
 
-    An unavailable mail server is logged, never raised: the approvals page shows the calls too.
+    An unavailable mail server is logged, never raised: the inbox shows the calls too.
 
     Returns:
         The number of mails sent.

@@ -16,8 +16,7 @@ from django.utils.safestring import SafeString
 
 from agents.actions.fleet import Switch, set_agent_state
 from agents.admin import formatting
-from agents.admin.statistics import FAILED
-from agents.choices import LIVE
+from agents.choices import LIVE, RunStatus
 from agents.models import Agent, Run
 from agents.models.workflow import KIND as WORKFLOW
 from agents.reads.agent_status import statuses
@@ -28,6 +27,7 @@ from heartbit_site.admin.themed import ModelAdmin
 from heartbit_site.base import amounts
 from heartbit_site.shell.moment import moment, short
 
+_FAILED = (RunStatus.FAILED, RunStatus.QUARANTINED)
 DONE: dict[Switch, str] = {
     "start": "{} is started: its runs resume.",
     "stop": (
@@ -176,7 +176,7 @@ def _state(agent: Any) -> str:
         return "stopped"
     if agent.has_live_run:
         return "busy"
-    return "error" if agent.last_run and agent.last_run["status"] in FAILED else "idle"
+    return "error" if agent.last_run and agent.last_run["status"] in _FAILED else "idle"
 
 
 def _with_runs(agents: QuerySet[Agent]) -> QuerySet[Agent]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from copy import copy
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
@@ -25,7 +24,6 @@ from heartbit_site.base import amounts
 from heartbit_site.base.access import visible_to
 from heartbit_site.base.visible_text import readable_json, visible
 
-TITLE = "Waiting for a person"
 _MOST_COUNTED = 99
 _PREVIEW = 160  # characters; all of it is on the run's page, where it is decided
 
@@ -38,6 +36,7 @@ class ApprovalAdmin(LeadsToRuns[ToolCall]):
     """
 
     workspace_path = "run__workspace"
+    work_page = "web:inbox"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
     list_display = ("what", "asks", "effect_class", "waits", "workspace")
     list_filter = ("run__workspace",)
@@ -49,13 +48,6 @@ class ApprovalAdmin(LeadsToRuns[ToolCall]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[ToolCall]:
         """Return the open calls alone."""
         return prompts.waiting_calls()
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Show the list under its own name."""
-        named = copy(self.opts)  # the theme's header takes the name from here
-        named.verbose_name_plural = TITLE
-        context = {"title": TITLE, "opts": named} | (extra_context or {})
-        return super().changelist_view(request, context)
 
     def get_urls(self) -> list[URLPattern]:
         """Add the address of the prompts of every page of the admin."""

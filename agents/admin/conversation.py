@@ -51,6 +51,7 @@ class ConversationAdmin(ReadOnlyAdmin[Conversation]):
     """Threads with agents."""
 
     workspace_path = "workspace"
+    work_page = "web:chat"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
 
     list_display = ("what", "messages", "busy_policy", "begun")
@@ -104,6 +105,7 @@ class MessageAdmin(ReadOnlyAdmin[Message]):
     """Messages between agents, people and programs."""
 
     workspace_path = "workspace"
+    work_page = "web:chat"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
     list_display = ("what", "sender", "recipient", "wants", "thread", "number", "sent")
     list_filter = ("kind", "workspace")

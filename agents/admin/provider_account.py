@@ -6,7 +6,6 @@ from collections.abc import Collection
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any, ClassVar
-from urllib.parse import urlencode
 
 from django import forms
 from django.conf import settings
@@ -224,7 +223,7 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
 
 
 def _usage(account: ProviderAccount, span: timedelta) -> SafeString:
-    """Return the workspace's usage of the provider in a span until now, as a link to the calls."""
+    """Return the workspace's usage of the provider in a span until now, as a link to its usage."""
     asked = {
         "workspace": account.workspace_id,
         "model__startswith": f"{account.provider}:",
@@ -239,5 +238,5 @@ def _usage(account: ProviderAccount, span: timedelta) -> SafeString:
     )
     price = formatting.cost(spent["usd"], spent["calls"], spent["unpriced"])
     tokens = formatting.tokens(spent["read"], spent["written"])
-    url = f"{reverse('admin:base_usageentry_changelist')}?{urlencode(asked)}"
-    return link(url, f"{tokens} · {amounts.counted(spent['calls'], 'call')} · {price}")
+    page = reverse("web:health-usage", args=[account.workspace.slug])
+    return link(page, f"{tokens} · {amounts.counted(spent['calls'], 'call')} · {price}")

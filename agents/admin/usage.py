@@ -42,6 +42,7 @@ class UsageAdmin(LongList[UsageEntry]):
     """One row a model call. An unknown price is unknown, not 0."""
 
     workspace_path = "workspace"
+    work_page = "web:health-usage"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
     list_display = ("model", "workspace", "used", "price", "when", "run")
     list_select_related = ("workspace",)

@@ -37,6 +37,7 @@ def _ask(request: HttpRequest, worker: WorkerHeartbeat, wanted: WorkerRequest) -
 class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
     """Processes that execute runs, and those that have left."""
 
+    work_page = "web:health"
     needs: ClassVar[dict[str, str]] = {"ask": INSTALLATION}  # superusers alone send workers away
     list_display = ("name", "state", "home", "serves", "load", "beat", "started_at")
     list_filter = ("home",)

@@ -137,7 +137,7 @@ def open_link(token: str) -> Opened:
     try:
         run_id, call_id, digest, user_id = signing.loads(token, salt=_SALT, max_age=age)
     except signing.SignatureExpired as error:
-        raise CallClosedError("The link is too old: open the approvals page instead.") from error
+        raise CallClosedError("The link is too old: open the inbox instead.") from error
     except (signing.BadSignature, ValueError) as error:
         raise CallClosedError("The link is not whole: open it as it was sent.") from error
     calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")

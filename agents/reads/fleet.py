@@ -150,7 +150,7 @@ def _problems(workers: Iterable[WorkerOut], queues: Iterable[QueueOut]) -> Itera
         if queue.paused:
             runs = "1 run is" if queue.blocked == 1 else f"{queue.blocked or 'no'} runs are"
             yield (
-                f"The queue {queue.name} is paused and {runs} held back in it: "
+                f"The queue {queue.name} is paused and {runs} blocked in it: "
                 f"`heartbit fleet resume-queue {queue.name}` ends that."
             )
     for worker in workers:

@@ -49,7 +49,9 @@ _NOW = """
         ON c.workspace_id = w.id AND c.agent_id IS NULL AND c.starts_at >= x.day
 """
 _RUNS = """
-    SELECT (r.created_at AT TIME ZONE 'UTC')::date AS day, count(*) AS runs FROM agents_run r
+    SELECT (r.created_at AT TIME ZONE 'UTC')::date AS day, count(*) AS runs,
+           count(*) FILTER (WHERE r.status IN ('failed', 'quarantined')) AS failed
+    FROM agents_run r
     WHERE r.workspace_id = %(workspace)s AND r.created_at >= %(since)s AND r.parent_id IS NULL
     GROUP BY 1
 """
@@ -92,19 +94,19 @@ def usage_of(workspace: Workspace) -> WorkspaceUsageOut:
     days = [today - timedelta(days=before) for before in reversed(range(DAYS))]
     since = datetime.combine(min(first, days[0]), time(), tzinfo=UTC)
     calls = {row["day"]: row for row in _rows(_CALLS, workspace, since=since)}
-    runs = {row["day"]: row["runs"] for row in _rows(_RUNS, workspace, since=since)}
+    runs = {row["day"]: row for row in _rows(_RUNS, workspace, since=since)}
     agents = _rows(_AGENTS, workspace, since=now["month_start"], most=MOST_AGENTS)
     budgets = _rows(_BUDGETS, workspace)
     kept = next((_budget(row) for row in budgets if row["from_tier"]), None)
     this_month = [row for day, row in calls.items() if day >= first]
     counted = now["counted"]
     if None in (now["runs_per_day"], counted):
-        counted = runs.get(today, 0)
+        counted = runs[today]["runs"] if today in runs else 0
     tokens, usd = (kept.tokens, kept.usd) if kept is not None else (None, None)
     called = sum(row["tokens"] for row in this_month)
     spent = sum((row["cost_usd"] for row in this_month), Decimal(0))
     warn_at = now["warn_at"]
-    none: dict[str, Any] = {"tokens": 0, "cost_usd": Decimal(0)}
+    none: dict[str, Any] = {"tokens": 0, "cost_usd": Decimal(0), "runs": 0, "failed": 0}
     return WorkspaceUsageOut(
         tier=now["tier"],
         # The tier's gauges have the counts that its limits are enforced by.
@@ -119,7 +121,7 @@ def usage_of(workspace: Workspace) -> WorkspaceUsageOut:
         budgets=[_budget(row) for row in budgets if not row["from_tier"]],
         agents=[AgentUseOut(**row) for row in agents],
         days=[
-            DayUseOut(**{**none, **calls.get(day, {}), "day": day, "runs": runs.get(day, 0)})
+            DayUseOut(**{**none, **calls.get(day, {}), **runs.get(day, {}), "day": day})
             for day in days
         ],
     )

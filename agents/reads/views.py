@@ -114,7 +114,7 @@ class PausedOut(View):
 
 
 class PauseOut(PausedOut):
-    """Something that is held back."""
+    """A pause: what it stops, and why."""
 
     reason: str
     by: str
@@ -157,7 +157,7 @@ class QueueOut(View):
 
     name: str
     depth: int = Field(description="Runs that could start now.")
-    blocked: int = Field(description="Runs held back: a stop, or the pause.")
+    blocked: int = Field(description="Queued runs that may not start: a stop, or the pause.")
     running: int
     oldest_seconds: Seconds = Field(description="Age of the oldest queued run.")
     has_workers: bool = Field(description="True if a living worker consumes it.")
@@ -235,6 +235,7 @@ class DayUseOut(View):
 
     day: date = Field(description="UTC, as 2026-11-22.")
     runs: int = Field(description="Runs started by people and keys that are not archived.")
+    failed: int = Field(description="Failed and quarantined runs among them.")
     tokens: int
     cost_usd: Money
 

@@ -33,7 +33,7 @@ EVENTS: Final = {
     "outcome.requested": "The outcome of a call is uncertain: a person has to state it.",
     "outcome.resolved": "The outcome of an uncertain call was stated.",
     "schedule.fired": "A schedule started a run.",
-    "schedule.skipped": "A schedule skipped an occurrence.",
+    "schedule.skipped": "A schedule skipped a firing.",
     "schedule.failed": "A schedule could not start a run.",
     "delivery.sent": "A result arrived at its delivery target.",
     "delivery.failed": "The delivery of a result was given up.",
@@ -112,7 +112,7 @@ class CallEventData(View):
 
 
 class ScheduleEventData(View):
-    """An occurrence of a schedule."""
+    """A firing of a schedule."""
 
     schedule: str
     agent: str

@@ -10,6 +10,8 @@ from django.contrib import admin
 from django.urls import reverse
 from django.utils.text import capfirst
 
+from heartbit_site.admin.permissions import permissions_for
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -105,7 +107,7 @@ SUBJECTS: Final[tuple[tuple[str, tuple[Listing, ...]], ...]] = (
         "Rows as they are stored",
         (
             Listing("agents.run", "play_circle", "every run, sub-agents too"),
-            Listing("agents.toolcall", "back_hand", "of every workspace"),
+            Listing("agents.toolcall", "back_hand", "those that wait for a person"),
             Listing("agents.conversation", "forum", "threads of chats and mails"),
             Listing("agents.message", "sms", "between agents and people"),
             Listing("base.usageentry", "receipt_long", "tokens and cost of each"),
@@ -141,4 +143,6 @@ def contents_for(request: HttpRequest) -> Iterator[tuple[str, list[Listing]]]:
 def sees(request: HttpRequest, model: str) -> bool:
     """Return True if the user may see the list of a model (``app.name``)."""
     page = admin.site._registry.get(apps.get_model(model))
-    return page is not None and page.has_view_permission(request)
+    if page is None or not page.has_view_permission(request):
+        return False
+    return not getattr(page, "work_page", "") or permissions_for(request).everywhere

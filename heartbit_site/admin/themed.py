@@ -25,14 +25,18 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import flatten
 from django.db import DataError, transaction
 from django.db.models import Model, Q, QuerySet, TextField
+from django.shortcuts import redirect
 from django.utils.html import format_html
 from unfold.paginator import InfinitePaginator
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from heartbit_site.admin.actions import is_offered
 from heartbit_site.admin.audit_mixin import AuditedAdmin
+from heartbit_site.admin.moments import show_moments
+from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.scripts import joined
 from heartbit_site.admin.workspace_scoped import ScopedInline
+from heartbit_site.shell.frame import PageFrame
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -47,6 +51,8 @@ else:
     from unfold.admin import ModelAdmin as PlainModelAdmin
     from unfold.admin import StackedInline as PlainStackedInline
     from unfold.admin import TabularInline as PlainTabularInline
+
+show_moments()
 
 M = TypeVar("M", bound=Model)
 P = TypeVar("P", bound=Model)
@@ -72,16 +78,23 @@ class ModelAdmin(AuditedAdmin, PlainModelAdmin[M]):
     Attributes:
         live: Kinds of change that the rows of the list follow (``agents.live.changes``).
         fixed: Fields that are chosen when a row is added, and read-only from then on.
+        work_page: Route of the work page that shows the rows; their list is then for superusers
+            alone, and leads everybody else there.
     """
 
     live: ClassVar[str] = "definitions runs"
     fixed: ClassVar[tuple[str, ...]] = ()
+    work_page: ClassVar[str] = ""
     formfield_overrides: ClassVar[Any] = {
         TextField: {"form_class": LongText, "widget": UnfoldAdminTextareaWidget}
     }
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Show the list, with its scripts as one."""
+        """Show the list, with its scripts as one, or lead to the work page."""
+        if self.work_page and not permissions_for(request).everywhere:
+            access = PageFrame(request).access
+            if access is not None:
+                return redirect(self.work_page, access.workspace.slug)
         context = {"media": joined(self.media), **(extra_context or {})}
         return super().changelist_view(request, context)
 
@@ -252,4 +265,4 @@ def line_widget(*, placeholder: str = "") -> forms.TextInput:
     return widget
 
 
-admin.site.index_title = "Dashboard"
+admin.site.index_title = "Settings"

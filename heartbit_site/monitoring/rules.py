@@ -121,7 +121,7 @@ RULES: Final = (
     ),
     AlertRule(
         "HeartbitUncertainCalls",
-        "The outcome of {value} tool calls is unknown. Resolve them in Approvals.",
+        "The outcome of {value} tool calls is unknown. Resolve them in the inbox.",
         "heartbit_uncertain_calls",
         minutes=10,
     ),

@@ -7,7 +7,7 @@ the whole of it. ``static/heartbit/web/moment.js`` does the same in scripts.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 from django.utils import timezone
@@ -15,16 +15,24 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 
-def moment(at: datetime | None, *, zone: str = "", missing: str = "-") -> SafeString | str:
+def moment(
+    at: datetime | None, *, zone: str = "", beside: str = "", missing: str = "-"
+) -> SafeString | str:
     """Return a moment as an element.
 
     Args:
         at: With a zone; None: ``missing``.
         zone: Name of another zone than the reader's, e.g. a schedule's own.
+        beside: Name of a zone in which the moment is shown as well, unless it is the same there.
         missing: What is shown without a moment.
     """
     if at is None:
         return missing
+    if beside:
+        one = moment(at)
+        if at.astimezone(ZoneInfo(beside)).utcoffset() == timezone.localtime(at).utcoffset():
+            return one
+        return format_html('{} <span class="quiet">{}</span>', one, moment(at, zone=beside))
     place: tzinfo = ZoneInfo(zone) if zone else timezone.get_current_timezone()
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
@@ -32,6 +40,11 @@ def moment(at: datetime | None, *, zone: str = "", missing: str = "-") -> SafeSt
         whole(at, place),
         short(at, place) + (f" {name_of(place)}" if zone else ""),
     )
+
+
+def day(on: date) -> SafeString:
+    """Return a day as an element: 26 Nov."""
+    return format_html('<time datetime="{}">{}</time>', on, f"{on.day} {on:%b}")
 
 
 def short(at: datetime, zone: tzinfo | None = None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from django import template
@@ -23,9 +23,23 @@ def sentence(text: object) -> SafeString:
 
 
 @register.simple_tag
-def moment(at: datetime | None, zone: str = "", missing: str = "-") -> SafeString | str:
+def moment(
+    at: datetime | None, zone: str = "", beside: str = "", missing: str = "-"
+) -> SafeString | str:
     """Show a moment; see ``heartbit_site.shell.moment``."""
-    return moments.moment(at, zone=zone, missing=missing)
+    return moments.moment(at, zone=zone, beside=beside, missing=missing)
+
+
+@register.filter
+def day(on: date) -> SafeString:
+    """Show a day."""
+    return moments.day(on)
+
+
+@register.filter
+def whole(at: datetime) -> str:
+    """Write a moment where no element can be, with its day, seconds and zone."""
+    return moments.whole(at)
 
 
 @register.simple_tag

@@ -16,8 +16,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from agents.actions.alerts import remove_alert, save_alert
-from agents.choices import HealthFigure
-from agents.models import WorkspaceAlert
+from agents.choices import HealthFigure, RunStatus
+from agents.models import Run, WorkspaceAlert
 from agents.reads.health import SPANS, Pair, recent_health
 from agents.reads.lifelines import Lifeline, read_lifelines
 from heartbit_site.base import amounts
@@ -65,6 +65,10 @@ def health(request: HttpRequest, access: Access) -> HttpResponse:
     context = {
         "tabs": tabs(access),
         "tab": "figures",
+        "quarantined": Run.objects.filter(
+            workspace=access.workspace, status=RunStatus.QUARANTINED
+        ).count(),
+        "listed": listed,
         "span": span,
         "spans": SPAN_TITLES.items(),
         "figures": [

@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
@@ -24,10 +25,12 @@ from heartbit_site.base.errors import HeartbitError
 from heartbit_site.contract.problem import sentence
 from heartbit_site.contract.schedules import ScheduleChangeIn, ScheduleIn
 from heartbit_site.operations import schedules as verbs
+from heartbit_site.shell.moment import moment
 from heartbit_site.web.firings import cells_of, strip_of
 from heartbit_site.web.page import page, show
 from heartbit_site.web.schedule_form import SchedulePageForm
 from scheduling.actions.run_schedule import run_as_test
+from scheduling.choices import Kind
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.occurrences import build_recurrence, upcoming_occurrences
@@ -175,7 +178,8 @@ def _facts(request: HttpRequest, access: Access, row: Schedule) -> dict[str, Any
 def _coming(row: Schedule) -> dict[str, Any]:
     try:
         found = upcoming_occurrences(row, database_now(), COMING) if row.enabled else []
-        return {"words": build_recurrence(row).words, "coming": found, "zone": row.time_zone}
+        words = "Once" if row.kind == Kind.ONCE else build_recurrence(row).words
+        return {"words": words, "coming": found, "zone": row.time_zone}
     except ScheduleError as error:
         return {"problem": str(error)}
 
@@ -183,6 +187,8 @@ def _coming(row: Schedule) -> dict[str, Any]:
 def _says(row: Schedule) -> str:
     """Return the recurrence in words: as people type it, or as the expression is explained."""
     try:
+        if row.kind == Kind.ONCE:
+            return format_html("Once, {}", moment(row.at, beside=row.time_zone))
         settings = {name: getattr(row, name) for name in KINDS}
         said = write_sentence(settings, time_zone(row.time_zone))
         return build_recurrence(row).words if said == row.cron else said[:1].upper() + said[1:]

@@ -15,6 +15,7 @@ from agents.reads import views
 from agents.reads.usage import DAYS, usage_of
 from heartbit_site.base import amounts
 from heartbit_site.base.access import Access
+from heartbit_site.shell.moment import day
 from heartbit_site.web.health import tabs
 from heartbit_site.web.page import page, show
 
@@ -60,20 +61,20 @@ def usage(request: HttpRequest, access: Access) -> HttpResponse:
     """Show limits, the last days, usage by agent, and budgets."""
     found = usage_of(access.workspace)
     days = found.days
-    is_used = bool(found.agents) or any(day.runs or day.tokens for day in days)
+    is_used = bool(found.agents) or any(one.runs or one.tokens for one in days)
     context = {
         "tier": found.tier,
         "bars": _bars(found),
         "alerts": [*_alerts(found)],
         "charts": (
-            _chart("Runs", days, [day.runs for day in days]),
-            _chart("Tokens", days, [day.tokens for day in days]),
-            _chart("US dollars", days, [Decimal(day.cost_usd) for day in days]),
+            _chart("Runs", days, [one.runs for one in days], [one.failed for one in days]),
+            _chart("Tokens", days, [one.tokens for one in days]),
+            _chart("US dollars", days, [Decimal(one.cost_usd) for one in days]),
         ),
         "measure": {"width": WIDTH, "height": HEIGHT},
-        "first": f"{days[0].day:%-d %b}",
-        "last": f"{days[-1].day:%-d %b}",
-        "days": [_row(f"{day.day:%a %-d %b}", day) for day in reversed(days)],
+        "first": day(days[0].day),
+        "last": day(days[-1].day),
+        "days": [_row(day(one.day), one) for one in reversed(days)],
         "agents": [_agent(agent) for agent in found.agents],
         "budgets": [_budget(budget, found) for budget in found.budgets],
         "unpriced": amounts.counted(found.unpriced_calls, "call") if found.unpriced_calls else "",
@@ -162,11 +163,15 @@ def _row(name: str, use: views.AgentUseOut | views.DayUseOut, more: str = "") ->
 
 
 def _chart(
-    title: str, days: Sequence[views.DayUseOut], values: Sequence[int | Decimal]
+    title: str,
+    days: Sequence[views.DayUseOut],
+    values: Sequence[int | Decimal],
+    failed: Sequence[int] = (),
 ) -> dict[str, Any]:
     most, slot = Decimal(max(values)), Decimal(WIDTH) / len(days)
     columns = []
-    for number, (day, amount) in enumerate(zip(days, values, strict=True)):
+    for number, (one, amount) in enumerate(zip(days, values, strict=True)):
+        bad = failed[number] if failed else 0
         # At least a thin line, unless the value is zero.
         height = max(Decimal(2), HEIGHT * amount / most) if amount else Decimal(0)
         columns.append(
@@ -174,11 +179,15 @@ def _chart(
                 "x": f"{number * slot:.1f}",
                 "y": f"{HEIGHT - height:.1f}",
                 "height": f"{height:.1f}",
-                "said": f"{day.day:%a %-d %b}: {_amount(amount)}",
+                "failed": f"{HEIGHT * bad / most:.1f}" if bad else "",
+                "failed_y": f"{HEIGHT - HEIGHT * bad / most:.1f}" if bad else "",
+                "said": f"{one.day:%-d %b}: {_amount(amount)}"
+                + (f", {bad:,} failed" if bad else ""),
             }
         )
     return {
         "title": title,
+        "failed": f"{sum(failed):,}" if any(failed) else "",
         "total": _amount(sum(values)),
         "most": _amount(max(values)),
         "columns": columns,

@@ -147,7 +147,7 @@ def _take(schedule: Schedule, slot: datetime) -> None:
     elif deferred_firings(schedule).filter(cause=Trigger.SCHEDULE).count() < MOST_HELD:
         record_firing(schedule, slot, FiringStatus.DEFERRED, _BUSY)
     else:
-        many = f"{_BUSY} {MOST_HELD} occurrences already wait for its end."
+        many = f"{_BUSY} {MOST_HELD} firings already wait for its end."
         record_firing(schedule, slot, FiringStatus.SKIPPED, many)
 
 

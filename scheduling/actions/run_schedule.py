@@ -82,7 +82,7 @@ def _run(
 
 
 MOST = 200
-_ASKED = "Backfilled: it starts when the occurrences before it are done."
+_ASKED = "Backfilled: it starts when the firings before it are done."
 
 
 @transaction.atomic
@@ -116,7 +116,7 @@ def backfill_schedule(schedule: Schedule, begin: datetime, end: datetime, *, by:
     held = _hold(row, _slots(row, begin, end))
     if not held:
         raise ScheduleConflictError(
-            "There is nothing to backfill: the span has no occurrences, or each of them has a run."
+            "There is nothing to backfill: the span has no firings, or each of them has a run."
         )
     details = {"from": begin.isoformat(), "to": end.isoformat(), "slots": held}
     record_on(by, "schedule.backfill", row, details=details)
@@ -127,9 +127,7 @@ def _slots(schedule: Schedule, begin: datetime, end: datetime) -> list[datetime]
     schedule.begins_at = _earlier(schedule, begin)
     slots = slots_between(schedule, begin, end, MOST + 1)
     if len(slots) > MOST:
-        raise ScheduleConflictError(
-            f"The span has more than {MOST} occurrences: give a shorter span."
-        )
+        raise ScheduleConflictError(f"The span has more than {MOST} firings: give a shorter span.")
     return slots
 
 

@@ -303,7 +303,7 @@ def _check_rhythm(schedule: Schedule) -> None:
         return
     # Also finds a recurrence that never comes true.
     if not upcoming_occurrences(schedule, schedule.begins_at - timedelta(seconds=1), 1):
-        raise ScheduleError("The schedule has no occurrence between its begin and its end.")
+        raise ScheduleError("The schedule has no firing between its begin and its end.")
 
 
 #: Checks of related settings, by the column that their problems concern.

@@ -25,7 +25,7 @@ from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.occurrences import slots_between, upcoming_occurrences
 from scheduling.querysets import with_outcomes
-from scheduling.recurrence import format_time, time_zone
+from scheduling.recurrence import time_zone
 
 SHOWN = 5
 WEEKS = 5
@@ -61,9 +61,14 @@ def _calendar(schedule: Schedule, now: datetime) -> SafeString:
         }
         for day in dates
     ]
-    shown = [format_time(due, zone) for due in upcoming_occurrences(schedule, now, SHOWN)]
+    shown = upcoming_occurrences(schedule, now, SHOWN)
     weeks = [days[at : at + 7] for at in range(0, len(days), 7)]
-    content = {"occurrences": shown, "weeks": weeks, "cut": len(found) == _MOST}
+    content = {
+        "occurrences": shown,
+        "zone": schedule.time_zone,
+        "weeks": weeks,
+        "cut": len(found) == _MOST,
+    }
     return render_to_string("admin/scheduling/upcoming.html", content)
 
 
@@ -122,6 +127,7 @@ class FiringAdmin(_Columns, ReadOnlyAdmin[Firing]):
     """Firings of all schedules."""
 
     workspace_path = "schedule__workspace"
+    work_page = "web:schedules"
     needs: ClassVar[dict[str, str]] = {"view": "agents:read"}
     list_display = ("at", "of", "cause", "outcome", "run")
     list_filter = ("status", "cause", "schedule__workspace")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from datetime import datetime
 from typing import Any, ClassVar, cast
 
 from django.contrib import admin, messages
@@ -23,11 +22,13 @@ from heartbit_site.admin.columns import Column, link, pill, two_lines
 from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin
 from heartbit_site.admin.themed import ReadOnlyInline, tabs
+from heartbit_site.shell.moment import moment
 from scheduling.actions.run_schedule import backfill_schedule, run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.actions.schedules import change_schedule, remove_schedule
 from scheduling.admin.firing import FiringInline, outcome_pills, upcoming
 from scheduling.admin.forms import RHYTHM_FIELDS, ScheduleForm, SpanForm, conditions
+from scheduling.choices import Kind
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.occurrences import build_recurrence
@@ -53,7 +54,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
     remove = staticmethod(remove_schedule)
 
     class Media:
-        js = ("heartbit/web/form-preview.js",)
+        js = ("heartbit/admin/form-preview.js",)
 
     warn_unsaved_form = True
     list_display = ("what", "workspace", "when", "next", "last", "state")
@@ -101,7 +102,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
     )
 
     what = Column[Schedule]("schedule", lambda row: two_lines(row.name, row.agent.name))
-    next = Column[Schedule]("next", lambda row: _short(row.next_occurrence, row))
+    next = Column[Schedule]("next", lambda row: moment(row.next_occurrence, beside=row.time_zone))
 
     state = Column[Schedule]("state", lambda row: _state(row))
 
@@ -112,7 +113,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
         shown = format_html(
             '<span class="hb-two"><span>{}</span>{}</span>',
             outcome_pills(schedule.fired, schedule.fired_run_status, schedule.fired_delivery),
-            _short(schedule.fired_slot, schedule),
+            moment(schedule.fired_slot, beside=schedule.time_zone),
         )
         if schedule.fired_run is None:
             return shown
@@ -181,7 +182,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
 
     @dialog(
         "Run now",
-        "It runs once; its next occurrences are unchanged.",
+        "It runs once; its next firings are unchanged.",
         icon="play_arrow",
         permission="run",
     )
@@ -191,7 +192,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
 
     @dialog(
         "Backfill",
-        "Occurrences of this span without a run are run one after another. Both times are in "
+        "Firings of this span without a run are run one after another. Both times are in "
         "the schedule's time zone.",
         icon="history",
         permission="run",
@@ -208,7 +209,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
 
     @dialog(
         "Pause",
-        "Occurrences are skipped until it is resumed, and not caught up later.",
+        "Firings are skipped until it is resumed, and not caught up later.",
         icon="pause",
         permission="change",
         variant="DEFAULT",
@@ -220,7 +221,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
 
     @dialog(
         "Resume",
-        "It fires again, from the next occurrence on.",
+        "It fires again, from the next firing on.",
         icon="resume",
         permission="change",
         offered=lambda schedule: not schedule.enabled,
@@ -240,20 +241,14 @@ def _state(schedule: Schedule) -> SafeString:
     return pill("Active", tone="success")
 
 
-def _describe(schedule: Schedule) -> str:
+def _describe(schedule: Schedule) -> SafeString | str:
     """Return the recurrence as text, or its error."""
     try:
+        if schedule.kind == Kind.ONCE:
+            return format_html("Once, {}", moment(schedule.at, beside=schedule.time_zone))
         return build_recurrence(schedule).words
     except ScheduleError as error:
         return str(error)
-
-
-def _short(moment: datetime | None, schedule: Schedule) -> SafeString | str:
-    """Return an occurrence on one line; the line shows the schedule's zone elsewhere."""
-    if moment is None:
-        return "-"
-    there = moment.astimezone(time_zone(schedule.time_zone))
-    return format_html('<span class="hb-number">{}</span>', f"{there:%a %-d %b, %H:%M}")
 
 
 class ScheduleInline(ReadOnlyInline[Schedule, Agent]):

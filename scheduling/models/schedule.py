@@ -68,11 +68,7 @@ class Schedule(models.Model):
         max_length=8,
         choices=CatchUp.choices,
         **_setting("catch_up")
-        | {
-            "help_text": (
-                "Handling of occurrences missed without a worker or in a halted workspace."
-            )
-        },
+        | {"help_text": ("Handling of firings missed without a worker or in a halted workspace.")},
     )
     overlap = models.CharField(max_length=8, choices=Overlap.choices, **_setting("overlap"))
     jitter_seconds = models.PositiveIntegerField(**_setting("jitter_seconds"))
@@ -183,4 +179,4 @@ class Firing(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.schedule} {self.scheduled_for:%Y-%m-%d %H:%M}"
+        return f"firing of {self.schedule}"

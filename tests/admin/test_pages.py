@@ -65,6 +65,7 @@ from tests.admin import rows
 from tests.inbound.posts import channel_of
 from tests.skills.folders import skill_folder
 from tests.starts import post_message
+from tests.web.dates import other_dates
 from tools.actions.credentials import save_credential
 from tools.models import Credential, McpServer
 
@@ -184,6 +185,7 @@ def test_every_list_add_and_change_page_renders(browser: Client, full: None) -> 
             assert not ELSEWHERE.search(response.content), f"{url} asks for something elsewhere"
             assert rows.HOSTILE.encode() not in response.content, f"{url} does not escape"
             forbidden = [tag for tag in SCRIPT.findall(response.content) if not ALLOWED.search(tag)]
+            assert other_dates(response.content.decode()) == [], url
             assert not forbidden, f"{url} has scripts that its policy forbids"
             seen += 1
     assert seen > 35

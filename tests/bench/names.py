@@ -19,7 +19,7 @@ NAMES = (
     "MCP",
     "CATALOGUE",
     "BROWSER",
-    "DASHBOARD",
+    "HEALTH",
     "COMMANDS",
     "SANDBOX",
     "CODE",

@@ -29,7 +29,7 @@ class Plan:
         long_runs: How many such runs.
         finished: Rows of finished runs (GROWTH).
         insert_seconds: After this time no more of them are inserted.
-        dashboard_runs: Runs that a member's dashboard counts (DASHBOARD).
+        health_runs: Runs that the page of Health reads (HEALTH).
         waiters: How many clients wait for results at most (WAITERS).
         watchers: How many watch one run (TOKENS).
         tokens: Pieces that the model sends then,
@@ -58,7 +58,7 @@ class Plan:
     long_runs: int = 2
     finished: int = 1_000_000
     insert_seconds: float = 300
-    dashboard_runs: int = 100_000
+    health_runs: int = 100_000
     waiters: int = 1000
     watchers: int = 100
     tokens: int = 400
@@ -87,7 +87,7 @@ QUICK = Plan(
     turns=60,
     long_runs=1,
     finished=20_000,
-    dashboard_runs=5_000,
+    health_runs=5_000,
     waiters=64,
     watchers=10,
     tokens=50,

@@ -140,7 +140,7 @@ def test_it_is_run_paused_resumed_backfilled_and_removed(
         assert Run.objects.get(pk=ran.out.strip()).started_by == f"schedule {name}"
         assert "nobody-serves-this" in ran.err
     paused = afar("schedules", "pause", name)
-    assert paused.out == f"{name} is paused: its occurrences are skipped.\n"
+    assert paused.out == f"{name} is paused: its firings are skipped.\n"
     assert heartbit("schedules", "show", name, "--json").json["upcoming"] == []
     assert heartbit("schedules", "resume", name).out.startswith(f"{name} is resumed. Next: ")
     row = Schedule.objects.get(workspace=default_workspace(), name=name)
@@ -148,7 +148,7 @@ def test_it_is_run_paused_resumed_backfilled_and_removed(
     day = f"{began - timedelta(days=1):%Y-%m-%dT%H:%M:%S}"
     before = f"{began - timedelta(days=2):%Y-%m-%dT%H:%M:%S}"
     here = heartbit("schedules", "backfill", name, "--from", day, "--to", day)
-    assert (here.code, here.out) == (0, "1 occurrence runs, one after the other.\n")
+    assert (here.code, here.out) == (0, "1 firing runs, one after the other.\n")
     there = afar("schedules", "backfill", name, "--from", before, "--to", before, "--json")
     assert (there.code, there.json) == (0, {"firings_created": 1})
     shown = heartbit("schedules", "show", name)
@@ -158,7 +158,7 @@ def test_it_is_run_paused_resumed_backfilled_and_removed(
     afar("schedules", "pause", name)
     earlier = f"{began - timedelta(days=3):%Y-%m-%dT%H:%M:%S}"
     waits = heartbit("schedules", "backfill", name, "--from", earlier, "--to", earlier)
-    assert waits.out == "1 occurrence runs, one after the other, when it is resumed.\n"
+    assert waits.out == "1 firing runs, one after the other, when it is resumed.\n"
     careful = heartbit("schedules", "remove", name)
     assert (careful.code, careful.out) == (2, "")
     assert careful.err == f"heartbit: Say --yes if {name} and its log of firings may go.\n"

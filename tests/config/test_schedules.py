@@ -298,7 +298,7 @@ def test_given_a_one_off_whose_time_is_over_then_it_is_not_made_and_that_is_said
         ),
         (
             FILE + "begins_at = 2150-01-01T00:00:00Z\nends_at = 2150-01-01T00:00:01Z",
-            "The schedule 's s': The schedule has no occurrence between its begin and its end.",
+            "The schedule 's s': The schedule has no firing between its begin and its end.",
         ),
     ],
 )

@@ -114,10 +114,12 @@ def test_the_commands_settle_it(worker: Worker, heartbit: Command) -> None:
     assert "not in quarantine" in refused.err
 
 
-def test_the_admin_says_how_many_there_are_and_leads_to_them(
+def test_health_says_how_many_there_are_and_leads_to_them(
     poison: Run, admin_browser: Client
 ) -> None:
-    shown = admin_browser.get("/admin/").content.decode()
-    assert "quarantined</a>: retry, resume or discard" in shown
-    listed = admin_browser.get("/admin/agents/run/?view=quarantined").content.decode()
+    shown = admin_browser.get(f"/w/{poison.workspace.slug}/health/").content.decode()
+    assert "1 run is quarantined</a>: retry, resume or discard" in shown
+    listed = admin_browser.get(
+        f"/w/{poison.workspace.slug}/runs/?status=quarantined"
+    ).content.decode()
     assert f"/w/{poison.workspace.slug}/runs/{poison.pk}/" in listed

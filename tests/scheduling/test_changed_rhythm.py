@@ -50,7 +50,7 @@ def test_another_rhythm_has_other_slots_and_says_so(overdue: Schedule) -> None:
     first = overdue.next_occurrence
     overdue.every_seconds = 1800
     save_schedule(overdue, by=ANN)
-    why = "The schedule's recurrence was changed before this occurrence was processed."
+    why = "The schedule's recurrence was changed before this firing was processed."
     assert log(overdue) == [(FiringStatus.SKIPPED, why)] * 3
     assert first is not None
     slots = (
@@ -65,7 +65,7 @@ def test_another_rhythm_has_other_slots_and_says_so(overdue: Schedule) -> None:
 def test_pausing_says_so_too(overdue: Schedule) -> None:
     overdue.enabled = False
     save_schedule(overdue, by=ANN)
-    why = "The schedule was paused before this occurrence was processed."
+    why = "The schedule was paused before this firing was processed."
     assert log(overdue) == [(FiringStatus.SKIPPED, why)] * 3
     overdue.enabled = True
     save_schedule(overdue, by=ANN)

@@ -256,7 +256,7 @@ def test_a_backfill_holds_what_has_no_run(planned: Plan) -> None:
     assert statuses(plan) == ["started"] * 3
     with pytest.raises(ScheduleError, match="span is not in the past"):
         backfill_schedule(plan, now, now + HOUR, by=ANN)
-    with pytest.raises(ScheduleConflictError, match="more than 200 occurrences"):
+    with pytest.raises(ScheduleConflictError, match="more than 200 firings"):
         backfill_schedule(plan, now - 300 * HOUR, now, by=ANN)
 
 

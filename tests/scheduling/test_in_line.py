@@ -77,7 +77,7 @@ def test_more_slots_than_can_wait_are_skipped_and_say_so(
     assert statuses(plan) == ["started", "deferred", "deferred", "skipped", "skipped"]
     last = Firing.objects.filter(schedule=plan).order_by("-scheduled_for").first()
     assert last is not None
-    assert "2 occurrences already wait for its end" in last.note
+    assert "2 firings already wait for its end" in last.note
 
 
 def test_schedules_that_cannot_be_fired_keep_no_others_waiting(planned: Plan) -> None:

@@ -187,7 +187,7 @@ def test_when_the_next_slot_comes_its_policies_decide(
     assert statuses(plan) == [first, "deferred"]
     if first == "skipped":
         note = firings(plan)[0].note
-        assert note.startswith("It could not start before the next occurrence: The workspace t-")
+        assert note.startswith("It could not start before the next firing: The workspace t-")
     lift(spent)
     later(plan, LONGEST)
     assert statuses(plan) == (

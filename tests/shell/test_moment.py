@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from django.utils import timezone
 
-from heartbit_site.shell.moment import moment, short, whole
+from heartbit_site.shell.moment import day, moment, short, whole
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -34,3 +34,17 @@ def test_a_moment_names_its_zone_when_hovered_and_another_zone_beside_it() -> No
 
 def test_utc_is_named_once() -> None:
     assert whole(datetime.now(UTC) - timedelta(days=9), ZoneInfo("UTC")).endswith(" UTC")
+
+
+def test_a_zone_beside_is_left_out_where_its_clocks_show_the_same() -> None:
+    at = datetime(2021, 7, 1, 10, 0, tzinfo=UTC)
+    with timezone.override(BERLIN):
+        assert moment(at, beside="Europe/Paris") == moment(at)
+        both = moment(at, beside="Asia/Tokyo")
+    assert both.startswith("<time")
+    assert ">1 Jul 2021, 12:00</time>" in both
+    assert ">1 Jul 2021, 19:00 Asia/Tokyo</time>" in both
+
+
+def test_a_day_is_an_element() -> None:
+    assert day(date(2026, 11, 3)) == '<time datetime="2026-11-03">3 Nov</time>'

@@ -488,6 +488,13 @@ LISTS: dict[str, str | None] = {
     "agents/skill/": "agents:read",
     "agents/workflow/": "agents:read",
 }
+#: Those of rows as they are stored: who enters the admin is led to a work page from there.
+RAW = frozenset(
+    (
+        *("agents/conversation/", "agents/message/", "agents/run/", "agents/toolcall/"),
+        *("agents/workerheartbeat/", "base/usageentry/", "scheduling/firing/"),
+    )
+)
 
 
 def of_list(path: str, asker: str) -> int:
@@ -496,6 +503,8 @@ def of_list(path: str, asker: str) -> int:
         return 302
     if ENTERS not in MAY[asker]:
         return 403
+    if path in RAW and asker != "superuser":
+        return 302
     scope = LISTS[path]
     return 200 if asker == "superuser" or (scope is not None and scope in MAY[asker]) else 403
 

@@ -29,7 +29,7 @@ THEME = (
     ("aria-prohibited-attr", 'class="help-tooltip', "Django's SelectFilter2.js makes the tooltip"),
 )
 PAGES = {
-    "dashboard": "/admin/",
+    "settings": "/admin/",
     "agents": "/admin/agents/agent/",
     "templates": "/admin/agents/agent/add_from_template/",
     "new agent": "/admin/agents/agent/add/?template=support",
@@ -39,7 +39,7 @@ PAGES = {
     "runs": "/admin/agents/run/",
 }
 #: Those that are seen in the other colours as well: the parts of all others are on them.
-DARK = ("dashboard", "agents", "agent")
+DARK = ("settings", "agents", "agent")
 #: Pages for operating a workspace, one of each kind.
 OPERATING = {
     "compare versions": "/admin/agents/agentversion/{version}/compare/",

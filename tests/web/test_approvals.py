@@ -372,9 +372,7 @@ def test_given_waiting_calls_when_decided_by_keyboard_then_one_runs_as_edited_an
     signed_in.go("inbox/")
     expect(page.get_by_role("article")).to_contain_text("6*7")
     second = asked_of(caller, SUM)  # it appears by itself
-    expect(
-        page.get_by_role("navigation", name="Waiting calls").get_by_role("button")
-    ).to_have_count(2)
+    expect(page.get_by_role("navigation", name="What waits").get_by_role("button")).to_have_count(2)
 
     page.keyboard.press("e")
     field = page.get_by_role("textbox", name="expression")
@@ -384,9 +382,7 @@ def test_given_waiting_calls_when_decided_by_keyboard_then_one_runs_as_edited_an
     expect(page.get_by_role("row", name=re.compile("expression"))).to_contain_text("6*76*8")
     expect(page.get_by_role("button", name="Approve with these changes")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(
-        page.get_by_role("navigation", name="Waiting calls").get_by_role("button")
-    ).to_have_count(1)
+    expect(page.get_by_role("navigation", name="What waits").get_by_role("button")).to_have_count(1)
     caller.ended(first["run_id"])
     assert row_of(first).result == "48"
 

@@ -90,7 +90,7 @@ def test_given_a_phone_then_notes_lie_above_and_cover_no_button_at_the_bottom(
     expect(visitor.page.locator(".note code")).to_have_text("done")
 
 
-@pytest.mark.parametrize(("model", "adds"), [("agents_run", False), ("agents_budget", True)])
+@pytest.mark.parametrize(("model", "adds"), [("agents_decision", False), ("agents_budget", True)])
 def test_given_a_list_of_the_admin_without_rows_then_it_offers_only_what_can_be_done(
     db: None, workspace: Workspace, model: str, *, adds: bool
 ) -> None:

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from agents.live.member_consumer import MALFORMED
 from heartbit_site.base import orm
+from heartbit_site.base.actions.api_keys import create_api_key
 from tests.api.server import WebServer
+from tests.conftest import new_workspace
 from tests.web.people import member, session_of
 from tests.web.talk import opened, run_path, waiting_run
 from tests.web.visitor import Visitor, visit
@@ -19,6 +22,7 @@ from tests.web.waiting_calls import unserved
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from django.contrib.auth.models import User
     from playwright.sync_api import Browser
 
     from heartbit_site.base.models import Workspace
@@ -98,3 +102,32 @@ async def test_given_a_ping_then_every_socket_answers(workspace: Workspace, whic
     await talk.say('{"type": "ping"}')
     while (heard := await talk.hears()) != {"type": "pong"}:
         assert heard["type"] == "pulse"
+
+
+async def test_given_somebody_who_looks_at_a_call_then_only_people_of_the_workspace_learn_of_it(
+    workspace: Workspace,
+) -> None:
+    def prepare() -> tuple[list[User], list[str], Workspace, str]:
+        elsewhere = new_workspace()
+        people = [member(workspace), member(workspace), member(elsewhere)]
+        _, key = create_api_key(workspace, "reader", scopes=["runs:read"])
+        return people, [session_of(one) for one in people], elsewhere, key
+
+    (ada, _, _), cookies, elsewhere, key = await orm.run_in_thread(prepare)
+    look = '{"type": "look", "call": "0199/1.0/digest"}'
+    said = []
+    for place, cookie in zip((workspace, workspace, elsewhere), cookies, strict=True):
+        talk = await opened(f"/ws/{place.slug}/", cookie)
+        assert (await talk.hears())["type"] == "pulse"
+        await talk.say(look)
+        while "looks" not in (heard := await talk.hears()):
+            pass
+        said.append(heard["looks"]["said"])
+    assert said == ["", f"{ada.username} looks at it too", ""]
+    for who, frame in (
+        ({"authorization": f"Bearer {key}", "origin": ""}, look),
+        ({"cookie": cookies[0]}, '{"type": "look", "call": ["x"]}'),
+    ):
+        talk = await opened(f"/ws/{workspace.slug}/", **who)
+        await talk.say(frame)
+        assert await talk.closed_with() == MALFORMED

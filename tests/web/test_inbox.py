@@ -50,7 +50,7 @@ def mail(workspace: Workspace, subject: str = "Your refund") -> ToolCall:
 
 
 def rows(page: Page) -> Locator:
-    return page.get_by_role("navigation", name="Waiting calls").get_by_role("button")
+    return page.get_by_role("navigation", name="What waits").get_by_role("button")
 
 
 def decisions(workspace: Workspace) -> list[tuple[str, str]]:
@@ -351,3 +351,22 @@ class TestSummaries:
         assert build_prompt(call).summary == "Read https://a.example/"
         with pytest.raises(ConfigurationError, match="is in its code"):
             summarize_tool(CatalogueTool(name="send_email"), "x", by=boss)
+
+
+class TestWhoLooks:
+    def test_given_two_people_at_one_call_then_each_sees_the_other_until_they_leave(
+        self, signed_in: Visitor, visitors: Visitors, workspace: Workspace
+    ) -> None:
+        first, _ = mail(workspace, "One"), mail(workspace, "Two")
+        grace = member(workspace)
+        other = visitors(user=grace)
+        signed_in.go(f"inbox/?call={first.run_id}/")
+        looking = signed_in.page.locator("#looking")
+        expect(signed_in.page.locator("article.asked")).to_be_visible()
+        expect(looking).to_be_empty()
+        other.go(f"inbox/?call={first.run_id}/")
+        expect(looking).to_have_text(f"{grace.username} looks at it too", timeout=20_000)
+        expect(other.page.locator("#looking")).to_contain_text("looks at it too")
+        rows(other.page).filter(has_text="Two").click()
+        expect(other.page.locator("#looking")).to_be_empty()
+        expect(looking).to_be_empty(timeout=30_000)

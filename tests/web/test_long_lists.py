@@ -22,5 +22,5 @@ def test_given_more_calls_than_come_at_once_then_the_inbox_has_all_of_them(
         unserved(workspace)
 
     signed_in.go("inbox/")
-    rows = signed_in.page.get_by_role("navigation", name="Waiting calls").get_by_role("listitem")
+    rows = signed_in.page.get_by_role("navigation", name="What waits").get_by_role("listitem")
     expect(rows).to_have_count(CALLS)

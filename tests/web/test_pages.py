@@ -23,6 +23,7 @@ from tests.starts import post_message, start_run
 from tests.versions.test_drafts import keep
 from tests.web import labels
 from tests.web.axe import serious
+from tests.web.dates import other_dates
 from tests.web.people import member, person
 from tests.web.visitor import Visitor, visit
 from tests.web.waiting_calls import unserved
@@ -128,6 +129,7 @@ def test_given_a_page_then_it_is_accessible_fits_and_stays_at_home(
     assert answer.status == 200
     visitor.page.locator("#main").get_by_text(text).first.wait_for()
     assert [*_found(visitor), *visitor.problems()] == []
+    assert other_dates(visitor.page.content()) == []
 
 
 def new_run(page: Page) -> None:

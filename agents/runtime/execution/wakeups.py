@@ -115,7 +115,7 @@ class LocalRunWaker:
         """Do nothing: the person who started the run is present."""
 
     def escalated(self, wait_id: int) -> None:
-        """Do nothing: the approvals page shows the wait."""
+        """Do nothing: the inbox shows the wait."""
 
     async def _serve(self, run_id: UUID) -> None:
         if self._execute is None:

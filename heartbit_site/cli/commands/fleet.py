@@ -215,7 +215,7 @@ WORKERS: Final = Table.of(
 )
 QUEUES: Final = Table.of(
     QueueOut,
-    "QUEUE=name QUEUED=depth RUNNING OLDEST HELD_BACK=blocked|- SERVED_BY",
+    "QUEUE=name QUEUED=depth RUNNING OLDEST BLOCKED=blocked|- SERVED_BY",
     styles=STYLES,
     OLDEST=lambda queue: duration(queue.oldest_seconds) if queue.depth else "-",
     SERVED_BY=_served,

@@ -139,7 +139,7 @@ def add(
 
 @app.command(cls=RemoteCommand)
 def show(name: str = NAME) -> int:
-    """Show a schedule: what it does, its next slots, and what became of the last ones."""
+    """Show a schedule: what it does, its next firings, and what became of the last ones."""
     server = backend()
     found = _find(server, name)
     firings = server.call(contract.LIST_FIRINGS, schedule=str(found.id), limit=SHOWN).firings
@@ -155,7 +155,7 @@ def show(name: str = NAME) -> int:
 
 @app.command(cls=RemoteCommand)
 def run(name: str = NAME) -> int:
-    """Run a schedule once, now, and print the run's id; its slots stay as they are."""
+    """Run a schedule once, now, and print the run's id; its firings stay as they are."""
     server = backend()
     started = server.call(contract.RUN_SCHEDULE, schedule=_key(server, name))
     warn_without_worker(server.call(SHOW_RUN, run_id=started.run_id))
@@ -164,9 +164,9 @@ def run(name: str = NAME) -> int:
 
 @app.command(cls=RemoteCommand)
 def pause(name: str = NAME) -> int:
-    """Let the slots of a schedule pass until it is resumed."""
+    """Skip the firings of a schedule until it is resumed."""
     found = _switch(name, enabled=False)
-    return print_done(found, f"{one_line(found.name)} is paused: its occurrences are skipped.")
+    return print_done(found, f"{one_line(found.name)} is paused: its firings are skipped.")
 
 
 @app.command(cls=RemoteCommand)
@@ -178,7 +178,7 @@ def resume(name: str = NAME) -> int:
 
 @app.command(cls=RemoteCommand)
 def backfill(name: str = NAME, *, begin: str = FROM, end: str = TO) -> int:
-    """Run the slots of a past span that have no run."""
+    """Run the firings of a past span that have no run."""
     server = backend()
     found = _find(server, name)
     zone = time_zone(found.time_zone)
@@ -191,13 +191,13 @@ def backfill(name: str = NAME, *, begin: str = FROM, end: str = TO) -> int:
     count = done.firings_created
     order = "at once" if found.overlap == "parallel" else "one after the other"
     when = "" if found.enabled else ", when it is resumed"
-    runs = "occurrence runs" if count == 1 else "occurrences run"
+    runs = "firing runs" if count == 1 else "firings run"
     return print_done(done, f"{count} {runs}, {order}{when}.")
 
 
 @app.command(cls=RemoteCommand)
 def remove(name: str = NAME, *, yes: bool = common.YES) -> int:
-    """Remove a schedule and the log of its slots; its runs stay."""
+    """Remove a schedule and the log of its firings; its runs stay."""
     server = backend()
     found = _find(server, name)
     confirm_removal(f"{one_line(found.name)} and its log of firings", yes=yes)
@@ -269,7 +269,7 @@ def _facts(one: contract.ScheduleOut) -> list[tuple[str, object]]:
 def _firings(zone: str) -> Table[contract.FiringOut]:
     return Table(
         {
-            "SLOT": lambda one: format_time(one.scheduled_for, zone),
+            "FIRING": lambda one: format_time(one.scheduled_for, zone),
             "CAUSE": lambda one: one.trigger,
             "STATUS": _standing,
             "RUN": lambda one: one.run_id or "-",
@@ -296,7 +296,7 @@ def _state(one: contract.ScheduleSummaryOut) -> str:
 
 def _coming(one: contract.ScheduleOut) -> str:
     if not one.upcoming:
-        return "No occurrence follows."
+        return "No firing follows."
     return f"Next: {one.upcoming[0].text}, {format_relative(one.upcoming[0].at)}."
 
 

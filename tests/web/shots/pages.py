@@ -96,7 +96,7 @@ def ask_for_a_fork(page: Page) -> None:
 
 def try_it(page: Page) -> None:
     """What a waiting call would change in the database."""
-    page.get_by_role("navigation", name="Waiting calls").get_by_text("reserve_bike").click()
+    page.get_by_role("navigation", name="What waits").get_by_text("reserve_bike").click()
     page.get_by_role("button", name="Try it without keeping it").click()
     outcome = page.get_by_role("region", name="What it would do")
     outcome.get_by_text("shop_reservation").wait_for()
@@ -111,7 +111,7 @@ def try_tool(page: Page) -> None:
 
 def answer_it(page: Page) -> None:
     """A question with the form of its answer."""
-    page.get_by_role("navigation", name="Waiting calls").get_by_text("Plan next week").click()
+    page.get_by_role("navigation", name="What waits").get_by_text("Plan next week").click()
     page.get_by_role("button", name="Answer", exact=True).click()
     page.get_by_role("button", name="Send the answer").wait_for()
 
@@ -172,8 +172,7 @@ PAGES = {
     "web-schedule": Shot(lambda demo: f"schedules/{demo.schedule}/", "Next five"),
     "web-passage": Shot(lambda demo: f"passages/{demo.passage}/", "Cited passage"),
     "web-usage": Shot(lambda _: "health/usage/", "Agents this month"),
-    "admin-dashboard": Shot(lambda _: "/admin/", "Runs today"),
-    "admin-prompt": Shot(lambda _: "/admin/", "Runs today", be_prompted),
+    "admin-prompt": Shot(lambda _: "/admin/", "who changed what", be_prompted),
     "admin-agents": Shot(lambda _: AGENTS, "support"),
     "admin-agent": Shot(lambda demo: f"{AGENTS}{demo.agent}/change/", "cashier"),
     "admin-agent-skills": Shot(

@@ -1,7 +1,7 @@
 """Two weeks in which the shop's agents have worked: runs of now, moved into the past.
 
 Nothing in Heartbit changes when something was. Here rows are changed by hand once their runs have
-ended, so that the dashboard has days to draw.
+ended, so that Health has days to draw.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 import { may } from "./api.js";
 import { fill, note } from "./dom.js";
 import { morph } from "./morph.js";
-import { onPulse } from "./pulse.js";
+import { onPulse, tellLook } from "./pulse.js";
 import { card, conclude, isBeingEdited } from "./approvals/card.js";
 import { hold, takeBack } from "./approvals/hold.js";
 import { onKey, onSwipe } from "./approvals/keys.js";
@@ -15,6 +15,7 @@ const box = document.getElementById("chosen");
 const said = document.getElementById("said");
 const title = document.title;
 const cardBox = document.getElementById("card");
+const looking = document.getElementById("looking"); // who else looks at it
 const held = new Set(); // keys of decisions that can still be taken back
 
 let chosen = null;
@@ -37,7 +38,12 @@ region.addEventListener("change", ({ target }) => target.matches("select") && ta
 addEventListener("popstate", () => inbox.classList.toggle("open", Boolean(history.state?.open)));
 onSwipe(cardBox, move);
 
-onPulse((_, changed) => changed.includes("calls") && load());
+onPulse(({ looks }, changed) => {
+  if (changed.includes("calls")) load();
+  if (!looks) look();
+  else if (looks.call === chosen) fill(looking, looks.said);
+});
+setInterval(look, 5000);
 setInterval(load, 30000); // uncertain and expired calls change without a new call
 show();
 const linked = rows().find(({ dataset: { key } }) => key.startsWith(new URLSearchParams(location.search).get("call") ?? "?"));
@@ -81,7 +87,7 @@ async function show(at = 0) {
     choose(next.dataset.key);
   } else {
     chosen = null;
-    fill(cardBox);
+    for (const one of [cardBox, looking]) fill(one);
     mark();
     if (inbox.classList.contains("open")) history.back();
   }
@@ -95,8 +101,14 @@ function mark() {
   fill(document.getElementById("place"), `${all.findIndex(({ dataset }) => dataset.key === chosen) + 1} of ${all.length}`);
 }
 
+function look() {
+  if (chosen && !document.hidden && cardBox.checkVisibility()) tellLook(chosen);
+}
+
 function choose(key) {
   chosen = key;
+  fill(looking);
+  look();
   mark();
   fill(cardBox, card(JSON.parse(rowOf(key).dataset.asked), {
     onDecided: load, onAway: () => show(), hold: (verb, send, element) => later(key, verb, send, element),

@@ -1,5 +1,7 @@
 // The one way in which scripts show a moment; heartbit_site/shell/moment.py does the same on the server.
 
+import { duration } from "./words.js";
+
 const timeZone = document.body.dataset.zone || "UTC";
 const day = new Intl.DateTimeFormat("en-GB", { timeZone, dateStyle: "short" });
 const clock = { timeZone, hour: "2-digit", minute: "2-digit" };
@@ -23,5 +25,13 @@ export function moment(iso) {
   made.dateTime = iso;
   made.title = `${whole.format(new Date(iso))} (${timeZone})`;
   made.textContent = short(iso);
+  return made;
+}
+
+/** Return the time since a moment as an element; hovering gives the moment. */
+export function since(iso) {
+  const made = moment(iso);
+  const ms = Date.now() - new Date(iso).getTime();
+  made.textContent = ms < 5000 ? "just now" : `${duration(Math.floor(ms / 1000) * 1000).replace(".0 s", " s")} ago`;
   return made;
 }

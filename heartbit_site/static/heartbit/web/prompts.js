@@ -1,6 +1,7 @@
 // Prompts at the edge of every admin page for calls that began to wait while a person is there.
 // A prompt that was not dismissed is shown on the next page, too.
 
+import { el, fill } from "./dom.js";
 import { children } from "./morph.js";
 import { Soon } from "./soon.js";
 
@@ -84,11 +85,7 @@ export class Prompts {
   refuse(prompt, buttons, sentence) {
     for (const one of buttons) one.disabled = false;
     prompt.querySelector("[role=alert]")?.remove();
-    const said = document.createElement("p");
-    said.className = "hb-problem";
-    said.setAttribute("role", "alert");
-    said.textContent = sentence;
-    prompt.querySelector(".hb-decide").before(said);
+    prompt.querySelector(".hb-decide").before(el("p.hb-problem", { role: "alert" }, sentence));
   }
 
   /** Replace a prompt for a while by one sentence about the call's outcome. */
@@ -96,11 +93,8 @@ export class Prompts {
     if (!prompt.matches("article")) return;
     prompt.dataset.said = "1";
     prompt.classList.add(`hb-said-${tone}`);
-    const body = prompt.querySelector(".hb-body");
     const hadFocus = prompt.contains(document.activeElement);
-    const said = document.createElement("p");
-    said.textContent = sentence;
-    body.replaceChildren(said);
+    fill(prompt.querySelector(".hb-body"), el("p", {}, sentence));
     if (hadFocus) prompt.querySelector("[data-act=dismiss]").focus();
     setTimeout(() => prompt.contains(document.activeElement) || prompt.remove(), SAID_MS);
   }

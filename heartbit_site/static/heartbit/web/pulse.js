@@ -7,6 +7,7 @@ const listeners = new Set();
 const watchers = new Set();
 let last = null;
 let changed = [];
+let send = () => {};
 
 /** Call back with each pulse ({waiting, runs, calls, ...}) and its changed kinds; with the last one at once. */
 export function onPulse(listener) {
@@ -19,7 +20,13 @@ export function onConnection(watcher) {
   watchers.add(watcher);
 }
 
+/** Tell the server what the reader looks at; a pulse with `looks` says who else does. */
+export function tellLook(call) {
+  send({ type: "look", call });
+}
+
 if (document.body.dataset.socket) keep(document.body.dataset.socket, {
+  opened(sender) { send = sender; },
   told(pulse) {
     const drawn = (last === null && pulse.unchanged) || []; // the page already shows this state
     changed = KINDS.filter((kind) => pulse[kind] !== last?.[kind] && !drawn.includes(kind));
@@ -27,7 +34,7 @@ if (document.body.dataset.socket) keep(document.body.dataset.socket, {
     for (const listener of listeners) listener(pulse, changed);
   },
   state(what) {
-    if (what !== "live") last = null; // treat the next pulse as a change: some may have been missed
+    if (what !== "live") [last, send] = [null, () => {}]; // treat the next pulse as a change: some may have been missed
     for (const watcher of watchers) watcher(what);
   },
 });

@@ -1,4 +1,4 @@
-// Formats of times, amounts, money and names, the same as in the admin.
+// Formats of durations, amounts, money and names, the same as in the admin.
 
 import { USER } from "./api.js";
 
@@ -16,17 +16,6 @@ export function duration(ms) {
   return `${Math.floor(minutes / 1440)} d${hours ? ` ${hours} h` : ""}`;
 }
 
-/** Format a time in the reader's own time zone. */
-export function moment(iso) {
-  return iso ? new Date(iso).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" }) : "";
-}
-
-/** Format the time since then. */
-export function ago(iso) {
-  const ms = Date.now() - new Date(iso).getTime();
-  return ms < 5000 ? "just now" : `${duration(Math.floor(ms / 1000) * 1000).replace(".0 s", " s")} ago`;
-}
-
 /** Format tokens: "1,234 in, 56 out". */
 export function tokens(input, output) {
   return `${input.toLocaleString("en")} in, ${output.toLocaleString("en")} out`;
@@ -37,12 +26,6 @@ const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignif
 /** Format tokens for little space: "1.23K in, 56 out". */
 export function shortTokens(input, output) {
   return `${COMPACT.format(input)} in, ${COMPACT.format(output)} out`;
-}
-
-/** Format the size of a file: "1 byte", "340 bytes", "12.3 kB", "1.2 MB". */
-export function size(bytes) {
-  if (bytes < 1000) return `${bytes} byte${bytes === 1 ? "" : "s"}`;
-  return bytes < 999950 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
 /** Format money; null is an unknown price, which differs from 0. */

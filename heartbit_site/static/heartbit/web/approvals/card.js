@@ -2,7 +2,8 @@
 
 import { may, Refusal, whoCan, WORKSPACE } from "../api.js";
 import { el, fill, icon, note, sentence } from "../dom.js";
-import { ago, duration, moment } from "../words.js";
+import { moment, since } from "../moment.js";
+import { duration } from "../words.js";
 import { closedText, isFinal } from "./closed.js";
 import { answer, approve, deny, edit, isInDoubt, questionState, settle } from "./decide.js";
 import { canTry, dryRun, outcome } from "./dry-run.js";
@@ -240,8 +241,8 @@ function head(asked, link) {
     el("h2.text", {}, question ? `${asked.agent} asks` : nodes(asked.view.tool)),
     el(`span.pill.${doubt ? "warning" : "primary"}`, {}, doubt ? "outcome unknown" : question ? "a question" : may("approvals:decide") ? "waits for you" : "waits for a person"),
     asked.required_approvals > 1 ? el("span.pill.info", {}, `${asked.approved_by.length} of ${asked.required_approvals} approvals`) : null,
-    asked.escalated ? el("span.pill.warning", { title: moment(asked.escalated.since) }, `escalated to ${asked.escalated.group || "everyone"} ${ago(asked.escalated.since)}`) : null,
-    asked.expires_at ? el("span.pill.warning", { data: { until: asked.expires_at }, title: moment(asked.expires_at) }) : null,
+    asked.escalated ? el("span.pill.warning", {}, `escalated to ${asked.escalated.group || "everyone"} `, since(asked.escalated.since)) : null,
+    asked.expires_at ? el("span.pill.warning", { data: { until: asked.expires_at }, title: moment(asked.expires_at).title }) : null,
     link ? el("span.actions.quiet", {}, link) : null);
 }
 
@@ -266,7 +267,7 @@ function facts(asked) {
     asked.approved_by?.length ? ["Approved by", asked.approved_by.join(", ")] : null,
     view.requested_name.length ? ["Name used by the model", nodes(view.requested_name)] : null,
     ["Task", el("span.text.task", {}, asked.task)],
-    ["Asked", asked.waiting_since ? el("span", { title: moment(asked.waiting_since) }, ago(asked.waiting_since)) : "just now"],
+    ["Asked", asked.waiting_since ? since(asked.waiting_since) : "just now"],
     asked.digest ? ["Digest", el("code", { title: asked.digest }, asked.digest.slice(0, 16))] : null,
   ];
   return el("dl.facts", {}, rows.filter(Boolean).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));

@@ -1,9 +1,9 @@
 // Sentence about a call that a person, its timeout or a cancel closed while it was on the page.
 
 import { el } from "../dom.js";
-import { ago, moment, person } from "../words.js";
+import { moment } from "../moment.js";
+import { person } from "../words.js";
 
-const TICK_MS = 5000;
 const SENTENCES = {
   approved: ["Approved", ""], edited: ["Approved with changes", ""], answered: ["Answered", ""], denied: ["Denied", ""],
   retried: ["Retried", ""], done: ["Confirmed", ""], skipped: ["Skipped", ""],
@@ -18,15 +18,11 @@ export function isFinal({ state }) {
 }
 
 /**
- * Describe how a question was closed: "Approved by ann just now".
+ * Describe how a question was closed: "Approved by ann at 17:05".
  * @param {{state: string, by: string, at: string|null, reason: string}} found From `questionState`.
  */
 export function closedText({ state, by, at, reason }) {
   const [verb, why] = SENTENCES[state];
   const name = by ? ` by ${by && person(by) === "You" ? "you" : by}` : "";
-  const when = el("span", { title: moment(at) });
-  const say = () => { when.textContent = at ? ` ${ago(at)}` : ""; };
-  say();
-  const clock = setInterval(() => (when.isConnected ? say() : clearInterval(clock)), TICK_MS);
-  return el("span", {}, el("b", {}, `${verb}${name}`, when), ".", why ? ` ${why}` : "", reason ? ` Reason: ${reason}` : "");
+  return el("span", {}, el("b", {}, `${verb}${name}`, at ? [" at ", moment(at)] : ""), ".", why ? ` ${why}` : "", reason ? ` Reason: ${reason}` : "");
 }

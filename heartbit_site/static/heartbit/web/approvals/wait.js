@@ -3,7 +3,7 @@
 import { api, may, Refusal, whoCan, WORKSPACE } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
 import { FormProblem, schemaForm } from "../forms/schema-form.js";
-import { ago, moment } from "../words.js";
+import { moment, since } from "../moment.js";
 import { seen } from "./pieces.js";
 
 /** Return true for a wait, and false for a tool call to approve or resolve. */
@@ -30,8 +30,8 @@ export function waitCard(wait, { onDecided = () => {} } = {}) {
     wait.arguments && wait.arguments !== "{}" ? ["Arguments", el("code", {}, seen(wait.arguments))] : null,
     ["Task", el("span.text.task", {}, seen(wait.task))],
     wait.group ? ["Who may answer", `members of ${wait.group}`] : null,
-    ["Asked", el("span", { title: moment(wait.waiting_since) }, ago(wait.waiting_since))],
-    wait.expires_at ? ["Expires", el("span", { title: moment(wait.expires_at) }, moment(wait.expires_at))] : null];
+    ["Asked", since(wait.waiting_since)],
+    wait.expires_at ? ["Expires", moment(wait.expires_at)] : null];
   return el("article.card.asked", { "aria-label": `${wait.label} of ${wait.agent}`, data: { run: wait.run_id, wait: wait.key } },
     el("header", {}, icon("hourglass_top"), el("h2.text", {}, wait.label),
       el("span.pill.primary", {}, wait.group ? `waits for ${wait.group}` : may("approvals:decide") ? "waits for you" : "waits for a person"),

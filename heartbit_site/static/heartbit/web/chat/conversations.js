@@ -2,7 +2,7 @@
 
 import { all, api, may, whoCan } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
-import { ago, moment } from "../words.js";
+import { since } from "../moment.js";
 import { chatAddress } from "./places.js";
 
 const LIVE = new Set(["queued", "running", "waiting"]);
@@ -104,8 +104,7 @@ function line(address) {
   function update({ heading: text, active_at: at, status, waits_for_person: waits }, isChosen) {
     fill(heading, text || "No messages yet");
     const small = (name, spins = "") => el(`span.icon.small${spins}`, { "aria-hidden": "true" }, name);
-    fill(when, ...(waits ? [small("back_hand"), "waits for a person"] : LIVE.has(status) ? [small("progress_activity", ".spin"), "running"] : [ago(at)]));
-    when.title = moment(at);
+    fill(when, ...(waits ? [small("back_hand"), "waits for a person"] : LIVE.has(status) ? [small("progress_activity", ".spin"), "running"] : [since(at)]));
     if (isChosen) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }

@@ -2,7 +2,8 @@
 
 import { USER, api, may } from "../api.js";
 import { el, fill, icon, note, sentence } from "../dom.js";
-import { cost, duration, moment, tokens } from "../words.js";
+import { short } from "../moment.js";
+import { cost, duration, tokens } from "../words.js";
 import { follow } from "./live.js";
 import { runAddress } from "./places.js";
 import { questions } from "./questions.js";
@@ -29,7 +30,7 @@ export function messageView(first, { ended }) {
   const doing = el("p.doing.quiet", { hidden: true });
   const answer = el("div.answer");
   const foot = el("div");
-  const node = el("article.message", { "aria-label": `Message of ${moment(first.created_at)}`, data: { run: first.run_id } },
+  const node = el("article.message", { "aria-label": `Message of ${short(first.created_at)}`, data: { run: first.run_id } },
     said, el("div.reply", {}, steps, writing, sent, answer, asked.node, doing, foot));
   const views = [];
   const view = { node, update, tell, end, message: first };

@@ -2,7 +2,8 @@
 
 import { el, fill, icon, pill } from "../dom.js";
 import { sources } from "../run/sources.js";
-import { duration, moment, person } from "../words.js";
+import { moment } from "../moment.js";
+import { duration, person } from "../words.js";
 import { pictures, size, split } from "./attachments.js";
 import { runAddress } from "./places.js";
 
@@ -12,7 +13,7 @@ const AT_WORK = new Set(["pending", "started", "running"]);
 /** Return a person's message, with its files folded. */
 export function bubble(message, { by = "", at = "", note = "", images = [] } = {}) {
   const { said, files } = split(message);
-  return el("div.said", { title: at ? moment(at) : null },
+  return el("div.said", { title: at ? moment(at).title : null },
     by && el("p.quiet.who", {}, person(by)),
     said && el("p.text", { dir: "auto" }, said),
     pictures(images), files.map(attachment),

@@ -4,11 +4,6 @@ const STATES = {
   waiting: "waiting", running: "running", asks: "asks a person", done: "done", failed: "failed", skipped: "skipped", cancelled: "cancelled",
 };
 
-/** Return a node's state in words. */
-function stateOf(part) {
-  return part ? STATES[part.state] : "not reached";
-}
-
 /** Return the visits and retries of a node in words: "visited 3 times, 1 retry". */
 function counts({ visits, retries }) {
   const visited = visits === 1 ? "visited once" : `visited ${visits} times`;
@@ -17,5 +12,5 @@ function counts({ visits, retries }) {
 
 /** Return the name of a node's button. */
 export function described(label, part) {
-  return `${label}. ${stateOf(part)}${part?.visits ? `, ${counts(part)}` : ""}`;
+  return `${label}. ${part ? STATES[part.state] : "not reached"}${part?.visits ? `, ${counts(part)}` : ""}`;
 }
