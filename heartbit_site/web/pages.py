@@ -49,7 +49,6 @@ def usage(request: HttpRequest, access: Access) -> HttpResponse:
 
 
 @page("runs:read")
-@page("runs:read")
 def passage(request: HttpRequest, access: Access, passage: int) -> HttpResponse:
     """Show a passage; answer 404 if it was deleted with its content."""
     try:
