@@ -152,6 +152,8 @@ def _entries() -> dict[str, list[str]]:
     own = [page for page in pages if page not in parts | {"theme.js", "frame.js"}]
     found = {f"web/{page}": ["web/frame.js", f"web/{page}"] for page in own}
     found["web/frame.js"] = ["web/frame.js"]
+    # The admin's pages have the frame already.
+    found["admin/form-preview.js"] = ["web/form-preview.js"]
     for path in sorted((OWN / "admin").glob("*.js")):
         found[f"admin/{path.name}"] = [f"admin/{path.name}"]
     return found
@@ -205,10 +207,10 @@ def _symbols_used() -> set[str]:
     """Return the words that may be a symbol's name: those on lines that speak of icons."""
     words = set()
     for path in _sources():
-        if path.suffix in {".py", ".html", ".js"}:
+        if path.suffix in {".py", ".html", ".js", ".toml"}:
             lines = path.read_text().split("\n")
             for at, line in enumerate(lines):
-                if re.search(r"icon|symbol|Place\(|_listed\(|Listing\(", line):
+                if re.search(r"icon|symbol|opens\(|_small|Place\(|_listed\(|Listing\(", line):
                     words |= set(re.findall(r"[a-z][a-z0-9_]+", " ".join(lines[at : at + 3])))
     return words
 
@@ -219,6 +221,7 @@ def _sources() -> list[Path]:
         *PACKAGE.rglob("*.py"),
         *(path for app in apps for path in app.rglob("admin/**/*.py")),
         *TEMPLATES.rglob("*.html"),
+        *directory_of("agents").rglob("definitions/*.toml"),
         *(path for path in OWN.rglob("*") if path.suffix in {".js", ".css", ".svg"}),
         *(THEME.parents[1] / "templates").rglob("*.html"),
     }

@@ -53,7 +53,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
     remove = staticmethod(remove_schedule)
 
     class Media:
-        js = ("heartbit/web/form-preview.js",)
+        js = ("heartbit/admin/form-preview.js",)
 
     warn_unsaved_form = True
     list_display = ("what", "workspace", "when", "next", "last", "state")
