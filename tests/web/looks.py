@@ -59,7 +59,8 @@ _SMALL: Final = """(least) => [...document.querySelectorAll(
       node !== one && node.nodeType === Node.TEXT_NODE && /\\w/.test(node.textContent));
     return !(getComputedStyle(one).display.startsWith("inline") && one.tagName === "A" && said);
   })
-  .map((one) => `${Math.round(one.getBoundingClientRect().height)} px: ${one.outerHTML.slice(0, 160)}`)"""
+  .map((one) =>
+    `${Math.round(one.getBoundingClientRect().height)} px: ${one.outerHTML.slice(0, 160)}`)"""
 
 
 def faults(

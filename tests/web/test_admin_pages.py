@@ -45,7 +45,8 @@ OTHERS = {
 }
 #: All parts of a form at once, which the theme shows one at a time.
 UNFOLDED = """
-for (const part of document.querySelectorAll("main :is(.tab-wrapper, [data-inline-type], details)")) {
+const folded = "main :is(.tab-wrapper, [data-inline-type], details)";
+for (const part of document.querySelectorAll(folded)) {
   part.style.display = "";
   part.open = true;
 }"""

@@ -83,4 +83,4 @@ def test_given_an_approver_on_a_phone_then_a_call_is_decided_with_one_thumb(
     expect(page.locator("#waiting")).to_be_hidden()
     decided = Decision.objects.filter(run_id=call.run_id, call_id=call.call_id)
     wait_until(decided.exists, what="it is sent, after the time of an Undo")
-    assert decided.get().verdict == "approve"
+    assert decided.get().verdict == "approved"
