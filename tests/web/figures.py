@@ -64,7 +64,7 @@ new PerformanceObserver((list) => {
 _found: dict[str, float] = {}
 
 
-class Traffic:
+class PageLoad:
     """What a page fetches: requests, and bytes as they came over the wire."""
 
     def __init__(self, page: Page) -> None:
@@ -124,7 +124,7 @@ def test_first_loads(site: WebServer, browser: Browser, workspace: Workspace, do
     missed = []
     for name, path in pages.items():
         visitor = fresh(browser, site, workspace)
-        traffic = Traffic(visitor.page)
+        traffic = PageLoad(visitor.page)
         visitor.go(path)
         visitor.page.wait_for_load_state("networkidle")
         _found[f"{name}, KB"] = round(traffic.kilobytes)
@@ -144,7 +144,7 @@ def test_the_run_page_is_soon_of_use_and_stays_where_it_is(
     page = visitor.page
     page.add_init_script(_SHIFT)
     slow = {"offline": False, "latency": 300, "downloadThroughput": -1, "uploadThroughput": -1}
-    Traffic(page).session.send("Network.emulateNetworkConditions", slow)
+    PageLoad(page).session.send("Network.emulateNetworkConditions", slow)
     began = time.monotonic()
     page.goto(f"{site.url}/w/{workspace.slug}/runs/{done.pk}/", wait_until="commit")
     page.locator(".answer strong").wait_for()
@@ -164,7 +164,7 @@ def test_new_runs_cost_a_viewer_little(visitors: Visitors, workspace: Workspace)
     visitor = visitors(user=person(operator=True))
     visitor.go("runs/")
     visitor.page.wait_for_load_state("networkidle")
-    traffic = Traffic(visitor.page)
+    traffic = PageLoad(visitor.page)
     for number in range(60):
         start_run(workspace, f"Number {number}.", agent="writer")
     expect(visitor.page.get_by_text("Number 59.")).to_be_visible()
