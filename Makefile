@@ -23,7 +23,7 @@ PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 RIGS := tests/bench tests/continuous tests/mutants tests/chaos/test_planted.py
 # Tests that try everything of a kind: each page with axe and with many rows, each route as each kind of
 # person, each way out of the sandbox, each hostile edge. Beside the others they would take a minute.
-AUDITS := tests/web/test_admin_pages.py tests/web/test_pages.py tests/web/test_viewer_pages.py \
+AUDITS := tests/web/figures.py tests/web/test_admin_pages.py tests/web/test_pages.py tests/web/test_viewer_pages.py \
 	tests/web/test_query_counts.py tests/web/test_matrix.py tests/web/test_matrix_admin.py tests/web/test_matrix_doors.py \
 	tests/web/test_schemathesis.py tests/tools/sandbox/test_battery.py tests/security \
 	tests/chaos/test_parsers.py tests/chaos/test_replay.py tests/chaos/test_frozen_valkey.py \
@@ -37,7 +37,7 @@ SYSTEM := sh tests/system_packages.sh
 OR_ELSEWHERE := || test $$? = 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test collect rigs audits readme durations check wheel format lock chaos bench evals shots security interop mutants
+.PHONY: help setup demo test collect rigs audits readme durations check wheel format lock chaos bench evals shots figures security interop mutants
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -96,6 +96,10 @@ evals: $(STAMP) ## Measure recall, search, extraction and answers on labelled qu
 shots: $(STAMP) ## Take pictures of every page of a made-up workspace, into docs/images
 	@$(SYSTEM) "pictures of pages" chromium-headless-shell
 	@HEARTBIT_EXTRA_APPS=tests.web.shots $(BIN)/python -m pytest -q --timeout 300 tests/web/shots/take.py $(ARGS)
+
+figures: $(STAMP) ## Measure what pages weigh and how soon they are of use, and write build/figures.json
+	@$(SYSTEM) "pages that are measured" chromium-headless-shell
+	@$(BIN)/python -m pytest -q tests/web/figures.py $(ARGS)
 
 security: $(STAMP) ## Attack the parts that guard, and write build/security.json; ONLY=S4,S6 for some, FUZZ=600 for seconds of random system calls
 	@$(if $(FUZZ),HEARTBIT_FUZZ_SECONDS=$(FUZZ)) $(BIN)/python -m tests.security $(if $(ONLY),--only $(ONLY))

@@ -64,7 +64,7 @@ _SHEETS: Final = {
 }
 _IMPORT: Final = re.compile(r'@import (?:url\()?"([^"]+)"\)?;')
 _BESIDE: Final = re.compile(r'(?:from|import) "\./([\w-]+\.js)"')
-_OF_ICONS: Final = re.compile(r"icon|symbol|opens\(|Place\(|_listed\(|Listing\(")
+_OF_ICONS: Final = re.compile(r"icon|symbol|opens\(|_small|Place\(|_listed\(|Listing\(")
 _WORD: Final = re.compile(r"[a-z][a-z0-9_]+")
 _COMPRESSED: Final = {".css", ".js", ".svg", ".json"}
 
@@ -154,6 +154,8 @@ def _entries() -> dict[str, list[str]]:
     own = [page for page in pages if page not in parts | {"theme.js", "frame.js"}]
     found = {f"web/{page}": ["web/frame.js", f"web/{page}"] for page in own}
     found["web/frame.js"] = ["web/frame.js"]
+    # The admin's pages have the frame already.
+    found["admin/form-preview.js"] = ["web/form-preview.js"]
     for path in sorted((OWN / "admin").glob("*.js")):
         found[f"admin/{path.name}"] = [f"admin/{path.name}"]
     return found
@@ -207,7 +209,7 @@ def _symbols_used() -> set[str]:
     """Return the words that may be a symbol's name: those on lines that speak of icons."""
     words = {"check_small"}  # which the theme's style sheet writes
     for path in _sources():
-        if path.suffix in {".py", ".html", ".js"}:
+        if path.suffix in {".py", ".html", ".js", ".toml"}:
             lines = path.read_text().split("\n")
             for at, line in enumerate(lines):
                 if _OF_ICONS.search(line):
@@ -221,6 +223,7 @@ def _sources() -> list[Path]:
         *PACKAGE.rglob("*.py"),
         *(path for app in apps for path in app.rglob("admin/**/*.py")),
         *TEMPLATES.rglob("*.html"),
+        *directory_of("agents").rglob("definitions/*.toml"),
         *(path for path in OWN.rglob("*") if path.suffix in {".js", ".css", ".svg"}),
         *(THEME.parents[1] / "templates").rglob("*.html"),
     }

@@ -1,103 +1,130 @@
-"""The admin's pages: accessible; those of an agent's author in both colours, also on a phone."""
+"""Every list and form of the admin in every look: accessible, fitting, with symbols and room."""
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING
 
 import pytest
+from django.contrib import admin
+from django.urls import NoReverseMatch, reverse
+from django_celery_beat import models as beat
 
-from agents.actions.provider_accounts import save_provider_account
 from agents.models import Agent, AgentVersion
-from heartbit_site.base.actions.api_keys import create_api_key
-from heartbit_site.base.models import AuditEntry, ProviderAccount
+from heartbit_site import urls
 from tests.admin import rows
-from tests.versions.conftest import keeper
-from tests.web.axe import Violation, serious
+from tests.admin.rich_rows import create_rich_rows
+from tests.sizes import chosen, sized
+from tests.web.looks import WIDTHS, faults
 from tests.web.matrix_world import MAKERS
-from tests.web.people import person
+from tests.web.people import member, person
 from tests.web.waiting_calls import unserved
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from django.db.models import Model
+
     from heartbit_site.base.models import Workspace
     from tests.web.conftest import Visitors
-    from tests.web.visitor import Visitor
 
-__all__ = ["keeper"]
-
+assert urls.urlpatterns, "importing it registers every model"
 #: What is not ours and breaks a rule: the rule, a piece of the element, and why it stays.
 THEME = (
+    ("landmark-unique", 'id="tabs-items"', "the theme's tabs of a form with two rows of them"),
+    ("label-content-name-mismatch", 'class="line"', "a row's name says its columns in words"),
+    ("heading-order", 'class="group/title', "the theme's title of a row within a form"),
     ("aria-prohibited-attr", 'class="help-tooltip', "Django's SelectFilter2.js makes the tooltip"),
 )
-PAGES = {
+OTHERS = {
     "settings": "/admin/",
-    "agents": "/admin/agents/agent/",
     "templates": "/admin/agents/agent/add_from_template/",
-    "new agent": "/admin/agents/agent/add/?template=support",
-    "agent": "/admin/agents/agent/{agent}/change/",
-    "workflows": "/admin/agents/workflow/",
-    "new workflow": "/admin/agents/workflow/add/",
-    "runs": "/admin/agents/run/",
-}
-#: Those that are seen in the other colours as well: the parts of all others are on them.
-DARK = ("settings", "agents", "agent")
-#: Pages for operating a workspace, one of each kind.
-OPERATING = {
-    "compare versions": "/admin/agents/agentversion/{version}/compare/",
-    "waiting calls": "/admin/agents/toolcall/",
-    "provider": "/admin/base/provideraccount/{provider}/change/",
-    "audit entry": "/admin/base/auditentry/{entry}/change/",
-    "new key": "/admin/base/apikey/add/",
-    "webhooks": "/admin/agents/webhookendpoint/",
-    "webhook": "/admin/agents/webhookendpoint/{webhook}/change/",
+    "agent of a template": "/admin/agents/agent/add/?template=support",
+    "comparison": "/admin/agents/agentversion/{version}/compare/",
+    "credential": "/admin/tools/credential/add/?kind=imap",
 }
 #: All parts of a form at once, which the theme shows one at a time.
 UNFOLDED = """
-for (const part of document.querySelectorAll(".tab-wrapper, [data-inline-type], details")) {
+const folded = "main :is(.tab-wrapper, [data-inline-type], details)";
+for (const part of document.querySelectorAll(folded)) {
   part.style.display = "";
   part.open = true;
 }"""
 
 
-@pytest.mark.parametrize(
-    ("names", "width", "dark"), [(tuple(PAGES), 1280, False), (DARK, 390, True)]
-)
-def test_given_a_page_of_the_admin_then_what_can_be_mended_on_it_is_accessible(
-    visitors: Visitors, workspace: Workspace, names: tuple[str, ...], width: int, *, dark: bool
-) -> None:
-    # For a queue that nobody serves: the rows are made by hand.
-    Agent.objects.filter(workspace=workspace).update(queue="by-hand")
+@pytest.fixture
+def filled(workspace: Workspace) -> Iterator[Workspace]:
+    """A workspace with a row of each model; those of the installation are taken back."""
+    tables = (beat.PeriodicTask, beat.IntervalSchedule, beat.CrontabSchedule)
+    others = (beat.SolarSchedule, beat.ClockedSchedule)
+    before = {
+        table: set(table.objects.values_list("pk", flat=True)) for table in (*tables, *others)
+    }
+    Agent.objects.filter(workspace=workspace).update(queue="by-hand")  # which nobody serves
     rows.tree(workspace)
-    agent = Agent.objects.get(workspace=workspace, name="writer")
-    visitor = visitors(user=person(operator=True), dark=dark, width=width)
-    assert _found(visitor, {name: PAGES[name] for name in names}, agent=agent.pk) == {}
-
-
-def test_given_a_page_for_operating_then_what_can_be_mended_on_it_is_accessible(
-    visitors: Visitors, workspace: Workspace, keeper: Agent
-) -> None:
     unserved(workspace)
-    account = ProviderAccount(workspace=workspace, provider="openai")
-    save_provider_account(account, key="sk-1")
-    create_api_key(workspace, "nightly", scopes=["runs:read"])
-    webhook = MAKERS["webhook_id"](workspace)
+    create_rich_rows(workspace, member(workspace, "viewer"))  # with limits that stop runs
+    MAKERS["webhook_id"](workspace)
     MAKERS["delivery_id"](workspace)
-    version = AgentVersion.objects.get(agent=keeper, number=1)
-    entry = AuditEntry.objects.filter(workspace=workspace).latest("pk")
-    named = {"version": version.pk, "provider": account.pk, "entry": entry.pk, "webhook": webhook}
-    assert _found(visitors(user=person(operator=True)), OPERATING, **named) == {}
+    MAKERS["delivery"](workspace)
+    yield workspace
+    for table, known in before.items():
+        table.objects.exclude(pk__in=known).delete()
 
 
-def _found(visitor: Visitor, pages: dict[str, str], **named: object) -> dict[str, list[str]]:
-    """What is wrong with each page of which something is."""
-    found = {}
-    for name, path in pages.items():
-        answer = visitor.go(path.format(**named))
+def pages_of(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    """The list of each model, a form of one row, and that of a new one, by name."""
+    for model in admin.site._registry:
+        name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+        yield f"{model._meta.label_lower} list", reverse(f"{name}_changelist")
+        if (row := row_of(model, workspace)) is not None:
+            yield f"{model._meta.label_lower} form", reverse(f"{name}_change", args=[row.pk])
+            if not chosen(name, one_of=4):
+                continue  # the form of a new row is the same one, empty
+        try:
+            yield f"{model._meta.label_lower} add", reverse(f"{name}_add")
+        except NoReverseMatch:
+            continue
+    version = AgentVersion.objects.filter(agent__workspace=workspace).earliest("pk")
+    for title, path in OTHERS.items():
+        yield title, path.format(version=version.pk)
+
+
+def row_of(model: type[Model], workspace: Workspace) -> Model | None:
+    """The newest row, of the workspace where the model has one."""
+    found = model._default_manager.order_by("-pk")
+    if any(field.name == "workspace" for field in model._meta.fields):
+        found = found.filter(workspace=workspace)
+    return found.first()
+
+
+def heard_at(name: str) -> tuple[int, ...]:
+    """One width of each page, so that lists and forms are heard at all; at full size, each."""
+    first = zlib.crc32(name.encode()) % len(WIDTHS)
+    return WIDTHS if sized(0, full=1) else (WIDTHS[first],)
+
+
+def is_the_themes(rule: str, html: str) -> bool:
+    return any(rule == one and piece in html for one, piece, _ in THEME)
+
+
+def test_given_a_page_of_the_admin_then_it_is_accessible_and_fits_in_every_look(
+    visitors: Visitors, filled: Workspace
+) -> None:
+    visitor = visitors(user=person(operator=True))
+    visitor.expect("403")  # an address for a new row, where there is none
+    found, seen = {}, 0
+    for name, path in pages_of(filled):
+        answer = visitor.go(path)
         assert answer is not None
+        if answer.status == 403 and name.endswith(" add"):
+            continue
         assert answer.status == 200, name
+        seen += 1
         visitor.page.evaluate(UNFOLDED)
-        found[name] = [str(one) for one in serious(visitor.page) if not _is_the_themes(one)]
-    return {name: problems for name, problems in found.items() if problems}
-
-
-def _is_the_themes(found: Violation) -> bool:
-    return any(found.rule == rule and piece in found.html for rule, piece, _ in THEME)
+        problems = [*faults(visitor.page, heard=heard_at(name), allowed=is_the_themes)]
+        if problems := [*problems, *visitor.problems()]:
+            found[name] = problems
+        visitor.errors.clear()
+    assert seen > 1.5 * len(admin.site._registry)
+    assert found == {}, "\n".join(f"{name}: {one}" for name, ones in found.items() for one in ones)

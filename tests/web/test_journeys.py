@@ -22,6 +22,7 @@ from tests.chaos.processes import EffectsServer
 from tests.fleet import Worker, wait_until
 from tests.starts import start_run
 from tests.web import labels
+from tests.web.journeys import journey_time
 from tests.web.people import member, person
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
     from tests.api.server import WebServer
     from tests.web.conftest import Visitors
+
+__all__ = ["journey_time"]
 
 PASSWORD = "one-right-word"
 MODEL, STRONGER = "openai:gpt-5-mini", "openai:gpt-5"  # their prices are known
@@ -101,6 +104,12 @@ def go_to(page: Page, place: str) -> None:
     page.get_by_role("navigation", name="Main").get_by_role("link", name=place).click()
 
 
+def to_fleet(page: Page) -> None:
+    """The workers and queues, beside the figures of health."""
+    go_to(page, "Health")
+    page.get_by_role("link", name="Workers and queues").click()
+
+
 def start_here(page: Page, task: str) -> None:
     """Ask the reporter, on the list of runs."""
     go_to(page, "Runs")
@@ -128,10 +137,9 @@ def test_given_an_author_when_making_agents_in_the_admin_then_one_is_started_and
     page = visitor.page
     visitor.go("runs/")
     log_in(page, author)
-    go_to(page, "Admin")
-    sidebar = page.locator("#nav-sidebar-apps")
-
-    sidebar.get_by_role("link", name="Agents").click()
+    go_to(page, "Agents")
+    page.get_by_role("link", name="New agent").click()
+    page.goto(f"{visitor.url}/admin/agents/agent/")
     page.get_by_role("link", name="Add from a template").click()
     page.get_by_role("link", name="Data analyst").click()
     expect(page.locator("#id_name")).to_have_value("data-analyst")
@@ -158,11 +166,11 @@ def test_given_an_author_when_making_agents_in_the_admin_then_one_is_started_and
     page.locator("#dialog").get_by_role("button", name="Start").click()
 
     expect(page.get_by_role("heading", name="reckoner")).to_be_visible()
-    card = page.get_by_role("article").filter(has_text="waits for you")
+    card = page.locator("article.asked")
     expect(card).to_contain_text("6*7")
     card.get_by_role("button", name="Approve").click()
     running = page.locator("#run:has(.head .pill:text-is('running'))")
-    expect(running.locator(".writing")).to_contain_text("It is **forty")
+    expect(running.locator(".writing")).to_contain_text("It is forty")
     expect(page.locator(".answer strong")).to_have_text("forty-two")
     expect(status_of(page)).to_have_text("succeeded")
     expect(fact(page, "Model")).to_have_text(MODEL)
@@ -186,10 +194,10 @@ def test_given_an_approver_when_a_call_waits_then_it_runs_as_edited_and_the_page
     task = f"Pay it back. [[calls: http_request {json.dumps(asked)}]] [[text: Paid.]]"
     start_run(workspace, task, agent="cashier", model=MODEL)
     expect(badge).to_have_text("1")
-    for closed in ("Fleet", "Admin"):
+    for closed in ("Tools", "Settings"):
         expect(page.get_by_role("link", name=closed)).to_have_count(0)
 
-    go_to(page, "Approvals")
+    go_to(page, "Inbox")
     card = page.get_by_role("article")
     expect(card).to_contain_text(ASKED)
     card.get_by_role("button", name="Edit").click()
@@ -230,9 +238,8 @@ def test_given_an_analyst_when_a_run_failed_then_they_read_why_and_what_it_cost_
     visitor = visitors(user=colleague(workspace, "operator"))
     page = visitor.page
     visitor.go("runs/")
-    go_to(page, "Admin")
-    page.locator("section", has=page.get_by_text("Failed today")).get_by_role("link").click()
-    page.locator("#result_list").get_by_role("link", name="planner").click()
+    page.get_by_role("combobox", name="Status").select_option("failed")
+    page.get_by_role("link", name="planner").click()
 
     expect(page.get_by_role("heading", name="How it ended")).to_be_visible()
     expect(page.locator(".answer")).to_contain_text("Limit of model calls. Stopped after 1 turn")
@@ -267,8 +274,7 @@ def test_given_an_analyst_when_a_run_failed_then_they_read_why_and_what_it_cost_
     fact(page, "Forks").get_by_role("link").click()
     page.wait_for_url(fork)
 
-    go_to(page, "Admin")
-    page.get_by_role("link", name=labels.BACK_TO_WORK).click()
+    go_to(page, "Runs")
     for status in ("failed", "succeeded"):
         page.get_by_role("combobox", name="Status").select_option(status)
         expect(page.locator("table.runs tbody .pill")).to_have_text([status])
@@ -290,42 +296,44 @@ def test_given_an_operator_when_running_the_fleet_then_runs_wait_go_on_and_say_w
         expect(row).to_contain_text("0 of 4")
         expect(row).to_contain_text(re.compile(r"\d m?s ago"))
 
-        page.get_by_role("button", name=f"Pause {queue}").click()
-        page.get_by_label("Reason").fill("new paper")
-        page.get_by_role("dialog").get_by_role("button", name="Pause").click()
+        asked = page.locator(f"#pause-{queue}")
+        asked.locator("summary").click()
+        asked.get_by_label("Reason").fill("new paper")
+        asked.get_by_role("button", name="Pause the queue").click()
         expect(page.get_by_text(f"The queue {queue} is paused.")).to_be_visible()
         start_here(page, "Count. [[text: One, two.]]")
         expect(status_of(page)).to_have_text("queued")
         hint = page.locator("p.hint:visible")
         expect(hint).to_contain_text(f"{queue} was paused by {operator.username} (new paper)")
-        go_to(page, "Fleet")
+        to_fleet(page)
         page.get_by_role("button", name=f"Resume {queue}").click()
         expect(page.get_by_text(f"The queue {queue} is resumed.")).to_be_visible()
         go_to(page, "Runs")
         page.get_by_role("link", name="reporter").click()
         expect(status_of(page)).to_have_text("succeeded")
 
-        go_to(page, "Fleet")
-        page.get_by_role("button", name=labels.STOP_DIALOG).click()
-        page.get_by_label("Reason").fill("a drill")
-        page.get_by_role("button", name=labels.STOP).click()
+        to_fleet(page)
+        asked = page.locator("details.ask", has_text=labels.STOP_DIALOG)
+        asked.locator("summary").click()
+        asked.get_by_label("Reason").fill("a drill")
+        asked.get_by_role("button", name=labels.STOP).click()
         stopped = page.get_by_role("alert").filter(has_text=workspace.slug)
         expect(stopped).to_contain_text("a drill")
         start_here(page, "Count again.")
         refused = page.get_by_role("dialog").get_by_role("alert")
         expect(refused).to_contain_text("an operator ends that on the page Health")
         page.get_by_role("button", name="Close").click()
-        go_to(page, "Fleet")
+        to_fleet(page)
         stopped.get_by_role("button", name=labels.RESUME).click()
         expect(stopped).to_have_count(0)
 
         start_here(page, "Count to the end. [[hang: headers]]")
         expect(status_of(page)).to_have_text("running")
         held = page.url
-        go_to(page, "Fleet")
+        to_fleet(page)
         expect(row.get_by_role("link", name="reporter")).to_be_visible()
+        row.locator("summary").click()
         row.get_by_role("button", name=labels.DRAIN).click()
-        page.get_by_role("dialog").get_by_role("button", name=labels.DRAIN).click()
         expect(row).to_have_count(0)
         go_to(page, "Runs")
         page.get_by_role("link", name=re.compile("Count to the end")).click()

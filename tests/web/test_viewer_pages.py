@@ -64,8 +64,8 @@ def test_given_a_viewer_then_the_navigation_has_what_they_may_see(viewer: Visito
     links = viewer.page.get_by_role("navigation", name="Main").locator(
         ".places a span:nth-child(2)"
     )
-    expect(links).to_have_text(["Runs", "Approvals", "Chat", "Usage"])
-    expect(viewer.page.get_by_role("link", name="Admin")).to_have_count(0)
+    expect(links).to_have_text(["Runs", "Inbox", "Chat", "Agents", "Schedules", "Health"])
+    expect(viewer.page.get_by_role("link", name="Settings")).to_have_count(0)
 
 
 def test_given_a_waiting_call_then_a_viewer_reads_it_and_who_decides(
@@ -138,12 +138,14 @@ def test_given_an_editor_then_the_admin_is_a_click_away_and_bounded(
 ) -> None:
     editor = visitors(user=member(workspace, Role.EDITOR))
     editor.go("runs/")
-    editor.page.get_by_role("link", name="Admin").click()
-    side = editor.page.locator("#nav-sidebar")
+    main = editor.page.get_by_role("main")
+    side = editor.page.get_by_role("navigation", name="Main")
+    side.get_by_role("link", name="Settings").click()
+    expect(main.get_by_role("link", name="Channels")).to_be_visible()
+    expect(main.get_by_role("link", name="API keys")).to_have_count(0)
+    expect(main.get_by_role("link", name="Users")).to_have_count(0)
+    expect(main.get_by_text("Celery Beat")).to_have_count(0)
     expect(side.get_by_role("link", name="Agents")).to_be_visible()
-    expect(side.get_by_role("link", name="API keys")).to_have_count(0)
-    expect(side.get_by_role("link", name="Users")).to_have_count(0)
-    expect(side.get_by_text("Celery Beat")).to_have_count(0)
 
 
 def test_given_an_operator_then_calls_are_decided_and_agents_are_not_changed(
@@ -154,4 +156,4 @@ def test_given_an_operator_then_calls_are_decided_and_agents_are_not_changed(
     card = operator.page.locator("article.asked")
     expect(card.get_by_role("button", name="Approve", exact=True)).to_be_enabled()
     expect(card.locator("footer")).not_to_contain_text("Who can")
-    expect(operator.page.get_by_role("link", name="Admin")).to_have_count(0)
+    expect(operator.page.get_by_role("link", name="Settings")).to_have_count(0)

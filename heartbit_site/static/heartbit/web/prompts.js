@@ -33,6 +33,7 @@ export class Prompts {
     if (!answer.ok) throw new Error(`${answer.status}`); // retried
     if (answer.redirected) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body.firstElementChild;
+    if (!fresh) return; // nothing is new
     this.place.dataset.newest = fresh.dataset.newest;
     if (sessionStorage.getItem(AFTER) === null) sessionStorage.setItem(AFTER, fresh.dataset.newest);
     const over = new Map([...fresh.querySelectorAll("[data-over]")].map((one) => [one.dataset.over, one.textContent]));

@@ -137,9 +137,7 @@ export class Tree {
     const sign = icon(ICONS[item.run.status]);
     const name = el("span.clip.strong");
     const track = el("span.track");
-    const took = el("span.number.quiet");
-    const used = el("span.number.quiet.used");
-    const spent = el("span.number.quiet.spent");
+    const [took, used, spent] = ["", ".used", ".spent"].map((kind) => el(`span.number.quiet${kind}`, { "aria-hidden": "true" }));
     const who = el("span.who", {}, sign, name);
     const row = el("a.line", { href: this.address(item.run.id) }, who, track, took, used, spent);
     const update = ({ run, name: called, depth, spans, scale, current, total }) => {
