@@ -6,7 +6,9 @@ import re
 
 #: Whose text is somebody's, or a program's.
 _LEFT_OUT = re.compile(
-    r"<(time|code|pre|script|style|textarea|option|svg)\b.*?</\1>|<!--.*?-->|<[^>]*>", re.DOTALL
+    r"<(time|code|pre|script|style|textarea|option|svg)\b.*?</\1>|<!--.*?-->"
+    r'|<span class="task-line[^>]*>.*?</span>|<[^>]*>',
+    re.DOTALL,
 )
 _OTHER = re.compile(
     r"\b\d{4}-\d\d-\d\d\b|\b\d\d:\d\d:\d\d\b|\b\d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d"

@@ -141,7 +141,7 @@ def test_given_an_editor_then_the_admin_is_a_click_away_and_bounded(
     main = editor.page.get_by_role("main")
     side = editor.page.get_by_role("navigation", name="Main")
     side.get_by_role("link", name="Settings").click()
-    expect(main.get_by_role("link", name="Channels")).to_be_visible()
+    expect(main.get_by_role("link", name="Grants")).to_be_visible()
     expect(main.get_by_role("link", name="API keys")).to_have_count(0)
     expect(main.get_by_role("link", name="Users")).to_have_count(0)
     expect(main.get_by_text("Celery Beat")).to_have_count(0)

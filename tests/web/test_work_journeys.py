@@ -73,7 +73,7 @@ def test_given_an_approver_on_a_phone_then_a_call_is_decided_with_one_thumb(
     page = phone.page
     phone.go("runs/")
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Inbox").click()
-    page.get_by_role("navigation", name="Waiting calls").get_by_role("button").first.click()
+    page.get_by_role("navigation", name="What waits").get_by_role("button").first.click()
     approve = page.get_by_role("article").get_by_role("button", name="Approve", exact=True)
     box = approve.bounding_box()
     assert box is not None
