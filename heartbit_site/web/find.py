@@ -61,17 +61,15 @@ def _defined(frame: PageFrame, access: Access, words: list[str]) -> Iterator[dic
         return
     slug = access.workspace.slug
     for row in _named(Agent.objects.filter(workspace=access.workspace, origin=""), words):
-        is_workflow = row.kind == RunKind.WORKFLOW
-        address = reverse("web:chat-agent", args=[slug, row.name])
-        if frame.enters_admin:
-            model = "workflow" if is_workflow else "agent"
-            address = reverse(f"admin:agents_{model}_change", args=[row.pk])
-        icon, hint = ("account_tree", "Workflow") if is_workflow else ("smart_toy", "Agent")
-        yield _found(row.name, hint, address, icon=icon)
-    if frame.enters_admin:
-        for row in _named(Schedule.objects.filter(workspace=access.workspace), words):
-            address = reverse("admin:scheduling_schedule_change", args=[row.pk])
-            yield _found(row.name, "Schedule", address, icon="event_repeat")
+        if row.kind != RunKind.WORKFLOW:
+            address = reverse("web:agent", args=[slug, row.name])
+            yield _found(row.name, "Agent", address, icon="smart_toy")
+        elif frame.enters_admin:
+            address = reverse("admin:agents_workflow_change", args=[row.pk])
+            yield _found(row.name, "Workflow", address, icon="account_tree")
+    for schedule in _named(Schedule.objects.filter(workspace=access.workspace), words):
+        address = reverse("web:schedule", args=[slug, schedule.pk])
+        yield _found(schedule.name, "Schedule", address, icon="event_repeat")
 
 
 def _named(rows: QuerySet[Any], words: list[str]) -> QuerySet[Any]:

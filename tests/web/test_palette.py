@@ -43,8 +43,8 @@ def test_given_words_then_enter_opens_what_they_name_on_a_work_page_and_in_the_a
     page = signed_in.page
     for start, typed, address in (
         ("runs/", "tides stor", f"/runs/{run}/"),
-        ("/admin/agents/agent/", "inbox", "/approvals/"),
-        ("runs/", "analyst", "/admin/agents/agent/"),
+        ("/admin/agents/agent/", "inbox", "/inbox/"),
+        ("runs/", "analyst", "/agents/analyst/"),
         ("chat/", str(run)[:13], f"/runs/{run}/"),
         ("chat/", "new chat", "/chat/"),
     ):
@@ -83,7 +83,7 @@ def test_given_keys_then_they_lead_to_places_search_and_a_new_run(
 ) -> None:
     page = signed_in.page
     signed_in.go("chat/")
-    for key, place in (("i", "/approvals/"), ("a", "/admin/agents/agent/"), ("r", "/runs/")):
+    for key, place in (("i", "/inbox/"), ("a", "/agents/"), ("r", "/runs/")):
         page.keyboard.press("g")
         page.keyboard.press(key)
         page.wait_for_url(f"**{place}")
@@ -106,12 +106,12 @@ def test_given_g_a_in_the_inbox_then_nothing_is_approved(
     signed_in: Visitor, workspace: Workspace
 ) -> None:
     call = unserved(workspace)
-    signed_in.go("approvals/")
+    signed_in.go("inbox/")
     page = signed_in.page
     expect(page.get_by_role("button", name="Approve", exact=True)).to_be_enabled()
     page.keyboard.press("g")
     page.keyboard.press("a")
-    page.wait_for_url("**/admin/agents/agent/")
+    page.wait_for_url("**/agents/")
     assert ToolCall.objects.get(pk=call.pk).status == "waiting"
 
 
@@ -147,6 +147,6 @@ def test_given_a_viewer_then_the_palette_finds_nothing_that_is_not_theirs(
     assert {"Runs", "Inbox", "Chat"} <= {one["title"] for one in found}
     assert not any("admin" in one["address"] or one["title"] == "New run" for one in found)
     [writer] = client.get(path, {"q": "writer"}).json()["found"]
-    assert writer["address"].endswith("/chat/writer/")
+    assert writer["address"].endswith("/agents/writer/")
     for odd in ("\0", "'", "x" * 999, "%", "\\"):
         assert client.get(path, {"q": odd}).status_code == 200
