@@ -13,6 +13,7 @@ import fcntl
 import gzip
 import hashlib
 import json
+import os
 import re
 import shutil
 import tempfile
@@ -123,14 +124,17 @@ def build(place: Path = DIST) -> dict[str, str]:
 def names() -> dict[str, str]:
     """Return the built files by the names that templates use.
 
-    A checkout whose sources have changed is built again, by one process at a time.
+    A checkout whose sources have changed is built again, by one process at a time; one that this
+    process may not write to, such as an image's, is taken as it was built.
     """
-    if CHECKOUT is not None or not MANIFEST.is_file():
-        STATIC.joinpath(".lock").touch()
-        with STATIC.joinpath(".lock").open() as lock:
+    if not MANIFEST.is_file() or (CHECKOUT is not None and os.access(STATIC, os.W_OK)):
+        lock = os.open(STATIC, os.O_RDONLY)
+        try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not MANIFEST.is_file() or _manifest()["sources"] != fingerprint():
                 build()
+        finally:
+            os.close(lock)
     return dict(_manifest()["names"])
 
 

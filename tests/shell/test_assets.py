@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -58,3 +59,11 @@ def test_the_fonts_have_each_symbol_and_letter_that_pages_write() -> None:
     assert {"inbox", "smart_toy", "unfold_more", "arrow_back", "filter_list"} <= found
     text = TTFont(STATIC / assets.names()["heartbit/Inter-Regular.woff2"])
     assert {ord(letter) for letter in "Aéß€→≥…"} <= set(text.getBestCmap())
+
+
+def test_a_checkout_that_may_not_be_written_is_taken_as_it_was_built(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(assets, "fingerprint", lambda: "changed since")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert assets.names.__wrapped__() == assets.names()
