@@ -25,10 +25,11 @@ from agents.reads.skills import skills_in
 from heartbit_site.admin.actions import DialogForm
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.saved_by_verb import VerbForm
-from heartbit_site.admin.themed import LongText, line_widget, text_widget
+from heartbit_site.admin.themed import line_widget, text_widget
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.spec import Spec
 from heartbit_site.base.visible_text import visible
+from heartbit_site.shell.fields import LongText
 
 
 def skill_choices(request: HttpRequest, workspace_id: int | None) -> list[tuple[str, str]]:

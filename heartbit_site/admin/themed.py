@@ -36,6 +36,7 @@ from heartbit_site.admin.moments import show_moments
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.scripts import joined
 from heartbit_site.admin.workspace_scoped import ScopedInline
+from heartbit_site.shell.fields import LongText
 from heartbit_site.shell.frame import PageFrame
 
 if TYPE_CHECKING:
@@ -56,18 +57,6 @@ show_moments()
 
 M = TypeVar("M", bound=Model)
 P = TypeVar("P", bound=Model)
-
-
-class LongText(forms.CharField):
-    """A text that is stored as it was written; browsers end its lines with CR LF."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{**options, "strip": False})
-
-    def to_python(self, value: Any) -> str:
-        """Return the text with LF line ends; white space alone is an empty string."""
-        text = str(super().to_python(value)).replace("\r\n", "\n")
-        return text if text.strip() else ""
 
 
 class ModelAdmin(AuditedAdmin, PlainModelAdmin[M]):

@@ -21,6 +21,7 @@ from heartbit_site.base.visible_text import visible
 from heartbit_site.contract.problem import sentence
 from heartbit_site.contract.turns import ForkIn, TurnCallOut
 from heartbit_site.operations import agents, turns
+from heartbit_site.shell.fields import LongText
 from heartbit_site.web.page import page, show
 from heartbit_site.web.run_page import problem_part
 
@@ -35,8 +36,8 @@ class ForkForm(forms.Form):
 
     turn = forms.TypedChoiceField(label="Where it begins", coerce=int)
     version = forms.ChoiceField(required=False, help_text="Its prompt, model, tools and limits.")
-    task = forms.CharField(strip=False, max_length=400_000, widget=forms.Textarea({"rows": 4}))
-    message = forms.CharField(
+    task = LongText(max_length=400_000, widget=forms.Textarea({"rows": 4}))
+    message = LongText(
         label="Send it a message before it continues",
         required=False,
         max_length=20_000,
@@ -79,8 +80,8 @@ class ForkForm(forms.Form):
                 ("result", call.result or "", f"Result of {name}"),
                 ("arguments", _pretty(call.arguments), f"Arguments of {name}"),
             ):
-                self.fields[f"{what}:{call.call_id}"] = forms.CharField(
-                    label=label, required=False, strip=False, widget=forms.Textarea(area)
+                self.fields[f"{what}:{call.call_id}"] = LongText(
+                    label=label, required=False, widget=forms.Textarea(area)
                 )
                 self.initial[f"{what}:{call.call_id}"] = text
 

@@ -12,6 +12,7 @@ from agents.delivery.targets import describe_target
 from agents.models import Agent, WebhookEndpoint
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import Workspace
+from heartbit_site.shell.fields import LongText
 from scheduling.actions.save_schedule import problems
 from scheduling.actions.schedules import put
 from scheduling.choices import CatchUp, Overlap, TaskType
@@ -58,7 +59,7 @@ class SchedulePageForm(forms.Form):
         help_text="Zone of all its times, e.g. Europe/Berlin.",
     )
     task_type = forms.ChoiceField(label="What it starts", choices=TaskType.choices)
-    task = forms.CharField(
+    task = LongText(
         required=False,
         max_length=TASK_CHARACTERS,
         widget=forms.Textarea(_LONG),

@@ -17,8 +17,9 @@ from agents.actions.quotas import save_budget
 from agents.actions.save_agent import change_agent, create_agent
 from agents.actions.skills import save_skill
 from agents.actions.webhooks import save_webhook
+from agents.choices import HealthFigure
 from agents.definitions.spec import AgentSpec
-from agents.models import Agent, Budget, Channel, WebhookEndpoint
+from agents.models import Agent, Budget, Channel, WebhookEndpoint, WorkspaceAlert
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
@@ -48,6 +49,9 @@ ADA, OUTSIDER = "ada@example.org", "customer@example.com"
 def create_rich_rows(workspace: Workspace, person: User) -> None:
     """Fill a workspace that has the default team; ``person`` is one of its members."""
     _accounts(workspace, person)
+    WorkspaceAlert.objects.create(
+        workspace=workspace, figure=HealthFigure.FAILURES, threshold=Decimal("2.5"), mail_to=ADA
+    )
     _agents(workspace)
     _workflow(workspace)
     hooks = [_webhook(workspace, f"hook {number}") for number in range(3)]

@@ -27,6 +27,7 @@ from heartbit_site import urls
 from heartbit_site.base.models import Role
 from heartbit_site.web import urls as web_urls
 from memory.models import Passage
+from scheduling.models import Schedule
 from tests.admin.rich_rows import create_rich_rows
 from tests.clients import Client
 from tests.starts import start_run
@@ -46,6 +47,8 @@ ROLES = ("superuser", *Role.values)
 NOTES = (LogEntry, Session)
 #: The one page whose form is an upload: it says so when it is saved without a file.
 UPLOAD = "agents.skill"
+#: Pages whose forms do something each time they are sent: decide, fork, pause.
+ACTS = {"approve-link", "run-fork", "health-fleet"}
 #: Fields that no page shows filled: secrets, uploads, and what is said of one change.
 #: Rows and settings of a pattern: filled only where a workflow is made from one.
 PATTERN = ("pattern-", "agents-", "__prefix__")
@@ -186,10 +189,14 @@ def work_pages(workspace: Workspace) -> Iterator[str]:
         "version": 1,
         "test": Conversation.objects.create(workspace=workspace, agent="writer", origin=DRAFT).pk,
         "run": start_run(workspace, "Wait.", agent="writer"),
+        "other": start_run(workspace, "Wait too.", agent="writer"),
+        "schedule": Schedule.objects.filter(workspace=workspace).earliest("pk").pk,
+        "turn": 1,
+        "name": "none.png",
     }
     for prefix, pattern in (("", urls), ("web:", web_urls)):
         for page in pattern.urlpatterns:
-            if isinstance(page, URLPattern) and page.name and page.name != "approve-link":
+            if isinstance(page, URLPattern) and page.name and page.name not in ACTS:
                 names = [*page.pattern.converters, *(["workspace"] if prefix else [])]
                 yield reverse(prefix + page.name, kwargs={name: places[name] for name in names})
     yield f"{reverse('web:credentials', args=[workspace.slug])}?kind=smtp"

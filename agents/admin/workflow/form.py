@@ -28,8 +28,9 @@ from agents.workflows.patterns.expansion import PATTERNS
 from agents.workflows.spec.node import WORK
 from agents.workflows.spec.steps import find_steps
 from heartbit_site.admin.saved_by_verb import VerbForm
-from heartbit_site.admin.themed import LongText, text_widget
+from heartbit_site.admin.themed import text_widget
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.shell.fields import LongText
 
 STEPS, PATTERN, TEXT = "steps", "pattern", "text"
 MODES: Final = {STEPS: "Steps", PATTERN: "From a pattern", TEXT: "As text"}

@@ -13,7 +13,7 @@ from agents.admin.json_fields import json_widget
 from agents.admin.workflow.rows import GROUPS, Choices, OfferedField
 from agents.admin.workflow.steps import read_data
 from agents.workflows.patterns.expansion import PATTERNS
-from heartbit_site.admin.themed import LongText
+from heartbit_site.shell.fields import LongText
 
 TITLES: Final = {
     "sequential": "Sequential: one after another, each with the answer before its own",

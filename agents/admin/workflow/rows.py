@@ -17,7 +17,8 @@ from agents.admin.json_fields import JSONObjectText, json_widget
 from agents.admin.workflow.steps import ANSWERS, PLAIN, SUBJECTS, TEXTS, Step, row_of, step_of
 from agents.models import Agent
 from agents.runtime.execution.installed_executors import installed_executors
-from heartbit_site.admin.themed import LongText, line_widget, text_widget
+from heartbit_site.admin.themed import line_widget, text_widget
+from heartbit_site.shell.fields import LongText
 from tools.definitions.catalogue import catalogue
 
 #: Rows of a form; a graph with more steps is edited as text.

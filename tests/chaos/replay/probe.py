@@ -54,7 +54,7 @@ _LATER: dict[str, dict[str, Any]] = {
         "mixed_data": False,
         "credentials": {},
     },
-    "tool.finished": {"artifact": ""},
+    "tool.finished": {"artifact": "", "images": []},
     "run.succeeded": {"left_out": ""},
     "call.waiting": {"question": "", "form": {}, "state": "", "group": ""},
 }
