@@ -23,7 +23,8 @@ PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 RIGS := tests/bench tests/continuous tests/mutants tests/chaos/test_planted.py
 # Tests that try everything of a kind: each page with axe and with many rows, each route as each kind of
 # person, each way out of the sandbox, each hostile edge. Beside the others they would take a minute.
-AUDITS := tests/web/figures.py $(wildcard tests/web/test_admin_pages_*.py) tests/web/test_pages.py tests/web/test_viewer_pages.py \
+AUDITS := tests/web/figures.py tests/web/test_admin_pages_agents.py tests/web/test_admin_pages_definitions.py \
+	tests/web/test_admin_pages_installation.py tests/web/test_pages.py tests/web/test_viewer_pages.py \
 	tests/web/test_query_counts.py tests/web/test_matrix.py tests/web/test_matrix_admin.py tests/web/test_matrix_doors.py \
 	tests/web/test_schemathesis.py tests/tools/sandbox/test_battery.py tests/security \
 	tests/chaos/test_parsers.py tests/chaos/test_replay.py tests/chaos/test_frozen_valkey.py \

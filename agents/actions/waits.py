@@ -145,8 +145,9 @@ def _mail(call: ToolCall, person: User, *, more: str = "") -> EmailMessage:
     is_question = answer_schema(call) is not None
     reason = visible(str((call.approval_view or {}).get("reason", "")))
     wait = Wait.objects.filter(run=call.run, call_id=call.call_id, resolved_at=None).first()
-    summary = summarize_call(call, (call.approval_view or {}).get("arguments", {}))
-    summary = summary.replace("://", "[://]")  # a model's address is no link in a mail
+    # What a question asks stays out of mails, and a model's address is no link in one.
+    arguments = (call.approval_view or {}).get("arguments", {})
+    summary = "" if is_question else summarize_call(call, arguments).replace("://", "[://]")
     text = (_QUESTION if is_question else _TEXT).format(
         agent=agent,
         more=more,
@@ -170,7 +171,7 @@ def _facts(run: Run, wait: Wait | None, tool: str = "", summary: str = "") -> st
     """Return the call, the task that a person gave, its author, and the deadline, a line each."""
     deadline = wait.expires_at if wait is not None else None
     facts = {
-        "Call" if tool else "Question": summary,
+        "Call": summary,
         "Tool": tool,
         "Task": one_line(run.root.task, _MOST_OF_TASK),
         "Started by": one_line(run.root.started_by, _MOST_OF_LINE) or "unknown",

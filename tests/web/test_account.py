@@ -111,6 +111,9 @@ def test_the_page_is_reached_from_the_frame_and_accessible(
     allowed(workspace, user)
     visitor = visitors(user=user, width=width)
     visitor.go("runs/")
+    if width < 500:
+        visitor.page.get_by_role("button", name="More").click()
+    visitor.page.get_by_role("navigation", name="Main").get_by_text(user.username).click()
     visitor.page.get_by_role("link", name="Account").click()
     visitor.page.get_by_role("heading", name="Your account").wait_for()
     wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
