@@ -123,7 +123,7 @@ def test_the_graph_is_accessible_and_scrolls_within_its_card(
 def test_a_run_of_an_agent_has_no_graph(signed_in: Visitor, run: Run) -> None:
     signed_in.go(f"runs/{run.pk}/")
     page = signed_in.page
-    page.locator("[data-node=fact]").click()
+    page.locator("[data-node=fact][role=button]").click()  # once the script is there
     page.get_by_role("region", name="Node fact").get_by_role("link", name="scribe").click()
     expect(page.get_by_role("heading", name="scribe", level=1)).to_be_visible()
     expect(page.get_by_role("heading", name="Graph")).to_be_hidden()
