@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from axes.models import AccessAttempt
 from django.contrib.auth.models import Group, Permission, User
+from django.db import transaction
 from django.utils import timezone
 from django_celery_beat import models as beat
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LINES = "  First line\n\nSecond line, after an empty one\n"
+FAR = datetime(2100, 1, 1, tzinfo=UTC)
 ADA, OUTSIDER = "ada@example.org", "customer@example.com"
 
 
@@ -216,9 +218,10 @@ def _knowledge(workspace: Workspace, person: User) -> None:
     )
     base = KnowledgeBase.objects.get(workspace=workspace)
     KnowledgeBase.objects.filter(pk=base.pk).update(drive_folder="team/handbook")
-    made, _ = save_document(base, "rules.md", b"# Rules\n", by=SYSTEM, source="the wiki")
+    with transaction.atomic():  # so that a worker of another test finds it claimed
+        made, _ = save_document(base, "rules.md", b"# Rules\n", by=SYSTEM, source="the wiki")
+        Document.objects.filter(pk=made.pk).update(state="reading", claimed_until=FAR)
     part = DocumentPart([PassageText(1, ("Rules",), "Be kind.")], 1, 1)
-    Document.objects.filter(pk=made.pk).update(state="reading")
     made.refresh_from_db()
     assert store_part(made, part)
 

@@ -9,6 +9,7 @@ import pytest
 from axes.models import AccessAttempt
 from django.contrib import admin
 from django.contrib.auth.models import Group, User
+from django.db import transaction
 from django.templatetags.static import static
 from django.urls import resolve, reverse
 from django.utils import timezone
@@ -62,6 +63,7 @@ from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus
 from scheduling.models import Firing, Schedule
 from tests.admin import rows
+from tests.admin.rich_rows import FAR
 from tests.inbound.posts import channel_of
 from tests.skills.folders import skill_folder
 from tests.starts import post_message
@@ -106,9 +108,12 @@ def full(workspace: Workspace) -> None:
     )
     MemoryPolicy.objects.create(workspace=workspace, problem=rows.HOSTILE)
     base, _ = save_base(workspace, "handbook", description=rows.HOSTILE, by=audit.SYSTEM)
-    made, _ = save_document(base, rows.HOSTILE, f"# {rows.HOSTILE}\n\nx".encode(), by=audit.SYSTEM)
+    content = f"# {rows.HOSTILE}\n\nx".encode()
+    with transaction.atomic():  # so that a worker of another test finds it claimed
+        made, _ = save_document(base, rows.HOSTILE, content, by=audit.SYSTEM)
+        found = Document.objects.filter(pk=made.pk)
+        found.update(state="reading", problem=rows.HOSTILE, claimed_until=FAR)
     part = DocumentPart([PassageText(1, (rows.HOSTILE,), rows.HOSTILE)], 2, 1)
-    Document.objects.filter(pk=made.pk).update(state="reading", problem=rows.HOSTILE)
     made.refresh_from_db()
     assert store_part(made, part)
     step = {"ask": rows.HOSTILE, "when": f"input == {rows.HOSTILE!r}"}

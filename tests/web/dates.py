@@ -7,7 +7,7 @@ import re
 #: Whose text is somebody's, or a program's.
 _LEFT_OUT = re.compile(
     r"<(time|code|pre|script|style|textarea|option|svg)\b.*?</\1>|<!--.*?-->"
-    r'|<span class="task-line[^>]*>.*?</span>|<[^>]*>',
+    r'|<span class="(?:task-line|hb-clip)[^>]*>.*?</span>|<[^>]*>',
     re.DOTALL,
 )
 _OTHER = re.compile(
