@@ -76,6 +76,9 @@ if TYPE_CHECKING:
 
     from heartbit_site.base.models import Workspace
 
+#: Packages whose rows write dates into their own names.
+OF_OTHERS = ("axes", "django_celery_beat")
+
 pytestmark = pytest.mark.django_db
 
 SCRIPT = re.compile(rb"<script\b[^>]*>")
@@ -190,7 +193,8 @@ def test_every_list_add_and_change_page_renders(browser: Client, full: None) -> 
             assert not ELSEWHERE.search(response.content), f"{url} asks for something elsewhere"
             assert rows.HOSTILE.encode() not in response.content, f"{url} does not escape"
             forbidden = [tag for tag in SCRIPT.findall(response.content) if not ALLOWED.search(tag)]
-            assert other_dates(response.content.decode()) == [], url
+            if model._meta.app_label not in OF_OTHERS:
+                assert other_dates(response.content.decode()) == [], url
             assert not forbidden, f"{url} has scripts that its policy forbids"
             seen += 1
     assert seen > 35
