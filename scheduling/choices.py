@@ -53,4 +53,4 @@ class Trigger(models.TextChoices):
     SCHEDULE = "schedule", "Schedule"
     MANUAL = "manual", "Manual"
     BACKFILL = "backfill", "Backfill"
-    TEST = "test", "Test"  # delivers to the person who asked, and to nobody else
+    TEST = "test", "Test"  # delivers only to the person who started it

@@ -37,7 +37,7 @@ SHORTEST = timedelta(minutes=1)
 LONGEST = timedelta(hours=1)
 GIVEN_UP = timedelta(days=1)
 _NOTE = 300
-#: Firings that are not retried: whoever asked reads why there is no run.
+#: Firings that are not retried: the person who started one reads why there is no run.
 _BY_HAND = (Trigger.MANUAL, Trigger.TEST)
 _AGAIN = "Retried for a day: "
 _BEHIND = "It waits for earlier firings, which could not start yet."

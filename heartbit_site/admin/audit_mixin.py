@@ -11,12 +11,11 @@ from typing import Any
 
 from django.db.models import Manager, Model, QuerySet
 from django.forms import PasswordInput
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 
 from heartbit_site.admin.actions import actor_of
 from heartbit_site.admin.workspace_scoped import WorkspaceScopedAdmin
 from heartbit_site.base import audit
-from heartbit_site.shell.live import opened_at
 
 _SHORT = 120  # characters of a value
 _UNSAID = "not shown"
@@ -67,20 +66,6 @@ class AuditedAdmin(WorkspaceScopedAdmin):
     def target_of(self, row: Model) -> str:
         """Return the name by which the audit knows a row: ``agent:17``."""
         return f"{self.audit_name or self.opts.model_name}:{row.pk}"
-
-    def render_change_form(
-        self,
-        request: HttpRequest,
-        context: Any,
-        add: bool = False,  # noqa: FBT001, FBT002  Django's signature
-        change: bool = False,  # noqa: FBT001, FBT002
-        form_url: str = "",
-        obj: Any = None,
-    ) -> HttpResponse:
-        """Show the form, with who has changed the row since the page was opened."""
-        if obj is not None:
-            context["changed"] = audit.last_change(self.target_of(obj), since=opened_at(request))
-        return super().render_change_form(request, context, add, change, form_url, obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Delete the chosen rows one by one, as on their own pages, with one entry each."""

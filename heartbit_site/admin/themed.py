@@ -36,8 +36,10 @@ from heartbit_site.admin.moments import show_moments
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.scripts import joined
 from heartbit_site.admin.workspace_scoped import ScopedInline
+from heartbit_site.base.audit import last_change
 from heartbit_site.shell.fields import LongText
 from heartbit_site.shell.frame import PageFrame
+from heartbit_site.shell.live import opened_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -96,7 +98,9 @@ class ModelAdmin(AuditedAdmin, PlainModelAdmin[M]):
         form_url: str = "",
         obj: Any = None,
     ) -> HttpResponse:
-        """Show the form, with its scripts as one."""
+        """Show the form, with who changed the row since it was opened, and its scripts as one."""
+        if obj is not None:
+            context["changed"] = last_change(self.target_of(obj), since=opened_at(request))
         fills_in = bool(self.get_prepopulated_fields(request, obj))
         context["media"] = joined(context["media"], fills_in=fills_in)
         return super().render_change_form(request, context, add, change, form_url, obj)

@@ -1,4 +1,4 @@
-"""Pictures and documents of a request: pictures for the model to see, documents as its text."""
+"""Pictures and documents of a request to start a run: checked, re-encoded and stored."""
 
 from __future__ import annotations
 
