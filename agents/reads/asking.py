@@ -1,4 +1,4 @@
-"""Sentences about the calls and questions for which an agent's runs wait, though nobody watches."""
+"""Sentences about the calls and questions for which the runs of an agent wait."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class ScheduleOut(ScheduleSummaryOut):
     deliver: list[dict[str, JsonValue]] = Field(description="Recipients of each result.")
     recipients: list[str] = Field(description="The recipients as text, webhooks by name.")
     asks: list[str] = Field(
-        description="Sentences about what its runs wait for a person for; nobody watches them."
+        description="Sentences about the calls and questions for which its runs wait for a person."
     )
 
 

@@ -80,10 +80,10 @@ def _life(access: Access, run: Run, view: RunViewOut) -> Iterator[Fact]:
     yield Fact("Worker", f"{by['worker']}{where}" if by.get("worker") else "")
     yield Fact("Worker crashes", str(view.attempts) if view.attempts else "")
     yield Fact("Queue", f"{view.queue}{f', priority {view.priority}' if view.priority else ''}")
+    yield Fact("Approval", "every tool call waits for a person" if view.require_approval else "")
     is_unwatched = view.started_by.startswith((BY_SCHEDULE, BY_CHANNEL))
-    if run.finished_at is None and (is_unwatched or view.require_approval):
-        found = asks_of(run.version.agent, approve=view.require_approval)
-        yield Fact("Waits for a person", " ".join(found))
+    if is_unwatched and run.finished_at is None and not view.require_approval:
+        yield Fact("Waits for a person", " ".join(asks_of(run.version.agent)))
 
 
 def _links(access: Access, view: RunViewOut) -> Iterator[Fact]:

@@ -105,7 +105,7 @@ def test_given_calls_that_ask_then_a_schedule_says_so_before_anybody_waits_for_i
     binding = ToolBinding.objects.create(agent=parked, tool="calculate", approval="always")
     helper = agent_of(parked.workspace, "helper")
     ToolBinding.objects.create(agent=helper, tool="http_get")
-    type(helper).objects.filter(pk=helper.pk).update(approval="effects")
+    type(helper).objects.filter(pk=helper.pk).update(approval="always")
     parked.team.add(helper)
     assert asks() == [
         "parked asks before each call of calculate.",

@@ -122,9 +122,8 @@ class ReadData:
         """Return True if a text by outsiders could send private data out.
 
         Args:
-            server: The MCP server that would get the data. What it alone has told it may be told
-                again: neither its data nor its own texts can do harm there that they could not
-                do without the agent.
+            server: The MCP server that would get the data. What came from it alone may go back
+                to it.
         """
         if not self.private:
             return False
