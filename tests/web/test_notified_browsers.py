@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.contrib.auth.models import Group, User
 from django.db.models.functions import Now
+from playwright.sync_api import expect
 
 from agents.actions.decide_call import deny_call
 from agents.actions.erase_runs import erase_runs
@@ -23,6 +26,7 @@ from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.errors import ConfigurationError, ForbiddenError
 from heartbit_site.base.models import Membership, Workspace
 from tests.clients import Client
+from tests.fleet import wait_until
 from tests.web.people import member
 from tests.web.push_browser import P256, PushBrowser, b64, proven, unb64
 from tests.web.receiver import receiving
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
 
     from pytest_django.fixtures import Settings
 
+    from tests.web.conftest import Visitors
     from tests.web.receiver import Receiver
 
 SECRET = "attack at dawn"
@@ -299,3 +304,35 @@ class TestTheBrowser:
             subscribed(service, workspace, operator)
         with pytest.raises(ConfigurationError, match="20 browsers notify you here"):
             subscribed(service, workspace, operator)
+
+
+def test_a_message_is_shown_and_the_button_says_what_it_can(
+    visitors: Visitors, workspace: Workspace, operator: User
+) -> None:
+    visitor = visitors(user=operator)
+    page, context = visitor.page, visitor.context
+    context.grant_permissions(["notifications"], origin=visitor.url)
+    # What a browser without a window says of it stays "denied".
+    page.add_init_script("Object.defineProperty(Notification, 'permission', {value: 'granted'})")
+    workers: list[Any] = []
+    session = context.new_cdp_session(page)
+    session.on("ServiceWorker.workerRegistrationUpdated", lambda told: workers.append(told))
+    session.send("ServiceWorker.enable")
+    visitor.expect("Push API in incognito")
+    visitor.go("inbox/")
+    page.get_by_role("button", name="Notify me").click()
+    button = page.get_by_role("button", name="Notifications are on")
+    # This browser reaches no push service.
+    expect(button).to_have_attribute("title", re.compile("Only while a tab is open: "))
+    url = f"{visitor.url}/w/{workspace.slug}/inbox/"
+    said = {"title": "Heartbit", "body": "2 wait for you.", "tag": url, "data": {"url": url}}
+    (worker,) = context.service_workers
+    # A browser without a window shows none: what the worker asks of it is kept instead.
+    worker.evaluate("registration.showNotification = (...asked) => { self.asked = asked; }")
+    number = workers[-1]["registrations"][-1]["registrationId"]
+    message = {"origin": visitor.url, "registrationId": number, "data": json.dumps(said)}
+    session.send("ServiceWorker.deliverPushMessage", message)
+    wait_until(lambda: worker.evaluate("self.asked"), what="the notification")
+    assert worker.evaluate("self.asked") == [said.pop("title"), said]
+    button.click()
+    expect(page.get_by_role("button", name="Notify me")).to_be_visible()
