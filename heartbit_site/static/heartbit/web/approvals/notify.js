@@ -44,13 +44,11 @@ export function notifyButton() {
   }
 }
 
-/** Notify about calls that began to wait while the page is hidden. */
-export async function tell(calls) {
-  if (!calls.length || !isOn() || !document.hidden) return;
-  const [first, ...more] = calls;
-  const body = `${first.agent}: ${first.summary || first.tool}${more.length ? ` and ${more.length} more` : ""}`;
+/** Notify about calls that began to wait while the page is hidden: how many, as the server does. */
+export async function tell(count) {
+  if (!count || !isOn() || !document.hidden) return;
   const url = location.origin + location.pathname; // the server's notification has this tag too
-  (await registered()).showNotification("A call waits for you", { body, tag: url, data: { url } });
+  (await registered()).showNotification("Heartbit", { body: count === 1 ? "Another waits for you." : `${count} more wait for you.`, tag: url, data: { url } });
 }
 
 /** Return the registration of the service worker, which runs by then: phones notify through one alone. */
