@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from heartbit_site.base.pdf_pages import is_pdf, pictures_in
 from heartbit_site.base.pictures import (
     MOST_BYTES,
     MOST_PICTURES,
     Picture,
     PictureError,
-    reencode,
     require_kind,
 )
 
@@ -27,13 +27,13 @@ def images_of(paths: Sequence[Path]) -> list[bytes]:
 
 
 def pictures_of(paths: Sequence[Path]) -> list[Picture]:
-    """Return pictures re-encoded, for a run of this process.
+    """Return pictures re-encoded, and the pages of PDFs, for a run of this process.
 
     Raises:
         PictureError: As ``images_of``, or one is damaged.
     """
     contents = zip(images_of(paths), paths, strict=True)
-    return [reencode(content, str(path)) for content, path in contents]
+    return [one for content, path in contents for one in pictures_in(content, str(path))]
 
 
 def _content(path: Path) -> bytes:
@@ -42,5 +42,6 @@ def _content(path: Path) -> bytes:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise PictureError(f"{path} cannot be read: {error.strerror or error}.") from error
-    require_kind(data, str(path))
+    if not is_pdf(data):
+        require_kind(data, str(path))
     return data
