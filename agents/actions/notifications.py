@@ -70,7 +70,7 @@ def waiting_for(access: Access) -> int:
 def send_notifications() -> int:
     """Send due notifications; return how many arrived.
 
-    Safe to run concurrently. Nothing is sent to people for whom nothing waits any more; browsers of
+    Safe to run concurrently. If nothing waits for a person by now, nothing is sent; browsers of
     people who may decide no longer, and those that the push service does not know, are deleted.
     """
     ids = [one for (one,) in fetch_all(_CLAIM, [_LEASE_SECONDS, _AT_ONCE])]

@@ -43,7 +43,7 @@ def browsers_of(access: Access) -> list[NotifiedBrowser]:
 
 @transaction.atomic
 def add_browser(access: Access, *, endpoint: str, public: str, secret: str) -> None:
-    """Notify the caller in a browser, which notifies nobody else in this workspace from then on.
+    """Notify the caller in a browser, in place of the person that it notified in the workspace.
 
     Args:
         access: The caller, a person.

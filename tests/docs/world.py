@@ -83,6 +83,7 @@ class World:
             (self.folder / name).mkdir(parents=True)
         (self.folder / "docs/travel.md").write_text("# Travel\n\nBook trains in second class.\n")
         (self.folder / "contract.pdf").write_bytes(documents.pdf(["The rent is due in May."]))
+        (self.folder / "photo.jpg").write_bytes(drawn("JPEG"))
         (self.folder / "issue.md").write_text("It prints 41.\n")
         (self.folder / "repository/sum.py").write_text("print(6 * 7 - 1)\n")
         packed = io.BytesIO()
