@@ -21,6 +21,7 @@ from memory.actions.documents import save_document
 from memory.actions.ingest_documents import ingest_documents
 from memory.models import MemoryItem, Passage
 from tests.admin.rows import Held
+from tests.api.test_pictures import drawn
 from tests.doubtful import in_doubt
 from tests.fleet import wait_until
 from tests.memory.knowledge import documents
