@@ -117,7 +117,6 @@ def inbox(request: HttpRequest, access: Access) -> HttpResponse:
         "count": len(rows),
         "more": more,
         "decides": decides,
-        "push_key": push_key().public if decides else "",
         "keys": [one for one in KEYS if decides or one[0] in LOOKS],
     }
     return show(request, access, "web/inbox.html", context, here="inbox")
@@ -125,7 +124,10 @@ def inbox(request: HttpRequest, access: Access) -> HttpResponse:
 
 @page("approvals:decide")
 def notify(request: HttpRequest, access: Access) -> HttpResponse:
-    """Have the viewer notified in this browser, or no longer; scripts post here."""
+    """Have the viewer notified in this browser, or no longer; answer the key that it subscribes with.
+
+    Scripts post here; without an address to ask for the key, which the first of them makes.
+    """
     if request.method != "POST":
         return redirect("web:inbox", access.workspace.slug)
     endpoint, public = request.POST.get("endpoint", ""), request.POST.get("p256dh", "")
@@ -139,7 +141,7 @@ def notify(request: HttpRequest, access: Access) -> HttpResponse:
                     remove_browser(access, one)
     except HeartbitError as error:
         return HttpResponse(str(error), status=422, content_type="text/plain; charset=utf-8")
-    return HttpResponse(status=204)
+    return HttpResponse(push_key().public, content_type="text/plain")
 
 
 @page("runs:read")

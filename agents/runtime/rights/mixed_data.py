@@ -104,7 +104,8 @@ class ReadData:
     def __init__(self, row: Mapping[str, Any], find: Callable[[str], ToolSpec | None]) -> None:
         names = sorted(set(row["tools"]) - _OWN)
         # A tool that this process does not know may have read anything; so may a deleted run.
-        labels = {name: _labels_of(find(name), row) for name in names}
+        tools = {name: find(name) for name in names}
+        labels = {name: _labels_of(spec, row) for name, spec in tools.items()}
         facts = {
             TextSource.DELETED_RUN: row["is_partial"],
             TextSource.PRIVATE_HOST: row["private_host"],
@@ -115,11 +116,20 @@ class ReadData:
         self.private = [name for name, found in labels.items() if Label.PRIVATE in found]
         self.untrusted = [name for name, found in labels.items() if Label.UNTRUSTED in found]
         self._described = bool(row["described"])
+        self._servers = {name: _server_of(spec) for name, spec in tools.items()}
 
-    @property
-    def is_mixed(self) -> bool:
-        """True if a text by outsiders could send private data out."""
-        return bool(self.private and (self.untrusted or self._described))
+    def is_mixed(self, server: str = "") -> bool:
+        """Return True if a text by outsiders could send private data out.
+
+        Args:
+            server: The MCP server that would get the data. What came from it alone may go back
+                to it.
+        """
+        if not self.private:
+            return False
+        if server and {self._servers.get(name) for name in self.private} == {server}:
+            return any(self._servers.get(name) != server for name in self.untrusted)
+        return bool(self.untrusted or self._described)
 
     @property
     def sources(self) -> str:
@@ -157,7 +167,7 @@ def mixed_data_rule(
             return None
         row = await call(pool, _QUERY, _parameters(root_id))
         read = None if row is None else ReadData(row, find)
-        if read is None or not read.is_mixed:
+        if read is None or not read.is_mixed(_server_of(spec)):
             return None
         return f"{spec.name} sends data out, after {read.sources} were read."
 
@@ -174,7 +184,12 @@ def reason_to_hold(root_id: UUID, find: Callable[[str], ToolSpec | None]) -> str
     """Return why sending an answer to an outsider needs an approval; empty: it does not."""
     [row] = fetch_named(_QUERY, _parameters(root_id))
     read = ReadData(row, find)
-    return f"the run had read {read.sources}" if read.is_mixed else ""
+    return f"the run had read {read.sources}" if read.is_mixed() else ""
+
+
+def _server_of(spec: ToolSpec | None) -> str:
+    """Return the MCP server that has the tool; empty: none."""
+    return spec.source if spec is not None and spec.origin is Origin.MCP else ""
 
 
 def _labels_of(spec: ToolSpec | None, row: Mapping[str, Any]) -> frozenset[Label]:

@@ -256,7 +256,7 @@ def _facts(one: contract.ScheduleOut) -> list[tuple[str, object]]:
         ("ends", format_time(one.ends_at, zone) if one.ends_at else ""),
         ("what", "a message on its conversation" if one.task_type == "message" else ""),
         work.get(one.task_type, ("task", one.task)),
-        ("approval", "every tool call waits for a person" if one.require_approval else ""),
+        ("asks", " ".join(one.asks)),
         ("results to", "; ".join(one.recipients)),
         ("catch-up", one.catch_up),
         ("overlap", one.overlap),

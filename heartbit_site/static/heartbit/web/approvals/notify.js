@@ -4,7 +4,7 @@ import { USER, WORKSPACE } from "../api.js";
 import { el, fill, icon } from "../dom.js";
 
 const STORED = `heartbit-notify ${USER} ${WORKSPACE}`;
-const { worker, push, notify } = document.getElementById("inbox")?.dataset ?? {};
+const { worker, notify } = document.getElementById("inbox")?.dataset ?? {};
 
 /** Return a button that turns notifications on and off; null if the browser has none. */
 export function notifyButton() {
@@ -25,11 +25,9 @@ export function notifyButton() {
   async function subscribe() {
     try {
       const { pushManager } = await registered();
-      const found = isOn() ? await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: push }) : await pushManager.getSubscription();
+      const found = isOn() ? await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: await post({}) }) : await pushManager.getSubscription();
       const { endpoint, keys } = found?.toJSON() ?? {};
-      const body = new URLSearchParams({ endpoint, ...(isOn() && keys) });
-      const answer = found && await fetch(notify, { method: "POST", headers: { "X-CSRFToken": document.body.dataset.csrf }, body });
-      if (found && !answer.ok) throw new Error(await answer.text());
+      if (found) await post({ endpoint, ...(isOn() && keys) });
     } catch ({ message }) {
       say(`Only while a tab is open: ${message}`);
     }
@@ -42,6 +40,14 @@ export function notifyButton() {
     button.title = blocked ? "The browser blocks notifications of this site" : problem;
     fill(button, icon(isOn() ? "notifications_active" : "notifications"), isOn() ? "Notifications are on" : "Notify me");
   }
+}
+
+/** Send the server this browser's address and keys; return the server's key. */
+async function post(given) {
+  const answer = await fetch(notify, { method: "POST", headers: { "X-CSRFToken": document.body.dataset.csrf }, body: new URLSearchParams(given) });
+  const said = await answer.text();
+  if (!answer.ok) throw new Error(said);
+  return said;
 }
 
 /** Notify about calls that began to wait while the page is hidden: how many, as the server does. */
