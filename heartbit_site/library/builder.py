@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from agents.context import strategy as context_strategy
 from agents.definitions import validators
 from agents.output.check import check_response_schema
+from agents.output.payload import TaskPayload, parse
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.library import shared_host
 from heartbit_site.library.approvals import Ask, Callbacks
@@ -237,35 +238,53 @@ class Heartbit:
                 raise ConfigurationError(f"The blackboard's entry {key!r} {error}.") from error
         return replace(self, entries={**self.entries, **entries})
 
-    def run(self, task: Task, *, files: Mapping[str, GivenFile] | None = None) -> Result:
+    def run(
+        self,
+        task: Task = "",
+        *,
+        payload: Mapping[str, Any] | None = None,
+        files: Mapping[str, GivenFile] | None = None,
+    ) -> Result:
         """Run a task and wait for its end.
 
         Args:
             task: The task; the input of a workflow may be an object or a list.
+            payload: The task in its long form: ``{action, spec, inputs, constraints}``, of which
+                spec and inputs are any JSON; it follows the text, if there is one.
             files: Files of the run's folder, by path: text, bytes, or the ``Path`` of a file or a
                 folder on this machine.
 
         Raises:
+            PayloadError: The payload is not valid.
             RefusedFilesError: A file cannot be read or is not accepted.
             ConfigurationError: It cannot be started, or an event loop runs here already.
             EmbeddedError: The database's server cannot be started.
         """
-        return block_on("run", "arun", lambda: self.arun(task, files=files))
+        return block_on("run", "arun", lambda: self.arun(task, payload=payload, files=files))
 
-    async def arun(self, task: Task, *, files: Mapping[str, GivenFile] | None = None) -> Result:
+    async def arun(
+        self,
+        task: Task = "",
+        *,
+        payload: Mapping[str, Any] | None = None,
+        files: Mapping[str, GivenFile] | None = None,
+    ) -> Result:
         """Run a task; several may run concurrently. Cancelling this cancels the run.
 
         Args:
             task: The task.
+            payload: As for ``run``.
             files: As for ``run``.
 
         Raises:
+            PayloadError: The payload is not valid.
             RefusedFilesError: A file cannot be read or is not accepted.
             ConfigurationError: It cannot be started.
             EmbeddedError: The database's server cannot be started.
         """
         text = task if isinstance(task, str) else json.dumps(task, ensure_ascii=False)
-        return await self._perform(text, None, files)
+        long_form = parse(payload) if payload is not None else None
+        return await self._perform(text, None, files, long_form)
 
     def resume(self, run_id: UUID | str) -> Result:
         """Continue a run whose process ended before the run did, and wait for its end.
@@ -344,6 +363,7 @@ class Heartbit:
         task: str,
         thread: Conversation | None,
         files: Mapping[str, GivenFile] | None = None,
+        payload: TaskPayload | None = None,
     ) -> Result:
         given = await asyncio.to_thread(read_files, files) if files else {}
 
@@ -361,6 +381,7 @@ class Heartbit:
                     entries=self.entries,
                     thread=thread,
                     files=given,
+                    payload=payload,
                 )
             )
 

@@ -19,6 +19,7 @@ from agents.choices import Placement
 from agents.errors import AgentsChangedError
 from agents.models import Agent, BlackboardEntry
 from agents.models import Conversation as Thread
+from agents.output.payload import TaskPayload
 from agents.querysets import find_run
 from agents.runtime.execution.installed_executors import installed_executors
 from heartbit_site.base import variables
@@ -66,6 +67,7 @@ class TeamRequest:
         by: The run's owner.
         configuration: Content of a file whose agents replace ``team``; None without one.
         files: Files of the run's folder, by path.
+        payload: The task in its long form.
     """
 
     task: str
@@ -77,6 +79,7 @@ class TeamRequest:
     by: Actor = STARTER
     configuration: Configuration | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
+    payload: TaskPayload | None = None
 
 
 def create_run(request: TeamRequest) -> UUID:
@@ -141,6 +144,7 @@ def _start(request: TeamRequest, agent: Agent, *, versions: Sequence[int] | None
         home=Placement.LOCAL,
         by=request.by,
         files=request.files,
+        payload=request.payload,
         versions=versions,
     )
     return admit(wanted).run_id
