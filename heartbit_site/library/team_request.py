@@ -29,6 +29,7 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 from heartbit_site.config.apply import ephemeral_agent
 from heartbit_site.config.build import Configuration, build
+from heartbit_site.config.rust_original import translate
 from heartbit_site.library import team as teams
 from heartbit_site.library.conversation import Conversation
 from heartbit_site.library.ready_team import ReadyTeam
@@ -175,7 +176,7 @@ def _workspace(slug: str) -> Workspace:
 
 def _ready(slug: str, team: Team) -> ReadyTeam:
     workspace = _workspace(slug)
-    content = team.content(DEFAULT_TEAM)
+    content = translate(team.content(DEFAULT_TEAM)).content
     teams.check(content)
     configuration = build(content, {})
     # A model named in the program's code takes precedence over the environment's.

@@ -10,8 +10,8 @@ from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.backend.chosen import backend, confirm_removal, print_all, print_removed
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.payload import payload_of
 from heartbit_site.cli.options.body import Given, body_options, json_option
+from heartbit_site.cli.options.payload import payload_of
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import TargetOptions
 from heartbit_site.cli.terminal.errors import UsageError
