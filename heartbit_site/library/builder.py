@@ -13,6 +13,7 @@ from agents.output.payload import TaskPayload, parse
 from heartbit_site.library import shared_host
 from heartbit_site.library.blocking import block_on
 from heartbit_site.library.conversation import Conversation, GivenFile, read_files
+from heartbit_site.library.fleet import Fleet, connect
 from heartbit_site.library.result import Result
 from heartbit_site.library.setup import Setup, check_entries
 
@@ -23,6 +24,19 @@ Task = str | Mapping[str, Any] | list[Any]
 @dataclass(frozen=True, slots=True)
 class Heartbit(Setup):
     """A team of agents that runs in this process; the steps are those of ``Setup``."""
+
+    @staticmethod
+    def connect(url: str, key: str = "") -> Fleet:
+        """Return the fleet behind a server, whose agents its workers execute; nothing is sent yet.
+
+        Args:
+            url: The server's address, https unless another scheme is written.
+            key: An API key, which decides the workspace; empty: the one in HEARTBIT_API_KEY.
+
+        Raises:
+            ConfigurationError: The address cannot be used, or there is no key.
+        """
+        return connect(url, key)
 
     def run(
         self,

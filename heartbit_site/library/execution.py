@@ -29,6 +29,7 @@ from heartbit_site.base.database_faults import is_away
 from heartbit_site.library import outcome
 from heartbit_site.library.approvals import Callbacks
 from heartbit_site.library.callbacks import CallbackDispatcher, warn_of_waiting
+from heartbit_site.library.local_decider import LocalDecider
 from heartbit_site.library.memories import Memories, said_in
 from heartbit_site.library.result import Result
 from heartbit_site.library.shared_host import SharedHost
@@ -196,7 +197,7 @@ async def execute(
     execution = RunExecution(shared, start, _teller(updates) if callbacks else None, memories)
     playing = asyncio.wrap_future(shared.submit(execution.run()))
     playing.add_done_callback(lambda future: future.cancelled() or future.exception())
-    dispatcher = CallbackDispatcher(callbacks, shared)
+    dispatcher = CallbackDispatcher(callbacks, LocalDecider(shared))
     work = (dispatcher.dispatch(updates), dispatcher.decide()) if callbacks else ()
     tasks = [asyncio.create_task(one) for one in work]
     try:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -16,6 +15,7 @@ from agents.llm.protocol import ChatModel
 from agents.output.check import check_response_schema
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.library.approvals import Ask, Callbacks
+from heartbit_site.library.callback_steps import CallbackSteps, checked_callback
 from heartbit_site.library.memories import Memories
 from heartbit_site.library.team import Member, Team, check_every, check_member, check_provider
 from heartbit_site.library.tool_sources import ResolvedTool, Tool, resolve_tools
@@ -31,7 +31,7 @@ Task = str | Mapping[str, Any] | list[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(CallbackSteps):
     """Choice of a team.
 
     Each step returns a new builder, and refuses unusable values with a ``ConfigurationError``.
@@ -39,7 +39,6 @@ class Setup:
     Attributes:
         workspace: The slug of the workspace that the runs belong to.
         team: The agents.
-        callbacks: The callbacks.
         entries: The blackboard's first entries.
         answer_type: The pydantic class of a structured answer.
         board: The program's own blackboard; None without one.
@@ -48,7 +47,6 @@ class Setup:
 
     workspace: str = "default"
     team: Team = field(default_factory=Team)
-    callbacks: Callbacks = field(default_factory=Callbacks)
     entries: Mapping[str, Any] = field(default_factory=dict)
     answer_type: type[BaseModel] | None = None
     board: MutableMapping[str, Any] | None = None
@@ -233,30 +231,7 @@ class Setup:
         if calls not in ("effects", "always", "never"):
             raise ConfigurationError(f'calls is {calls!r}: use "effects", "always" or "never".')
         builder = self._with_every(approval=calls)
-        return builder._with_callbacks(ask=_callable(callback, "on_approval"))
-
-    def on_text(
-        self, callback: Callable[[str], Any], *, on_restart: Callable[[], Any] | None = None
-    ) -> Self:
-        """Stream the text of the agent that got the task.
-
-        Args:
-            callback: Called with each piece, sync or async.
-            on_restart: Called when a model call is repeated: the text since the last tool call
-                is discarded and streamed again from its beginning.
-        """
-        builder = self._with_callbacks(text=_callable(callback, "on_text"))
-        if on_restart is None:
-            return builder
-        return builder._with_callbacks(restart=_callable(on_restart, "on_restart"))
-
-    def on_event(self, callback: Callable[..., Any]) -> Self:
-        """Deliver each journaled event, of sub-agents too.
-
-        Args:
-            callback: Called with each ``Event``, sync or async.
-        """
-        return self._with_callbacks(event=_callable(callback, "on_event"))
+        return builder._with_callbacks(ask=checked_callback(callback, "on_approval"))
 
     def blackboard(self, entries: Mapping[str, Any]) -> Self:
         """Set the team's shared entries before a run starts; tools read and change them.
@@ -278,9 +253,6 @@ class Setup:
 
     def _with_team(self, **changes: Any) -> Self:
         return replace(self, team=replace(self.team, **changes))
-
-    def _with_callbacks(self, **changes: Any) -> Self:
-        return replace(self, callbacks=replace(self.callbacks, **changes))
 
     def _with_every(self, **settings: Any) -> Self:
         return self._with_team(every={**self.team.every, **settings})
@@ -324,9 +296,3 @@ def _member(table: dict[str, Any], tools: Sequence[Tool | ResolvedTool], *, lead
         raise ConfigurationError("tools is a list: write tools=[...].")
     check_member(table, leads=leads)
     return Member(table, tuple(one for tool in tools for one in resolve_tools(tool)))
-
-
-def _callable(callback: Any, step: str) -> Any:
-    if not callable(callback) or inspect.isclass(callback):
-        raise ConfigurationError(f"{step} needs a function, not {callback!r}.")
-    return callback

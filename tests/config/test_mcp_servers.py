@@ -203,13 +203,17 @@ def test_a_file_that_is_only_run_adds_the_address_of_a_server(
 ) -> None:
     with http_server() as url:
         settings.HEARTBIT_HTTP_ALLOWLIST = "127.0.0.1:*"
-        solo = '[[agents]]\nname = "solo"\ndescription = ""\nsystem_prompt = "Be brief."\nmcp_servers = ["{}"]\n'
-        solo = ephemeral_agent(workspace, parse(solo.format(url)), environ={})
+        text = (
+            '[[agents]]\nname = "solo"\ndescription = ""\n'
+            f'system_prompt = "Be brief."\nmcp_servers = ["{url}"]\n'
+        )
+        solo = ephemeral_agent(workspace, parse(text), environ={})
         server = McpServer.objects.get(workspace=workspace)
         assert (server.url, server.refresh_ok) == (url, True)
         assert {tool["name"].startswith(f"{server.name}_") for tool in pinned(solo)} == {True}
     gone = AGENT.replace(
-        'tools = ["parts_find_part", "parts_order_part"]', 'mcp_servers = ["http://127.0.0.1:9/mcp"]'
+        'tools = ["parts_find_part", "parts_order_part"]',
+        'mcp_servers = ["http://127.0.0.1:9/mcp"]',
     )
     with pytest.raises(ConfigurationError, match="cannot be used"):
         ephemeral_agent(workspace, parse(gone), environ={})
