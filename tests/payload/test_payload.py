@@ -79,7 +79,7 @@ def test_given_any_payload_then_it_is_storable_and_reads_back_and_keeps_its_inpu
     assert parse(json.loads(stored)) == payload
     text = render(payload)
     assert render(parse(json.loads(stored))) == text
-    given = [] if isinstance(payload.spec, str) else [payload.spec]
+    given: list[Any] = [] if isinstance(payload.spec, str) else [payload.spec]
     if isinstance(payload.spec, str) and fenced(payload.spec):
         return
     given += [payload.inputs] if payload.inputs not in (None, "", {}, []) else []
