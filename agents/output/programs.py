@@ -38,7 +38,7 @@ class ExecutedProgram:
 
     @property
     def problem(self) -> str:
-        """Why its end makes the run unsuccessful, in one sentence; empty if it does not."""
+        """Reason why its end makes the run unsuccessful: a sentence; empty if it does not."""
         if not self.decides or (self.executed and self.exit_code == 0):
             return ""
         if not self.executed:
@@ -49,7 +49,7 @@ class ExecutedProgram:
 
     @property
     def log(self) -> str:
-        """What it printed, errors last."""
+        """Its output, errors last."""
         if not self.executed:
             return ""
         between = "\n" if self.output and not self.output.endswith("\n") and self.error else ""

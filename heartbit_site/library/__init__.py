@@ -21,7 +21,7 @@ from heartbit_site.library.fleet_run import FleetRun
 from heartbit_site.library.language_model import LanguageModel
 from heartbit_site.library.result import AnswerError, Event, Result, RunFailedError, Usage
 from heartbit_site.library.tool_sources import bind
-from heartbit_site.remote.errors import RefusedError, ServerError
+from heartbit_site.remote.errors import RequestRefusedError, ServerError
 
 __all__ = [
     "Answer",
@@ -37,7 +37,7 @@ __all__ = [
     "FleetRun",
     "Heartbit",
     "LanguageModel",
-    "RefusedError",
+    "RequestRefusedError",
     "Result",
     "RunFailedError",
     "ServerError",

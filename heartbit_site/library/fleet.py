@@ -35,7 +35,7 @@ from heartbit_site.library.callback_steps import CallbackSteps, checked_callback
 from heartbit_site.library.conversation import GivenFile, read_files
 from heartbit_site.library.fleet_run import FleetRun
 from heartbit_site.library.result import Result
-from heartbit_site.remote.errors import RefusedError, error_class
+from heartbit_site.remote.errors import RequestRefusedError, error_class
 from heartbit_site.remote.server import Server, request, sends_unencrypted
 
 PAGE = 1000
@@ -73,8 +73,8 @@ class Fleet(CallbackSteps):
     """A workspace of a server, whose agents its workers execute; ``Heartbit.connect`` returns one.
 
     Errors are those of runs in the process, as far as a program can mend them: ``NotFoundError``,
-    ``ConflictError`` and their kinds, ``RefusedError`` for what a server does not accept, and
-    ``ServerError`` for a server that cannot be reached.
+    ``ConflictError`` and their kinds, ``RequestRefusedError`` for what a server does not accept,
+    and ``ServerError`` for a server that cannot be reached.
 
     Attributes:
         server: The server and its key.
@@ -178,7 +178,7 @@ class Fleet(CallbackSteps):
         place = {"run_id": str(approval.run_id), "call_id": approval.call_id}
         try:
             request(self.server, DECIDE, body, **place)
-        except RefusedError as error:
+        except RequestRefusedError as error:
             raise InvalidEditError(str(error)) from error
 
     def run(self, task: str = "", **given: Any) -> Result:
@@ -249,6 +249,6 @@ def _as_local_errors() -> Iterator[None]:
     """Raise the error that a run in the process raises for what a server refuses."""
     try:
         yield
-    except RefusedError as error:
+    except RequestRefusedError as error:
         kind = error_class(error.code, HeartbitError)
         raise (error if kind is HeartbitError else kind(str(error))) from error

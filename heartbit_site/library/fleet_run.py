@@ -160,7 +160,7 @@ class FleetRun:
         """Yield all updates, some again after the connection broke.
 
         Raises:
-            StreamLostError: The server was away for too long.
+            StreamLostError: The server was unreachable for too long.
         """
         from heartbit_site.remote.stream import (  # noqa: PLC0415  httpx is slow to import
             stream_updates,

@@ -14,7 +14,7 @@ class Memories:
 
     Attributes:
         provider: The program's object.
-        extract: True if it is told what was said.
+        extract: True if it receives what was said.
     """
 
     provider: MemoryProvider

@@ -184,8 +184,8 @@ class Setup(CallbackSteps):
 
         Args:
             provider: An object of the program's, whose ``before`` is asked at the start of each
-                agent's run, and whose ``after`` is told what was said once the task has ended well.
-                None: the installation's memory.
+                agent's run, and whose ``after`` receives what was said, once the task has ended
+                well. None: the installation's memory.
             tokens: Tokens of memories that a model is given at most.
             extract: Remember what is said; else only what is known already is used.
         """

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from heartbit_site.base.errors import ConflictError, NotFoundError, Remedy
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.contract.problem import RemedyOut
-from heartbit_site.remote.errors import RefusedError, ServerError, error_class
+from heartbit_site.remote.errors import RequestRefusedError, ServerError, error_class
 
 if TYPE_CHECKING:
     from heartbit_site.remote.server import Server
@@ -51,7 +51,7 @@ def send(
         NotFoundError: It does not exist.
         ConflictError: Its state does not allow it (any more).
         ServerError: The server cannot be reached.
-        RefusedError: The server refuses.
+        RequestRefusedError: The server refuses.
     """
     timeout = httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
     extra = {"Idempotency-Key": key} if key else {}
@@ -113,7 +113,7 @@ def refuse(server: Server, response: httpx.Response) -> NoReturn:
             )
         case 403 if scope := found.get("scope"):
             make = f"`heartbit keys create NAME --scope {one_line(str(scope), SHOWN)}`"
-            raise RefusedError(f"{text.rstrip('.')}: {make} there makes one that does.")
+            raise RequestRefusedError(f"{text.rstrip('.')}: {make} there makes one that does.")
         case 404:
             raise error_class(code, NotFoundError)(text, remedy=remedy)
         case 409:
@@ -122,7 +122,7 @@ def refuse(server: Server, response: httpx.Response) -> NoReturn:
             raise ServerError(text)
     if status >= 500:
         raise ServerError(f"The server {server.url} failed ({status}): {text}")
-    raise RefusedError(text, code=code, remedy=remedy)
+    raise RequestRefusedError(text, code=code, remedy=remedy)
 
 
 def _remedy(problem: Mapping[str, Any]) -> Remedy | None:

@@ -14,7 +14,7 @@ class StreamLostError(ServerError):
     """A stream broke off before the run's end: it can be read again."""
 
 
-class RefusedError(HeartbitError):
+class RequestRefusedError(HeartbitError):
     """A server refuses a request; the same request would be refused again.
 
     Attributes:

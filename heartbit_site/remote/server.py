@@ -60,7 +60,7 @@ def request(
     Raises:
         NotFoundError: Something does not exist.
         ConflictError: Its state does not allow it.
-        RefusedError: The server refuses the request.
+        RequestRefusedError: The server refuses the request.
         ServerError: The server cannot be reached, or answers in another form.
     """
     values = {name: value for name, value in given.items() if value is not None}

@@ -317,12 +317,13 @@ def test_given_a_tool_that_runs_code_then_answers_run_theirs_by_the_task(
     caller: Caller, workspace: Workspace
 ) -> None:
     coder = {"name": "coder", "description": "", "system_prompt": "Code.", "tools": ["run_code"]}
-    for given, expected in (({}, "task"), ({"execution_mode": "never"}, "never")):
-        made = caller.post("/agents", {**coder, "name": f"coder-{expected}", **given})
+    for name, given in (("task", {}), ("never", {"execution_mode": "never"})):
+        made = caller.post("/agents", {**coder, "name": f"coder-{name}", **given})
         assert made.status_code == 201, made.text
-        assert made.json()["settings"]["execution_mode"] == expected
-    writer = caller.post("/agents", {**coder, "name": "plain", "tools": []})
-    assert writer.json()["settings"]["execution_mode"] == "never"
+    assert caller.post("/agents", {**coder, "name": "plain", "tools": []}).status_code == 201
+    rows = Agent.objects.filter(workspace=workspace, origin="")
+    modes = dict(rows.values_list("name", "execution_mode"))
+    assert (modes["coder-task"], modes["coder-never"], modes["plain"]) == ("task", "never", "never")
     text = export(workspace)
     assert [agent.execution_mode for agent in parse(text).agents if "coder" in agent.name] == [
         "never",

@@ -20,7 +20,7 @@ from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.errors import ConfigurationError, ConflictError
 from heartbit_site.first_start import default_workspace
 from heartbit_site.library import Answer, Deny, Edit, Heartbit
-from heartbit_site.remote.errors import RefusedError, ServerError
+from heartbit_site.remote.errors import RequestRefusedError, ServerError
 from tests.api.server import key_for
 from tests.fleet import wait_until
 
@@ -72,7 +72,7 @@ def test_a_run_is_followed_steered_and_cancelled(fleet: Fleet) -> None:
     assert (result.status, result.error) == ("cancelled", "The run was cancelled.")
     with pytest.raises(ConflictError):
         run.steer("Too late.")
-    assert Run.objects.get(pk=run.id).payload["spec"] == [1]
+    assert (Run.objects.get(pk=run.id).payload or {})["spec"] == [1]
 
 
 def test_waiting_calls_are_decided_by_a_callback_or_later(
@@ -112,7 +112,7 @@ def test_what_a_fleet_refuses_is_the_error_of_a_run_in_the_process(
         fleet.submit(payload={"action": "plan"})
     with pytest.raises(ConfigurationError, match="colour"):
         fleet.submit("x", colour="red")
-    with pytest.raises(RefusedError):
+    with pytest.raises(RequestRefusedError):
         fleet.runs(status="none")
     with pytest.raises(ServerError, match="HEARTBIT_API_KEY"):
         Heartbit.connect(site.url, "wrong").runs()

@@ -97,6 +97,9 @@ class Notes:
     def after(self, run: MemoryContext, said: Sequence[Said]) -> None:
         self.said += [one.text for one in said]
 
+    def erase(self, workspace_id: int, user_id: int, agent: str) -> None:
+        self.said = []
+
 
 def test_a_memory_of_the_program_is_asked_and_told(heartbit: Heartbit) -> None:
     notes = Notes()
@@ -117,7 +120,8 @@ def test_a_task_in_its_long_form(heartbit: Heartbit) -> None:
     solo = heartbit.agent("solo", "Be brief.")
     result = solo.run(payload={"action": "review", "spec": {"text": "[[text: Fine.]]"}})
     assert (result.text, result.outcome.status) == ("Fine.", "success")
-    assert Run.objects.get(pk=result.run_id).payload["spec"] == {"text": "[[text: Fine.]]"}
+    payload = Run.objects.get(pk=result.run_id).payload or {}
+    assert payload["spec"] == {"text": "[[text: Fine.]]"}
     with pytest.raises(PayloadError, match="needs the field 'spec'"):
         solo.run(payload={"action": "review"})
 

@@ -27,7 +27,7 @@ from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.terminal.errors import CANNOT_START, CommandError, LostError, UsageError
 from heartbit_site.cli.terminal.output import INVOCATION, note
 from heartbit_site.config import locate
-from heartbit_site.remote.errors import RefusedError, ServerError, StreamLostError
+from heartbit_site.remote.errors import RequestRefusedError, ServerError, StreamLostError
 from heartbit_site.remote.server import Server, request, sends_unencrypted
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def as_command_errors() -> Iterator[None]:
         raise LostError(str(error), CANNOT_START) from error
     except ServerError as error:
         raise CommandError(str(error), CANNOT_START) from error
-    except RefusedError as error:
+    except RequestRefusedError as error:
         raise UsageError(str(error), remedy=error.remedy) from error
 
 
