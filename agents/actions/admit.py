@@ -249,7 +249,8 @@ def _refuse_unready(request: RunRequest) -> None:
     forked = request.fork
     asks_a_model = request.call is None and (forked is None or forked.source.kind == RunKind.AGENT)
     if asks_a_model and has_obstacle(request.workspace.pk, request.home):
-        raise_if_not_ready(_agent(request), request.model, request.home)
+        task = request.text if forked is None else forked.source.task
+        raise_if_not_ready(_agent(request), request.model, request.home, task)
 
 
 def _agent(request: RunRequest) -> Agent:

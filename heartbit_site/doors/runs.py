@@ -147,8 +147,8 @@ async def _check_right(access: Access, checked_at: float) -> float:
 
 
 def content_of(result: ResultOut) -> str:
-    """Return what the assistant says: data as JSON, else the text."""
-    return as_text(result.data) if result.data is not None else result.text
+    """Return what the assistant says: a structured answer as JSON, else the text."""
+    return as_text(result.structured) if result.structured is not None else result.text
 
 
 async def updates_of(access: Access, run_id: UUID) -> AsyncGenerator[Sequence[Update], None]:
