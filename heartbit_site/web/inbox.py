@@ -124,9 +124,9 @@ def inbox(request: HttpRequest, access: Access) -> HttpResponse:
 
 @page("approvals:decide")
 def notify(request: HttpRequest, access: Access) -> HttpResponse:
-    """Have the viewer notified in this browser, or no longer; answer the key that it subscribes with.
+    """Have the viewer notified in this browser, or no longer; answer with the installation's key.
 
-    Scripts post here; without an address to ask for the key, which the first of them makes.
+    Scripts post here; at first without an address, for the key that the browser subscribes with.
     """
     if request.method != "POST":
         return redirect("web:inbox", access.workspace.slug)
