@@ -22,11 +22,11 @@ from agents.approvals.questions import answer_schema
 from agents.choices import CallResolution
 from agents.delivery.report import one_line
 from agents.errors import CallClosedError, InvalidEditError
-from agents.journal.waits import kind_of
+from agents.journal.waits import REVIEW, kind_of
 from agents.live.changes import notify_on_commit
 from agents.models import Run, ToolCall, Wait
 from agents.querysets import calls_waiting, shown_tool, waits_for_answers, waits_for_people
-from agents.reads.tools import question_of, questions_of
+from agents.reads.questions import WaitQuestion, question_of, questions_of
 from agents.runs.run_audit import record_of_call
 from agents.runs.sql_functions import call_function
 from heartbit_site.base import audit
@@ -95,7 +95,7 @@ def notify_approvers(run_id: UUID) -> int:
             _wait_mail(wait, person)
             for wait in waits
             if wait.pk in asked
-            for person in _deciders(run, asked[wait.pk].group)
+            for person in _deciders(run, asked[wait.pk].group, asked[wait.pk].person)
         ]
     )
 
@@ -109,6 +109,8 @@ def notify_escalation(wait_id: int) -> int:
     wait = Wait.objects.select_related("run__workspace").filter(pk=wait_id).first()
     if wait is None or wait.resolved_at is not None:
         return 0
+    if wait.kind == REVIEW.name:
+        return _send([_wait_mail(wait, person) for person in _deciders(wait.run, "")])
     calls = calls_waiting(wait.run.workspace).filter(run=wait.run, call_id=wait.call_id)
     return _send(
         [
@@ -133,9 +135,11 @@ def _send(mails: list[EmailMessage]) -> int:
         return 0
 
 
-def _deciders(run: Run, group: str) -> list[User]:
+def _deciders(run: Run, group: str, person: str = "") -> list[User]:
     people = get_user_model().objects.exclude(email="").order_by("pk")
     found = people.filter(pk__in=members_with(run.workspace, "approvals:decide"))
+    if person:
+        return list(found.filter(username=person))
     return list(found.filter(groups__name=group) if group else found)
 
 
@@ -210,6 +214,38 @@ def resolve_call(call: ToolCall, outcome: CallResolution, *, by: Actor, result: 
     notify_on_commit(call.run.workspace_id, "runs", "calls")
 
 
+def refuse_others(asked: WaitQuestion, user_id: int | None) -> None:
+    """Raise unless a person is among those whom a question asks.
+
+    Raises:
+        CallClosedError: Others are asked.
+    """
+    if asked.group and user_id not in _members(asked.group):
+        raise CallClosedError(f"Only members of the group {asked.group} may answer this question.")
+    if asked.person and not User.objects.filter(pk=user_id, username=asked.person).exists():
+        raise CallClosedError(f"Only {asked.person} may answer this question.")
+
+
+def read_review(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return what a review consists of; a form sends the result with every decision.
+
+    Raises:
+        InvalidEditError: The message or the result of the decision is missing.
+    """
+    decision, message = answer["decision"], clean_text(answer.get("message", "")).strip()
+    found = {"decision": decision} | ({"message": message} if message else {})
+    if decision == "changes" and not message:
+        raise InvalidEditError("The message is empty: say what the agent is to change.")
+    if decision != "edit":
+        return found
+    result = answer.get("result")
+    if isinstance(result, str):
+        result = clean_text(result)
+    if result is None or (isinstance(result, str) and not result.strip()):
+        raise InvalidEditError("The result is empty: write what is to be delivered, or reject it.")
+    return found | {"result": result}
+
+
 @transaction.atomic
 def answer_wait(wait: Wait, answer: Any, *, by: Actor) -> None:
     """Resolve a wait with a JSON answer, and queue its run if that was its last open wait.
@@ -222,12 +258,13 @@ def answer_wait(wait: Wait, answer: Any, *, by: Actor) -> None:
     kind, asked = kind_of(wait.kind), question_of(wait)
     if kind.answer is None:
         raise CallClosedError(f"A wait of the kind {kind.name!r} is not answered like this.")
-    if asked.group and by.user_id not in _members(asked.group):
-        raise CallClosedError(f"Only members of the group {asked.group} may answer this question.")
+    refuse_others(asked, by.user_id)
     declines = answer is None and kind.is_declinable
     problems = [] if declines else validate(asked.form, answer)
     if problems:
         raise InvalidEditError(f"The answer does not fit: {'; '.join(problems)}.")
+    if kind is REVIEW:
+        answer = read_review(answer)
     query = "SELECT heartbit_answer(%s, %s, %s, %s, %s)"
     parameters = (wait.run_id, wait.key, json.dumps(answer), by.name, by.user_id)
     ring = call_function(query, parameters)

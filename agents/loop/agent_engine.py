@@ -13,7 +13,7 @@ from agents.journal.events import Event, ModelAnswered, ModelDelayed, RunFailed,
 from agents.llm.errors import BudgetSpentError, ModelError, ThrottledError
 from agents.llm.messages import AssistantMessage, is_empty_answer
 from agents.llm.wrappers.limit import LONGEST_PAUSE_SECONDS
-from agents.loop import empty_answers, final_answer
+from agents.loop import empty_answers, final_answer, review
 from agents.loop.agent_state import AgentState
 from agents.loop.effect_gate import EffectGate
 from agents.loop.execution_mode import with_code_called
@@ -69,6 +69,8 @@ class AgentEngine:
         if state.cancel_reason is not None:
             await self._journaled.cancel()
             return "cancelled"
+        if (outcome := await review.end_reviewed(self._journaled)) is not None:
+            return outcome
         answer = state.answer or self._spared()
         if answer is not None:
             ending = self._ending(answer)
@@ -108,10 +110,11 @@ class AgentEngine:
         return answer if answer is not None and self._limits.reached() is not None else None
 
     async def _end(self, ending: RunSucceeded | RunFailed, *events: Event) -> Outcome | None:
-        """End the run; return None after a conflict: the engine must decide again."""
-        if not await self._journaled.finish(ending, *events):
-            return None
-        return "succeeded" if isinstance(ending, RunSucceeded) else "failed"
+        """End the run, or wait for a review; return None after a conflict: the engine must decide again."""
+        schema = self._definition.response_schema
+        return await review.end_run(
+            self._journaled, ending, *events, can_continue=True, response_schema=schema
+        )
 
     async def _ask(self) -> Outcome | None:
         await self._gate.wait_until_alive()

@@ -19,11 +19,13 @@ from agents.journal.events import (
     RunStarted,
     RunSteered,
     ToolFinished,
+    WaitResolved,
 )
 from agents.journal.folding import folds
 from agents.llm.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from agents.loop.call_state import CallingState, CallState
 from agents.loop.past_runs import to_messages
+from agents.loop.state import requested_changes
 from agents.output import respond
 
 POOR_ANSWERS = 2  # in a row, then the stronger model takes over
@@ -93,6 +95,11 @@ class AgentState(CallingState):
     @folds(RunSteered)
     def _grant_turns(self, steered: RunSteered) -> None:
         if steered.source == "person":  # two agents that answer each other would never stop
+            self.steered_turn = self.turn
+
+    @folds(WaitResolved)
+    def _revise(self, resolved: WaitResolved) -> None:
+        if requested_changes(resolved) is not None:
             self.steered_turn = self.turn
 
     @folds(ModelAnswered)

@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "15eeaeec503ae5488edb27c8a0386a0f2be502626b3e78e93917e37b148d32d6"
+FINGERPRINT = "e901e944bcc686dba0f85501ec6f521c35e8851df832b6164450f5865d3f15ae"
 
 
 def statements() -> str:

@@ -24,6 +24,7 @@ from agents.journal.events.model import (
     ModelDelayed,
     ModelInterrupted,
 )
+from agents.journal.events.review import ReviewRequested
 from agents.journal.events.run import (
     CancelRequested,
     Closing,
@@ -43,4 +44,4 @@ from agents.journal.events.run import (
 )
 
 #: Events that open a wait, given by their ``wait``.
-Opening = ApprovalRequested | OutcomeRequested | ModelDelayed | RunPaused
+Opening = ApprovalRequested | OutcomeRequested | ModelDelayed | RunPaused | ReviewRequested
