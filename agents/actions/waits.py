@@ -16,7 +16,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from agents.actions.fleet import wake_run
-from agents.approvals.call_display import token_of
+from agents.approvals.call_display import token_of, token_of_review
 from agents.approvals.call_summary import summarize_call
 from agents.approvals.questions import answer_schema
 from agents.choices import CallResolution
@@ -56,6 +56,15 @@ Read it, and answer or decline:
 {link}
 
 The link is yours alone and serves for one answer. All that waits: {inbox}
+"""
+_REVIEW = """{agent} has a result, which you review before it is delivered.{more}
+
+{facts}
+
+Read it, and approve, change or reject it:
+{link}
+
+The link is yours alone and serves for one decision. All that waits: {inbox}
 """
 _WAIT = """{agent} waits for {what}.
 
@@ -110,7 +119,12 @@ def notify_escalation(wait_id: int) -> int:
     if wait is None or wait.resolved_at is not None:
         return 0
     if wait.kind == REVIEW.name:
-        return _send([_wait_mail(wait, person) for person in _deciders(wait.run, "")])
+        return _send(
+            [
+                _wait_mail(wait, person, more=_ESCALATED)
+                for person in _deciders(wait.run, "")
+            ]
+        )
     calls = calls_waiting(wait.run.workspace).filter(run=wait.run, call_id=wait.call_id)
     return _send(
         [
@@ -164,9 +178,15 @@ def _mail(call: ToolCall, person: User, *, more: str = "") -> EmailMessage:
     return EmailMessage(subject, text, to=[person.email])
 
 
-def _wait_mail(wait: Wait, person: User) -> EmailMessage:
+def _wait_mail(wait: Wait, person: User, *, more: str = "") -> EmailMessage:
     agent, what = wait.run.agent, kind_of(wait.kind).waits_for
     facts = _facts(wait.run, wait)
+    if wait.kind == REVIEW.name:
+        link = f"{settings.HEARTBIT_PUBLIC_URL}/approve/{token_of_review(wait, person.pk)}/"
+        text = _REVIEW.format(
+            agent=agent, facts=facts, more=more, link=link, inbox=_inbox(wait.run)
+        )
+        return EmailMessage(f"{agent} has a result for you to review", text, to=[person.email])
     text = _WAIT.format(agent=agent, what=what, facts=facts, inbox=_inbox(wait.run))
     return EmailMessage(f"{agent} waits for you: {what}", text, to=[person.email])
 

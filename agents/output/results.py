@@ -55,6 +55,9 @@ class ResultOut(View):
     metrics: MetricsOut
     error: str | None
     finish_reason: str | None = Field(description="length: the answer was cut at max_tokens.")
+    reviewed_by: str | None = Field(
+        default=None, description="Person who approved or edited it; null: nobody reviewed it."
+    )
 
 
 def build(
@@ -67,6 +70,7 @@ def build(
     kept: Sequence[str] = (),
     finish_reason: str | None = None,
     left_out: str = "",
+    reviewed_by: str = "",
 ) -> ResultOut:
     """Return the result of a run that has ended.
 
@@ -78,6 +82,7 @@ def build(
         metrics: Time and usage.
         kept: Names under which the whole answer is also an artifact.
         finish_reason: Reason for the end of the last answer.
+        reviewed_by: Person who approved the result; empty: nobody reviewed it.
         left_out: What failed although the run succeeded; its result is then partial.
 
     Raises:
@@ -96,6 +101,7 @@ def build(
         metrics=metrics,
         error=(left_out or None) if succeeded else error or f"The run was {status}.",
         finish_reason=finish_reason,
+        reviewed_by=reviewed_by or None,
     )
 
 

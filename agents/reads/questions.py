@@ -78,6 +78,7 @@ def review_question(payload: Mapping[str, Any]) -> WaitQuestion:
     result: dict[str, Any] = {"type": "string", "maxLength": _LONGEST_RESULT}
     if structured is not None:
         result = dict(payload["response_schema"] or {})
+    result = {"description": "What is delivered instead, by the decision edit."} | result
     form = {
         "type": "object",
         "properties": {
