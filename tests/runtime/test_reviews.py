@@ -144,7 +144,8 @@ async def test_a_run_under_review_takes_no_message(studio: Studio, agent: Create
 
 async def test_the_result_of_a_workflow_is_reviewed_without_changes(studio: Studio) -> None:
     node = {"name": "say", "set": {"text": "Ten orders."}}
-    table = {"name": "report", "nodes": [node], "start": "say", "review": "anyone"}
+    table: dict[str, Any] = {"name": "report", "nodes": [node], "start": "say", "review": "anyone"}
+    table["state"] = {"text": {}}
     spec = WorkflowSpec.model_validate(table)
     await orm.run_in_thread(partial(create_agent, studio.workspace, spec, by=SYSTEM))
     wait = await asked(await studio.start("Report.", agent="report"))
