@@ -23,7 +23,8 @@ _USED = """
     LEFT JOIN LATERAL (
         SELECT sum(e.input_tokens::bigint + e.output_tokens)::bigint AS tokens,
                sum(e.cost_usd) AS cost_usd, bool_and(e.cost_usd IS NOT NULL) AS is_priced
-        FROM base_usageentry e JOIN agents_run t ON t.id = e.run_id WHERE t.root_id = r.id) u ON true
+        FROM base_usageentry e JOIN agents_run t ON t.id = e.run_id
+        WHERE t.root_id = r.id) u ON true
     ORDER BY r.finished_at DESC
 """
 

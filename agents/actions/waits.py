@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from contextlib import suppress
 from smtplib import SMTPException
 from typing import Any
 from uuid import UUID
@@ -16,13 +17,14 @@ from django.db import transaction
 from django.utils import timezone
 
 from agents.actions.fleet import wake_run
+from agents.actions.quotas import allow_until_spent
 from agents.approvals.call_display import token_of, token_of_review
 from agents.approvals.call_summary import summarize_call
 from agents.approvals.questions import answer_schema
 from agents.choices import CallResolution
 from agents.delivery.report import one_line
 from agents.errors import CallClosedError, InvalidEditError
-from agents.journal.waits import REVIEW, kind_of
+from agents.journal.waits import BUDGET, REVIEW, kind_of
 from agents.live.changes import notify_on_commit
 from agents.models import Run, ToolCall, Wait
 from agents.querysets import calls_waiting, shown_tool, waits_for_answers, waits_for_people
@@ -38,6 +40,9 @@ from heartbit_site.base.untrusted import clean_text
 from heartbit_site.base.visible_text import visible
 
 logger = logging.getLogger(__name__)
+
+#: Scope of the people whom a budget asks to go on: those who change budgets.
+OWNERS = "agents:write"
 
 _TEXT = """{reason}{more}
 
@@ -104,7 +109,12 @@ def notify_approvers(run_id: UUID) -> int:
             _wait_mail(wait, person)
             for wait in waits
             if wait.pk in asked
-            for person in _deciders(run, asked[wait.pk].group, asked[wait.pk].person)
+            for person in _deciders(
+                run,
+                asked[wait.pk].group,
+                asked[wait.pk].person,
+                scope=OWNERS if wait.kind == BUDGET.name else "approvals:decide",
+            )
         ]
     )
 
@@ -120,10 +130,7 @@ def notify_escalation(wait_id: int) -> int:
         return 0
     if wait.kind == REVIEW.name:
         return _send(
-            [
-                _wait_mail(wait, person, more=_ESCALATED)
-                for person in _deciders(wait.run, "")
-            ]
+            [_wait_mail(wait, person, more=_ESCALATED) for person in _deciders(wait.run, "")]
         )
     calls = calls_waiting(wait.run.workspace).filter(run=wait.run, call_id=wait.call_id)
     return _send(
@@ -149,9 +156,11 @@ def _send(mails: list[EmailMessage]) -> int:
         return 0
 
 
-def _deciders(run: Run, group: str, person: str = "") -> list[User]:
+def _deciders(
+    run: Run, group: str, person: str = "", *, scope: str = "approvals:decide"
+) -> list[User]:
     people = get_user_model().objects.exclude(email="").order_by("pk")
-    found = people.filter(pk__in=members_with(run.workspace, "approvals:decide"))
+    found = people.filter(pk__in=members_with(run.workspace, scope))
     if person:
         return list(found.filter(username=person))
     return list(found.filter(groups__name=group) if group else found)
@@ -266,16 +275,30 @@ def read_review(answer: dict[str, Any]) -> dict[str, Any]:
     return found | {"result": result}
 
 
-@transaction.atomic
 def answer_wait(wait: Wait, answer: Any, *, by: Actor) -> None:
     """Resolve a wait with a JSON answer, and queue its run if that was its last open wait.
+
+    An owner's word to go on counts for all runs that the same budget has made wait.
 
     Raises:
         InvalidEditError: The answer does not fit the schema; nothing was resolved.
         CallClosedError: The wait is resolved, its run has ended, or others are asked.
     """
-    require(by, "approvals:decide", workspace_id=wait.run.workspace_id)
+    _answer(wait, answer, by=by)
+    if wait.kind != BUDGET.name or answer.get("decision") != "continue":
+        return
+    same = wait.key.rpartition(":")[0]
+    others = waits_for_answers(wait.run.workspace).filter(kind=BUDGET.name)
+    for other in others.filter(key__startswith=f"{same}:"):
+        with suppress(CallClosedError):  # another owner was faster
+            _answer(other, answer, by=by)
+
+
+@transaction.atomic
+def _answer(wait: Wait, answer: Any, *, by: Actor) -> None:
     kind, asked = kind_of(wait.kind), question_of(wait)
+    scope = OWNERS if kind is BUDGET else "approvals:decide"
+    require(by, scope, workspace_id=wait.run.workspace_id)
     if kind.answer is None:
         raise CallClosedError(f"A wait of the kind {kind.name!r} is not answered like this.")
     refuse_others(asked, by.user_id)
@@ -288,6 +311,8 @@ def answer_wait(wait: Wait, answer: Any, *, by: Actor) -> None:
     query = "SELECT heartbit_answer(%s, %s, %s, %s, %s)"
     parameters = (wait.run_id, wait.key, json.dumps(answer), by.name, by.user_id)
     ring = call_function(query, parameters)
+    if kind is BUDGET and answer["decision"] == "continue":
+        allow_until_spent(int(wait.key.split(":")[1]))
     audit.record(
         by,
         "wait.answer",

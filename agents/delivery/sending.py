@@ -20,8 +20,8 @@ from django.db.models.functions import Now
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.models import Delivery, Run, WebhookDelivery, WebhookEndpoint
 from agents.models.attempted import Attempted
-from agents.runs.webhook_events import MOST_CHARACTERS
 from agents.reads.outcome import result_of
+from agents.runs.webhook_events import MOST_CHARACTERS
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.query import fetch_all, fetch_one
 from heartbit_site.base.webhook_signature import signature_headers

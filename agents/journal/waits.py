@@ -70,6 +70,15 @@ def _reviewed(value: Value, call: str) -> Phrase:
     return Phrase(f"{said}{by}", visible(str(answer.get("message") or "")), icon, tone)
 
 
+def _continued(value: Value, call: str) -> Phrase:
+    """Describe the answer to a question about a budget."""
+    goes_on = (value.get("answer") or {}).get("decision") == "continue"
+    by = visible(str(value.get("by", "")))
+    if goes_on:
+        return Phrase(f"{by} let runs go on", "", "check", "success")
+    return Phrase(f"{by} stopped the run", "", "block", "warning")
+
+
 def _joined(value: Value, call: str) -> Phrase:
     """Describe the end of a sub-agent's run."""
     status, error = str(value.get("status", "ended")), value.get("error")
@@ -253,6 +262,22 @@ REVIEW: Final = register(
         answer={},
         describe=_reviewed,
         opened_by="review.requested",
+    )
+)
+
+
+#: A budget at the threshold from which on an owner is asked (``Budget.ask_at``).
+BUDGET: Final = register(
+    WaitKind(
+        *("budget", "Budget", "an owner to go on", ANSWER),
+        answer={
+            "type": "object",
+            "properties": {"decision": {"enum": ["continue", "stop"]}},
+            "required": ["decision"],
+            "additionalProperties": False,
+        },
+        describe=_continued,
+        opened_by="budget.asked",
     )
 )
 

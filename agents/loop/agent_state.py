@@ -10,6 +10,7 @@ from pydantic import Field
 
 from agents.context import summary
 from agents.journal.events import (
+    BudgetAsked,
     ContextSummarized,
     MemoriesRecalled,
     ModelAnswered,
@@ -22,6 +23,7 @@ from agents.journal.events import (
     WaitResolved,
 )
 from agents.journal.folding import folds
+from agents.journal.waits import BUDGET
 from agents.llm.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from agents.loop.call_state import CallingState, CallState
 from agents.loop.past_runs import to_messages
@@ -49,6 +51,8 @@ class AgentState(CallingState):
         recalled: True once the run was given memories at its start.
         response_schema: Response schema in place of the agent's own; None: the agent's own.
         may_delegate: True if the run delegates to its team although it is a child.
+        budget_asks: Number of questions about budgets.
+        stopped_by: Owner who has stopped the run at a budget's question; empty: nobody.
         client_tools: Tools that the client runs itself, as in ``RunCreated``.
         streamed: Text of the model call in flight; not journaled.
     """
@@ -66,6 +70,8 @@ class AgentState(CallingState):
     response_schema: dict[str, Any] | None = None
     may_delegate: bool = False
     client_tools: tuple[dict[str, Any], ...] = ()
+    budget_asks: int = 0
+    stopped_by: str = ""
     last_text: str = ""
     streamed: Annotated[str, Field(exclude=True)] = ""
     _task_index: int | None = None
@@ -90,6 +96,7 @@ class AgentState(CallingState):
 
     @folds(RunForked)
     def _release_model(self, _: RunForked) -> None:
+        self.stopped_by = ""
         self.model = ""  # chosen at the fork's own first start: its version may differ
 
     @folds(RunSteered)
@@ -98,9 +105,18 @@ class AgentState(CallingState):
             self.steered_turn = self.turn
 
     @folds(WaitResolved)
-    def _revise(self, resolved: WaitResolved) -> None:
+    def _hear_person(self, resolved: WaitResolved) -> None:
         if requested_changes(resolved) is not None:
             self.steered_turn = self.turn
+
+        if resolved.kind == BUDGET.name:
+            self._forget(resolved.key)
+            if (resolved.value.get("answer") or {}).get("decision") != "continue":
+                self.stopped_by = str(resolved.value.get("by", ""))
+
+    @folds(BudgetAsked)
+    def _ask_owner(self, asked: BudgetAsked) -> None:
+        self.budget_asks = asked.number
 
     @folds(ModelAnswered)
     def _answer(self, answer: ModelAnswered) -> None:

@@ -49,8 +49,11 @@ async def end_run(
     return "suspended" if await journaled.suspend(requested, first=events) else None
 
 
-async def end_reviewed(journaled: JournaledState[Any]) -> Outcome | None:
-    """End a run whose result was approved, edited, rejected or not reviewed in time; else None."""
+async def end_by_people(journaled: JournaledState[Any]) -> Outcome | None:
+    """End a run that was cancelled, or whose result was reviewed or not in time; else None."""
+    if journaled.state.cancel_reason is not None:
+        await journaled.cancel()
+        return "cancelled"
     requested = journaled.state.proposed
     outcome = None if requested is None else journaled.state.resolved.get(requested.key)
     if requested is None or outcome is None:
@@ -93,9 +96,7 @@ def _signed(ending: RunSucceeded, by: str, *, is_edited: bool = False) -> RunSuc
     )
 
 
-async def _finish(
-    journaled: JournaledState[Any], ending: Ending, *events: Event
-) -> Outcome | None:
+async def _finish(journaled: JournaledState[Any], ending: Ending, *events: Event) -> Outcome | None:
     if not await journaled.finish(ending, *events):
         return None
     return "succeeded" if isinstance(ending, RunSucceeded) else "failed"

@@ -45,10 +45,7 @@ class ToolCallEngine:
         """Do nothing: ``ToolCallRunner`` journals an interrupted call."""
 
     async def _step(self) -> Outcome | None:
-        if self._state.cancel_reason is not None:
-            await self._journaled.cancel()
-            return "cancelled"
-        if (outcome := await review.end_reviewed(self._journaled)) is not None:
+        if (outcome := await review.end_by_people(self._journaled)) is not None:
             return outcome
         if self._state.open_calls():
             return "suspended" if await self._tool_calls.run_open_calls() else None

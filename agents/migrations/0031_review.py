@@ -3,8 +3,6 @@
 import django.core.validators
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
 
@@ -28,5 +26,4 @@ class Migration(migrations.Migration):
             name='review_timeout_seconds',
             field=models.PositiveIntegerField(blank=True, help_text='Seconds after which a run without a review fails. Empty: never.', null=True, validators=[django.core.validators.MinValueValidator(1)]),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

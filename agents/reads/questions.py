@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
-from agents.journal.events import CallWaiting, ReviewRequested
+from agents.journal.events import BudgetAsked, CallWaiting, ReviewRequested
 from agents.journal.review_policy import ReviewPolicy
-from agents.journal.waits import QUESTION, REVIEW, kind_of
+from agents.journal.waits import BUDGET, QUESTION, REVIEW, kind_of
 from agents.models import RunEvent, Wait
 
 #: Longest message of a reviewer, in characters.
@@ -48,19 +48,20 @@ def question_of(wait: Wait) -> WaitQuestion:
 def questions_of(waits: Iterable[Wait]) -> dict[int, WaitQuestion]:
     """Return the questions of waits by the waits' ids, with one query."""
     rows = list(waits)
-    kinds = {QUESTION.name, REVIEW.name}
+    kinds = {QUESTION.name, REVIEW.name, BUDGET.name}
     runs = {wait.run_id for wait in rows if wait.kind in kinds}
     asked: dict[tuple[UUID, str], WaitQuestion] = {}
     if runs:
-        types = (CallWaiting.type, ReviewRequested.type)
+        types = (CallWaiting.type, ReviewRequested.type, BudgetAsked.type)
         events = RunEvent.objects.filter(run__in=runs, type__in=types)
         for run_id, kind, payload in events.values_list("run_id", "type", "payload"):
             if kind == ReviewRequested.type:
                 asked[run_id, f"{REVIEW.name}:{payload['number']}"] = review_question(payload)
+            elif kind == BudgetAsked.type:
+                key = f"{BUDGET.name}:{payload['budget']}:{payload['number']}"
+                asked[run_id, key] = WaitQuestion(payload["text"], dict(BUDGET.answer or {}))
             elif payload["kind"] == QUESTION.name:
-                found = WaitQuestion(
-                    payload["question"], payload["form"], payload.get("group", "")
-                )
+                found = WaitQuestion(payload["question"], payload["form"], payload.get("group", ""))
                 asked |= {(run_id, key): found for key in payload["keys"]}
     return {wait.pk: _asked(wait, asked.get((wait.run_id, wait.key))) for wait in rows}
 

@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "e901e944bcc686dba0f85501ec6f521c35e8851df832b6164450f5865d3f15ae"
+FINGERPRINT = "50598cb8661bf5a2d1f53770be89f897ac1ad7b95e516b69c7cb29a702973cb6"
 
 
 def statements() -> str:

@@ -1,4 +1,4 @@
-"""The page of an approval link: one call, or a result to review, as shown before, and a form. Viewing decides nothing."""
+"""The page of an approval link: one call as shown before, and a form. Viewing decides nothing."""
 
 from __future__ import annotations
 

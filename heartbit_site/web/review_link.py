@@ -44,7 +44,9 @@ def review_link(request: HttpRequest, opened: OpenedReview) -> HttpResponse:
     }
     if request.method != "POST":
         return _page(request, shown)
-    sent = {name: request.POST.get(name, "").replace("\r\n", "\n") for name in ("message", "result")}
+    sent = {
+        name: request.POST.get(name, "").replace("\r\n", "\n") for name in ("message", "result")
+    }
     decision = request.POST.get("decision", "")
     answer: dict[str, Any] = {"decision": decision, "message": sent["message"]}
     try:

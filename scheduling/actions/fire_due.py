@@ -17,8 +17,8 @@ from datetime import datetime
 
 from django.db import transaction
 
-from heartbit_site.base.database_faults import is_away
 from heartbit_site.base.audit import Actor, record_on
+from heartbit_site.base.database_faults import is_away
 from scheduling.beat_sync import remove_from_beat, sync_to_beat
 from scheduling.choices import FiringStatus, Overlap, Trigger
 from scheduling.cost_brake import burning_run

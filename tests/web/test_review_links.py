@@ -85,7 +85,8 @@ def test_the_person_of_the_link_decides_once(
     assert (wait.value["answer"], wait.value["by"]) == (answer, clerk.username)
     # Who only approves tells the run nothing.
     assert ("other_person" in wait.value) == (
-        sent["decision"] != "approve" and Run.objects.get(pk=wait.run_id).started_user_id is not None
+        sent["decision"] != "approve"
+        and Run.objects.get(pk=wait.run_id).started_user_id is not None
     )
     again = nobody.post(link(wait, clerk), sent)
     assert again.status_code == 409

@@ -73,10 +73,7 @@ class WorkflowEngine:
 
     async def step(self) -> Outcome | None:
         """Route what has ended, or serve the open calls; return None if the slice continues."""
-        if self._state.cancel_reason is not None:
-            await self._journaled.cancel()
-            return "cancelled"
-        if (outcome := await review.end_reviewed(self._journaled)) is not None:
+        if (outcome := await review.end_by_people(self._journaled)) is not None:
             return outcome
         limit = self._limit()
         if limit is not None:
@@ -165,7 +162,7 @@ class WorkflowEngine:
         return not all(toolbox.waits(one) or toolbox.only_writes(one) for one in calls)
 
     async def _end(self, ending: RunSucceeded | RunFailed, *events: Event) -> Outcome | None:
-        """End the run, or wait for a review; return None after a conflict: the engine must decide again."""
+        """End the run or let it be reviewed; None after a conflict: the engine decides again."""
         if isinstance(ending, RunFailed):
             partial = _as_text(output_so_far(self._state.graph, self._data))
             ending = replace(ending, partial=partial)

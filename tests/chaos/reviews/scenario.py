@@ -174,9 +174,7 @@ def _start(workspace: Workspace, agent: str) -> UUID:
     )
 
 
-async def _ended(
-    host: LocalHost, run_id: UUID, case: Case, death: Death, found: Found
-) -> Run:
+async def _ended(host: LocalHost, run_id: UUID, case: Case, death: Death, found: Found) -> Run:
     """Wake the run, as a sweeper does, and review its results until it has ended."""
     decisions = list(case.decisions)
     host.execute(run_id)

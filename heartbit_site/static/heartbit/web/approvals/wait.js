@@ -6,8 +6,8 @@ import { FormProblem, schemaForm } from "../forms/schema-form.js";
 import { moment, since } from "../moment.js";
 import { seen } from "./pieces.js";
 
-const DECISIONS = { approve: "Approve", changes: "Request changes", edit: "Deliver as edited", reject: "Reject" };
-const TONES = { approve: ".primary", reject: ".danger" };
+const DECISIONS = { approve: "Approve", changes: "Request changes", edit: "Deliver as edited", reject: "Reject", continue: "Go on", stop: "Stop the run" };
+const TONES = { approve: ".primary", continue: ".primary", reject: ".danger", stop: ".danger" };
 
 /** Return true for a wait, and false for a tool call to approve or resolve. */
 export function isWait(asked) {
