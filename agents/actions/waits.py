@@ -251,7 +251,8 @@ def refuse_others(asked: WaitQuestion, user_id: int | None) -> None:
     """
     if asked.group and user_id not in _members(asked.group):
         raise CallClosedError(f"Only members of the group {asked.group} may answer this question.")
-    if asked.person and not User.objects.filter(pk=user_id, username=asked.person).exists():
+    people = User.objects.filter(username=asked.person).values_list("pk", flat=True)
+    if asked.person and user_id not in people:
         raise CallClosedError(f"Only {asked.person} may answer this question.")
 
 

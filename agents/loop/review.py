@@ -51,19 +51,17 @@ async def end_run(
 
 async def end_by_people(journaled: JournaledState[Any]) -> Outcome | None:
     """End a run that was cancelled, or whose result was reviewed or not in time; else None."""
-    if journaled.state.cancel_reason is not None:
-        await journaled.cancel()
-        return "cancelled"
-    requested = journaled.state.proposed
-    outcome = None if requested is None else journaled.state.resolved.get(requested.key)
-    if requested is None or outcome is None:
-        return None
-    ending = _reviewed(requested, outcome.value)
-    while journaled.state.cancel_reason is None:
-        if (ended := await _finish(journaled, ending)) is not None:
+    while True:
+        if journaled.state.cancel_reason is not None:
+            await journaled.cancel()
+            return "cancelled"
+        requested = journaled.state.proposed
+        outcome = None if requested is None else journaled.state.resolved.get(requested.key)
+        if requested is None or outcome is None:
+            return None
+        ended = await _finish(journaled, _reviewed(requested, outcome.value))
+        if ended is not None:
             return ended
-    await journaled.cancel()
-    return "cancelled"
 
 
 def _reviewed(requested: ReviewRequested, value: dict[str, Any]) -> RunSucceeded | RunFailed:

@@ -26,7 +26,7 @@ from agents.models import Agent, Budget, Run
 from agents.reads.questions import question_of
 from agents.runs.pool import open_pool
 from agents.runtime.providers import budgets as module
-from agents.runtime.providers.budgets import Budgets, Counted
+from agents.runtime.providers.budgets import Budgets, RunScope
 from agents.runtime.providers.reservations import ValkeyReservations
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
@@ -253,7 +253,7 @@ async def test_two_workers_reservations_never_exceed_a_budget(workspace: Workspa
 
     async def run(number: int) -> None:
         nonlocal used, most
-        purse = workers[number % 2].allowance(workspace.pk, Counted(0), secrets.token_hex(8))
+        purse = workers[number % 2].allowance(workspace.pk, RunScope(0), secrets.token_hex(8))
         assert await purse.has_budget()
         await purse.reserve(call, call)
         used += call.tokens
@@ -288,7 +288,7 @@ async def test_given_others_have_reserved_the_rest_then_the_run_waits_instead_of
             return await super().put(budgets, holder, amount, seconds=seconds)
 
     reservations = Counted(client)
-    purse = Budgets(pool, reservations).allowance(workspace.pk, Counted(0), secrets.token_hex(8))
+    purse = Budgets(pool, reservations).allowance(workspace.pk, RunScope(0), secrets.token_hex(8))
     await reservations.put([row.pk], "killed", Amount(900), seconds=0.6)
     with pytest.raises(ThrottledError, match="in flight have reserved"):
         await purse.reserve(Amount(500), Amount(800))
@@ -316,7 +316,7 @@ async def test_given_a_release_under_way_then_the_next_reservation_outlives_it(
     pool, client = open_pool(settings.DATABASE_URL), connect(settings.REDIS_URL)
     await pool.open()
     reservations, half = Late(client), Amount(500)
-    purse = Budgets(pool, reservations).allowance(workspace.pk, Counted(0), secrets.token_hex(8))
+    purse = Budgets(pool, reservations).allowance(workspace.pk, RunScope(0), secrets.token_hex(8))
     await purse.reserve(half, half)
     purse.release()
     asyncio.get_running_loop().call_later(0.1, may_drop.set)
@@ -334,7 +334,7 @@ async def test_given_no_budget_then_nothing_is_asked_but_once_in_ten_seconds(
     await pool.open()
     now = 0.0
     budgets = Budgets(pool, ValkeyReservations(client), clock=lambda: now)
-    purse = budgets.allowance(workspace.pk, Counted(0), "run")
+    purse = budgets.allowance(workspace.pk, RunScope(0), "run")
     assert not await purse.has_budget()
     await budget(workspace, max_tokens=1000)
     assert not await purse.has_budget(), "as it was read last"

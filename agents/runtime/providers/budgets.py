@@ -118,7 +118,7 @@ class Balance:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class RunScope:
     """What of a run decides which budgets count it.
 
     Attributes:
@@ -141,7 +141,7 @@ class _Scope:
     person_id: int | None
     schedule: str
 
-    def concerns(self, counted: Counted) -> bool:
+    def concerns(self, counted: RunScope) -> bool:
         """Return False if another agent's or another person's runs are counted."""
         agents, people = (None, counted.agent_id), (None, counted.user_id)
         return self.agent_id in agents and self.person_id in people
@@ -162,11 +162,11 @@ class Budgets:
         self._scopes = TTLCache(self._read, name="budgets", clock=clock)
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def allowance(self, workspace_id: int, counted: Counted, holder: str) -> RunAllowance:
+    def allowance(self, workspace_id: int, counted: RunScope, holder: str) -> RunAllowance:
         """Return the allowance of one run; ``holder`` is a name unique to the run."""
         return RunAllowance(self, workspace_id, counted, holder)
 
-    async def ids(self, workspace_id: int, counted: Counted) -> tuple[int, ...]:
+    async def ids(self, workspace_id: int, counted: RunScope) -> tuple[int, ...]:
         """Return the budgets that a run counts against, cached for ten seconds."""
         scopes = await self._scopes.get(workspace_id)
         by_person = [scope for scope in scopes if scope.concerns(counted)]
@@ -177,7 +177,7 @@ class Budgets:
         names = ("", started_by.removeprefix(BY_SCHEDULE))
         return tuple(scope.id for scope in by_person if scope.schedule in names)
 
-    def has_none(self, workspace_id: int, counted: Counted) -> bool:
+    def has_none(self, workspace_id: int, counted: RunScope) -> bool:
         """Return True if it is known without a query that no budget counts a run."""
         known = self._scopes.peek(workspace_id)
         return known is not None and not any(one.concerns(counted) for one in known.value)
@@ -213,7 +213,7 @@ class Budgets:
 class RunAllowance:
     """``Allowance`` of one run."""
 
-    def __init__(self, budgets: Budgets, workspace_id: int, counted: Counted, holder: str) -> None:
+    def __init__(self, budgets: Budgets, workspace_id: int, counted: RunScope, holder: str) -> None:
         self._budgets = budgets
         self._workspace_id = workspace_id
         self._counted = counted
