@@ -192,6 +192,7 @@ def _start(
         # A run of its own: a steered run would deliver to its own recipients.
         busy_policy=BusyPolicy.QUEUE,
         approve=schedule.require_approval,
+        review=schedule.review,
         hops=schedule.hops,
         # To the microsecond: a manual run in the same second is not the occurrence's run.
         idempotency_key=key

@@ -12,6 +12,7 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models.functions import Coalesce
 
+from agents.actions.check_agent import check_reviewers
 from agents.actions.fleet import wake_queue
 from agents.actions.run_request import RunRequest, refuse_other
 from agents.actions.write_run import Row, write_run
@@ -197,9 +198,11 @@ def admit(request: RunRequest) -> Admitted:
         ModelUnreachableError: A run would start, and no model that the agent may use is available.
         NoSandboxError: A run would start, and there is no sandbox for its agent's code.
         UnseenPicturesError: The run's model reads text alone, or the agent is a workflow.
+        InvalidSettingError: Nobody could review the run's result.
         FolderError: The files are not valid for the run's folder.
     """
     require(request.by, "runs:write", workspace_id=request.workspace.pk)
+    check_reviewers(request.workspace, request.review, "The run")
     key = repeatable = stored_key(request.idempotency_key)
     if isinstance(request.idempotency_key, InternalKey) and request.idempotency_key.is_fresh:
         repeatable = None

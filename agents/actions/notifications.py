@@ -24,7 +24,7 @@ from agents.choices import DeliveryStatus
 from agents.delivery.sending import store_attempt
 from agents.models import NotifiedBrowser, PushKey, Vote
 from agents.querysets import calls_waiting, is_asked, waits_for_answers
-from agents.reads.tools import questions_of
+from agents.reads.questions import questions_of
 from heartbit_site.base import aio, secrets
 from heartbit_site.base.access import Access, access_of_user
 from heartbit_site.base.errors import HeartbitError, NotFoundError
@@ -62,9 +62,8 @@ def waiting_for(access: Access) -> int:
     voted = Vote.objects.filter(run=OuterRef("run"), user=access.user_id, digest=OuterRef("digest"))
     calls = calls_waiting(access.workspace).filter(is_asked(access.user_id))
     asked = questions_of(waits_for_answers(access.workspace)).values()
-    groups = Group.objects.filter(user=access.user_id).values_list("name", flat=True)
-    mine = {"", *groups}
-    return calls.exclude(Exists(voted)).count() + sum(one.group in mine for one in asked)
+    groups = set(Group.objects.filter(user=access.user_id).values_list("name", flat=True))
+    return calls.exclude(Exists(voted)).count() + sum(one.is_for(access, groups) for one in asked)
 
 
 def send_notifications() -> int:

@@ -117,6 +117,7 @@ def _more(request: RunRequest, run_id: UUID) -> dict[str, Any]:
         "thread": [_earlier(one, run_id, number) for number, one in enumerate(request.thread)],
         "images": addresses_of(run_id, request.pictures),
         "client": request.client,
+        "review": request.review,
         "client_tools": request.client_tools,
         "traceparent": TRACEPARENT.get() if tracing.is_on() else "",
     }

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
 from agents.definitions import validators
+from agents.journal.review_policy import MOST_CHARACTERS, read_reviewers
 from heartbit_site.base.spec import Spec
 from heartbit_site.base.view import dollars
 
@@ -37,6 +38,12 @@ FullReference = Annotated[
     AfterValidator(validators.reference),
 ]
 Group = Annotated[str, Field(max_length=150), AfterValidator(validators.storable)]
+Reviewers = Annotated[
+    str,
+    Field(max_length=MOST_CHARACTERS),
+    AfterValidator(validators.storable),
+    AfterValidator(read_reviewers),
+]
 Queue = Annotated[str, Field(max_length=64), AfterValidator(validators.queue)]
 _JSON_TABLE = BeforeValidator(validators.json_table, json_schema_input_type=dict[str, Any] | str)
 Schema = Annotated[dict[str, Any], _JSON_TABLE, AfterValidator(validators.usable_schema)]
@@ -172,6 +179,20 @@ class DefinitionSettings(Spec):
     )
     enabled: bool = Field(default=True, description="A stopped agent takes no new runs.")
     queue: Queue = Field("agents", description="Worker queue of its runs.")
+    review: Reviewers = Field(
+        "",
+        description=(
+            "People who see a result before it is delivered: anyone (who may decide), group:NAME "
+            "or person:USERNAME. Empty: as the schedule or the run says, else nobody."
+        ),
+    )
+    review_timeout_seconds: Positive | None = Field(
+        None, description="Seconds after which a run without a review fails. Empty: never."
+    )
+    review_escalate_after_minutes: Positive | None = Field(
+        None,
+        description="Minutes after which all who may decide may review too. Empty: never.",
+    )
 
 
 class DefinitionSpec(DefinitionSettings):

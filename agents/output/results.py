@@ -63,6 +63,9 @@ class ResultOut(View):
     metrics: MetricsOut
     error: str | None
     finish_reason: str | None = Field(description="length: the answer was cut at max_tokens.")
+    reviewed_by: str | None = Field(
+        default=None, description="Person who approved or edited it; null: nobody reviewed it."
+    )
     _is_program: bool = PrivateAttr(default=False)
 
     @property
@@ -84,6 +87,7 @@ def build(
     programs: Sequence[ExecutedProgram] = (),
     files: Sequence[ArtifactOut] = (),
     ran: ExecutedProgram | None = None,
+    reviewed_by: str = "",
 ) -> ResultOut:
     """Return the result of a run that has ended.
 
@@ -95,6 +99,7 @@ def build(
         metrics: Time and usage.
         kept: Names under which the whole answer is also an artifact.
         finish_reason: Reason for the end of the last answer.
+        reviewed_by: Person who approved the result; empty: nobody reviewed it.
         left_out: What failed although the run succeeded; its result is then partial.
         programs: Programs that it executed.
         files: Files that these left.
@@ -118,6 +123,7 @@ def build(
         metrics=metrics,
         error=(problem or left_out or None) if succeeded else error or f"The run was {status}.",
         finish_reason=finish_reason,
+        reviewed_by=reviewed_by or None,
     )
     result._is_program = data is None and ran is not None
     return result

@@ -29,7 +29,8 @@ from heartbit_site.base.query import fetch_all
 #: Query of a run's id, for ``outcome_in``; one, since those who wait for an end wait for it too.
 OUTCOME: Final = """
     SELECT r.status, r.output, r.structured, r.error, r.created_at, r.started_at, r.finished_at,
-           (SELECT jsonb_build_array(e.payload -> 'finish_reason', e.payload -> 'left_out')
+           (SELECT jsonb_build_array(e.payload -> 'finish_reason', e.payload -> 'left_out',
+                                    e.payload -> 'reviewed_by')
             FROM agents_runevent e
             WHERE e.run_id = r.id AND e.type = 'run.succeeded' ORDER BY e.seq LIMIT 1),
            ARRAY(SELECT d.target ->> 'name' FROM agents_delivery d
@@ -96,7 +97,7 @@ def outcome_in(rows: Sequence[Sequence[Any]], run_id: UUID) -> Outcome:
         rows[0]
     )
     task, mode, ran, *sums = rest
-    finish_reason, left_out = _loaded(ending) or (None, None)
+    finish_reason, left_out, reviewed_by = _loaded(ending) or (None, None, None)
     spent = dict(zip(_SPENT, sums, strict=True))
     metrics = _metrics(created, started, finished, spent, tool_calls=calls)
     told = _loaded(error)
@@ -115,6 +116,7 @@ def outcome_in(rows: Sequence[Sequence[Any]], run_id: UUID) -> Outcome:
             programs=programs,
             files=files_of(programs, run_id),
             ran=main_program(programs, mode, task or "", output or ""),
+            reviewed_by=reviewed_by or "",
         )
     return Outcome(status, result, metrics, told)
 

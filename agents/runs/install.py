@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "15eeaeec503ae5488edb27c8a0386a0f2be502626b3e78e93917e37b148d32d6"
+FINGERPRINT = "50598cb8661bf5a2d1f53770be89f897ac1ad7b95e516b69c7cb29a702973cb6"
 
 
 def statements() -> str:

@@ -70,6 +70,7 @@ def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") ->
         model=body.model,
         priority=body.priority,
         approve=body.require_approval,
+        review=body.review,
         idempotency_key=key,
         by=starter_of(access),
         pictures=pictures,

@@ -18,6 +18,7 @@ from agents.definitions.validation_messages import phrase, secrets, sentence_of
 from agents.definitions.validators import unknown_tool
 from agents.delivery.targets import check_targets
 from agents.output.payload import PayloadError, parse
+from agents.reads.reviewers import reviewers_problem
 from heartbit_site.base.audit import Actor, changes, record_on
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.jsonschema import validate
@@ -136,6 +137,7 @@ def problems(
     checks = list(_PARTS.items())
     if workspace is not None:
         checks.append(("agent", partial(_check_agent, workspace=workspace)))
+        checks.append(("review", partial(_check_review, workspace=workspace)))
         checks.append(("deliver", partial(_check_targets, workspace=workspace)))
     for column, check_part in checks:
         name = _RHYTHM_COLUMNS.get(schedule.kind, column) if column == "kind" else column
@@ -211,6 +213,11 @@ def _check_agent(schedule: Schedule, workspace: Workspace) -> None:
         raise ScheduleError("The schedule needs an agent: name one.")
     if schedule.agent.workspace_id != workspace.pk or schedule.agent.origin:
         raise ScheduleError(f"The workspace {workspace.slug} has no such agent.")
+
+
+def _check_review(schedule: Schedule, workspace: Workspace) -> None:
+    if schedule.review and (problem := reviewers_problem(workspace, schedule.review)):
+        raise ScheduleError(f"The schedule's {sentence_of(('review',), problem)}")
 
 
 def _check_targets(schedule: Schedule, workspace: Workspace) -> None:

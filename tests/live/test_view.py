@@ -115,6 +115,25 @@ RARE = recorded(
     (9, events.CallWaiting("1.1", ("child:0199",), runs=("0199",))),
     (9, events.ChildStarted("child:0200", "0200", "writer")),
     (9, events.WaitResolved("child:0200", {"subject": "writer", "status": "succeeded"}, "child")),
+    (9, events.ReviewRequested(1, "Ten orders.", "group:editors")),
+    (
+        9,
+        events.WaitResolved(
+            "review:1",
+            {"status": "answered", "answer": {"decision": "changes", "message": "More."}}
+            | {"by": "ann"},
+            "review",
+        ),
+    ),
+    (9, events.BudgetAsked(1, 7, "The month's budget has reached 80 percent.")),
+    (
+        9,
+        events.WaitResolved(
+            "budget:7:1",
+            {"status": "answered", "answer": {"decision": "continue"}, "by": "ann"},
+            "budget",
+        ),
+    ),
     (9, events.RunPaused("pause:0", "It is night.", 60.0)),
     (9, events.WaitResolved("pause:0", {"status": "expired"}, "pause")),
     (9, GraphCommitted(0, next=(Activation("0.0", "a", NodeMessage("input")),))),

@@ -40,7 +40,7 @@ from agents.runtime.memories.extraction_source import load_source
 from agents.runtime.memories.hand_over import hand_over
 from agents.runtime.memories.store_extracted import store_extracted
 from agents.runtime.providers.accounts import Accounts
-from agents.runtime.providers.budgets import Budgets
+from agents.runtime.providers.budgets import Budgets, RunScope
 from agents.runtime.rights.decision_rights import revoked_right_lookup
 from agents.runtime.rights.grants import grant_lookup
 from agents.runtime.rights.lookups import CallLookups
@@ -186,9 +186,8 @@ async def build_agent(active: ActiveRun, sources: EngineDependencies) -> AgentEn
     names = (active.journaled.state.model, *definition.fallback_models)
     model = await dependencies.models.get(names, definition.retry, account_of)
     strong = await dependencies.models.strong(definition, account_of)
-    allowance = sources.budgets.allowance(
-        claimed.workspace_id, definition.agent_id, str(claimed.id)
-    )
+    counted = RunScope(definition.agent_id, claimed.user_id, claimed.root_id)
+    allowance = sources.budgets.allowance(claimed.workspace_id, counted, str(claimed.id))
     shown = partial(PicturedModel, read=picture_reader(claimed.workspace_id))
     ports = Ports(
         BudgetedModel(shown(model), allowance, cost),
@@ -241,9 +240,8 @@ async def build_extraction(
     model = await dependencies.models.get(
         (first, *definition.fallback_models), definition.retry, account_of
     )
-    allowance = sources.budgets.allowance(
-        claimed.workspace_id, definition.agent_id, str(claimed.id)
-    )
+    counted = RunScope(definition.agent_id, claimed.user_id, claimed.root_id)
+    allowance = sources.budgets.allowance(claimed.workspace_id, counted, str(claimed.id))
     ports = Ports(
         BudgetedModel(model, allowance, cost),
         await sources.toolbox(active, definition),

@@ -21,6 +21,9 @@ PRIORITY = common.option(
     "--priority -p", "Higher goes first in its workspace.", 0, min=-1000, max=1000
 )
 KEY = common.option("KEY", "Start one run for this key, even if it is submitted again.", None)
+REVIEW = common.option(
+    "--review WHO", "Let them see the result first: anyone, group:NAME or person:USERNAME."
+)
 CONFIG = common.option(
     "--config -C FILE", "The agents of this file instead of the installation's.", None
 )
@@ -34,6 +37,7 @@ def submit(
     priority: int = PRIORITY,
     idempotency_key: str | None = KEY,
     approve: bool = common.REQUIRE_APPROVAL,
+    review: str = REVIEW,
     payload: str = common.PAYLOAD,
     files: list[Path] | None = common.FILES,
     archives: list[Path] | None = common.ARCHIVES,
@@ -65,6 +69,7 @@ def submit(
         "model": model,
         "priority": priority,
         "require_approval": approve,
+        "review": review,
         # Packed: a body with files as they are would be larger.
         **({"archive": base64.b64encode(pack(given_files)).decode()} if given_files else {}),
         **({"images": pictures} if pictures else {}),
