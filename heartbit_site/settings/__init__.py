@@ -263,10 +263,14 @@ HEARTBIT_MEMORY_WEIGHTS = "agents.reads.agents.weights_of_run"
 HEARTBIT_MEMORY_PROVIDER = variables.MEMORY_PROVIDER.read()
 #: Dotted path of the class that reads a knowledge base's folder; the memory app may not import it.
 HEARTBIT_FOLDER_SOURCE = "tools.connectors.drive.folder.DriveSource"
-#: Dotted paths of functions that delete a person's runs, and the runs that extracted memories.
+#: Dotted paths of functions that delete a person's runs, the texts of memory tools in the journals
+#: of these runs, and the runs that extracted memories.
 HEARTBIT_ERASE_RUNS = "agents.housekeeping.erase_person.erase_runs_everywhere"
+HEARTBIT_ERASE_MEMORY_TEXTS = "agents.housekeeping.erase_memory_texts.erase_memory_texts"
 HEARTBIT_ERASE_EXTRACTIONS = "agents.actions.erase_runs.erase_extractions"
-#: Dotted paths of functions that find the runs of schedules which runs planned, and delete these.
+#: Dotted paths of functions that find the schedules which runs planned, find the runs of these
+#: schedules, and delete the schedules.
+HEARTBIT_PLANS = "scheduling.actions.schedules.planned_in"
 HEARTBIT_PLANNED_RUNS = "scheduling.actions.schedules.find_planned_runs"
 HEARTBIT_ERASE_PLANS = "scheduling.actions.schedules.erase_plans"
 #: A callable that returns the keys of stored secrets, newest first; the same on all machines.
