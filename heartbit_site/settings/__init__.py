@@ -268,6 +268,8 @@ HEARTBIT_FOLDER_SOURCE = "tools.connectors.drive.folder.DriveSource"
 HEARTBIT_ERASE_RUNS = "agents.housekeeping.erase_person.erase_runs_everywhere"
 HEARTBIT_ERASE_MEMORY_TEXTS = "agents.housekeeping.erase_memory_texts.erase_memory_texts"
 HEARTBIT_ERASE_EXTRACTIONS = "agents.actions.erase_runs.erase_extractions"
+#: Dotted path of the function that writes what an erasure would delete into an archive.
+HEARTBIT_EXPORT_PERSON = "agents.housekeeping.export_person.export_person"
 #: Dotted paths of functions that find the schedules which runs planned, find the runs of these
 #: schedules, and delete the schedules.
 HEARTBIT_PLANS = "scheduling.actions.schedules.planned_in"

@@ -253,6 +253,7 @@ ROUTES = (
     Route("GET", "/memories/settings", "runs:read", foreign=200),
     Route("PATCH", "/memories/settings", "workspace:manage", {}, foreign=200),
     Route("DELETE", "/memories/persons/{username}", "workspace:manage", own="runs:write"),
+    Route("POST", "/memories/persons/{username}/export", "workspace:manage"),
     Route("GET", "/memories/{memory_id}", "runs:read"),
     Route("PATCH", "/memories/{memory_id}", "workspace:manage", {}, own="runs:write"),
     Route("POST", "/memories/{memory_id}/forget", "workspace:manage", {}, own="runs:write"),
