@@ -159,6 +159,8 @@ AXES_CLIENT_IP_CALLABLE = "heartbit_site.web.login.client_address"
 AXES_RESET_ON_SUCCESS = True
 AXES_LOCKOUT_CALLABLE = "heartbit_site.web.login.locked_out"
 AXES_VERBOSE = False
+#: Seconds for which the link of a mail about a forgotten password is valid.
+PASSWORD_RESET_TIMEOUT = 3600
 
 # --- Mail -----------------------------------------------------------------------------------------
 

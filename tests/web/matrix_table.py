@@ -410,6 +410,8 @@ ALONE = {
     "": (302, 302),
     "login/": (200, 302),
     "logout/": (405, 405),
+    "password/": (200, 200),
+    "password/<uidb64>/<token>/": (200, 200),
     "oauth/callback/": (403, 409),
     "oauth/client.json": (200, 200),
     "approve/<str:token>/": (409, 409),
