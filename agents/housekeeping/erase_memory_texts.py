@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 
 from agents.choices import RunKind
 from agents.housekeeping import archive_files
@@ -53,19 +55,16 @@ def erase_memory_texts(workspace: Workspace, user: User, agent: str) -> None:
 def _erase(run_id: UUID, *, is_extraction: bool) -> None:
     texts = ErasedTexts(is_extraction=is_extraction)
     execute("SELECT set_config('heartbit.erasing', 'on', true)")  # see sql/guards.sql
-    events = RunEvent.objects.filter(run=run_id)
-    for row in events.order_by("seq").values("seq", "type", "payload"):
+    events: QuerySet[Any] = RunEvent.objects.filter(run=run_id)
+    for row in events.order_by("seq").values("seq", "type", "payload").iterator():
         if changed := texts.event(row):
             events.filter(seq=row["seq"]).update(**changed)
     execute("SELECT set_config('heartbit.erasing', '', true)")
-    for model, erase in (
-        (ToolCall, texts.call),
-        (Decision, texts.decision),
-        (Wait, texts.wait),
-    ):
-        rows = model._default_manager.filter(run=run_id)
-        for row in rows.values():
-            if changed := erase(row):
-                rows.filter(pk=row["id"]).update(**changed)
+    parts: Any = ((ToolCall, texts.call), (Decision, texts.decision), (Wait, texts.wait))
+    for model, erase in parts:
+        rows: QuerySet[Any] = model._default_manager.filter(run=run_id)
+        for column_values in rows.values():
+            if changed := erase(column_values):
+                rows.filter(pk=column_values["id"]).update(**changed)
     Artifact.objects.filter(run=run_id, name__startswith=f"{RECALL}-").delete()
     Checkpoint.objects.filter(run=run_id).delete()  # a cache of the journal

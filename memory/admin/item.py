@@ -213,7 +213,7 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
         """Send a person's data, once for each time that the dialog was confirmed."""
         row = self.get_object(request, str(pk))
         allowed = request.session.pop(_ALLOWED, None) == pk
-        if row is None or row.user is None or not self.has_export_permission(request, row.pk):
+        if row is None or row.user is None or not self.may(request, "export", row):
             raise Http404("There is no such memory of a person.")
         if not allowed:
             messages.info(request, "Each download is confirmed anew: choose Export this person.")

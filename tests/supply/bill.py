@@ -12,6 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 SELF: Final = "heartbit"
+_STATED: Final = ("License-Expression", "License")
 _CLASSIFIER: Final = "License :: "
 _MOST_OF_NAME: Final = 100  # characters; longer ones are the licence's text
 
@@ -129,14 +130,14 @@ def _named(needs: Mapping[str, Collection[str]]) -> set[str]:
 def _licences(installed: Distribution | None) -> list[dict[str, Any]]:
     if installed is None:
         return []
-    expression = installed.metadata.get("License-Expression", "")
-    stated = (installed.metadata.get("License") or "").strip()
+    stated_by = installed.metadata.get_all
+    expression, stated = (" ".join(stated_by(name) or ()).strip() for name in _STATED)
+    classifiers = stated_by("Classifier") or ()
     for text in (expression, stated):
         try:
             return [{"expression": canonicalize_license_expression(text)}]
         except InvalidLicenseExpression:
             continue
-    classifiers = installed.metadata.get_all("Classifier") or ()
     names = [one.rpartition(" :: ")[2] for one in classifiers if one.startswith(_CLASSIFIER)]
     if not names and 0 < len(stated) <= _MOST_OF_NAME:
         names = [stated]
