@@ -25,6 +25,7 @@ from agents.housekeeping.run_housekeeping import run_housekeeping
 from agents.live.changes import notify
 from agents.runtime.execution import worker
 from heartbit_site.base import queues
+from heartbit_site.base.actions.reset_password import mail_password_links as mail_links
 from heartbit_site.base.database_faults import is_away
 from heartbit_site.base.loop_task import on_loop
 from memory.actions.follow_folders import follow_folders as follow
@@ -137,6 +138,12 @@ def follow_folders() -> int:
 def send_quota_notices() -> int:
     """Send due quota warnings; return the number of audit entries."""
     return tell()
+
+
+@shared_task(name=queues.MAIL_ACCOUNT_LINKS)
+def mail_account_links(ids: str = "") -> int:
+    """Send people the links by which they set a new password; return the number of mails."""
+    return mail_links(ids)
 
 
 @contextmanager

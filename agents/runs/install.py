@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "50598cb8661bf5a2d1f53770be89f897ac1ad7b95e516b69c7cb29a702973cb6"
+FINGERPRINT = "aecf5dfafc44d931db3b382ce5e52dd4b78dd1c7f494b5f992bdf2c35baa52b4"
 
 
 def statements() -> str:

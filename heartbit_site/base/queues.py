@@ -19,6 +19,7 @@ EMBED_MEMORIES = "agents.embed_memories"
 INGEST_DOCUMENTS = "agents.ingest_documents"
 FOLLOW_FOLDERS = "agents.follow_folders"
 SEND_QUOTA_NOTICES = "agents.send_quota_notices"
+MAIL_ACCOUNT_LINKS = "agents.mail_account_links"
 SEND_ALERTS = "monitoring.send_alerts"
 
 MEMORY = "memory"  # runs that extract memories, which no one waits for

@@ -104,7 +104,7 @@ def find_planned_runs(workspace: Workspace, runs: Collection[UUID]) -> set[UUID]
 
     ``HEARTBIT_PLANNED_RUNS`` names this function for the agents app.
     """
-    firings = Firing.objects.filter(schedule__in=_planned(workspace, runs), run_id__isnull=False)
+    firings = Firing.objects.filter(schedule__in=planned_in(workspace, runs), run_id__isnull=False)
     return {one for one in firings.values_list("run_id", flat=True) if one is not None}
 
 
@@ -114,12 +114,16 @@ def erase_plans(workspace: Workspace, runs: Collection[UUID]) -> None:
     ``HEARTBIT_ERASE_PLANS`` names this function for the agents app. The caller's transaction and
     audit entry are those of the erasure: an entry for each schedule would repeat its name.
     """
-    for schedule in _planned(workspace, runs):
+    for schedule in planned_in(workspace, runs):
         remove_from_beat(schedule)
         schedule.delete()
 
 
-def _planned(workspace: Workspace, runs: Collection[UUID]) -> QuerySet[Schedule]:
+def planned_in(workspace: Workspace, runs: Collection[UUID]) -> QuerySet[Schedule]:
+    """Return the schedules that agents planned in these runs.
+
+    ``HEARTBIT_PLANS`` names this function for the agents app.
+    """
     return Schedule.objects.filter(workspace=workspace, created_by_run_id__in=runs)
 
 
