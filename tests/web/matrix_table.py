@@ -400,6 +400,7 @@ PAGES = (
     Page("credentials/", "runs:write"),
     Page("passages/<int:passage>/", "runs:read"),
     Page("agents/", "agents:read"),
+    Page("new-agent/", "agents:write"),
     Page("agents/<slug:agent>/", "agents:read"),
     Page("agents/<slug:agent>/<uuid:test>/", "agents:read"),
     Page("agents/<slug:agent>/publish/", "agents:write"),

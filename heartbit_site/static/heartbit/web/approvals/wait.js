@@ -41,7 +41,7 @@ export function waitCard(wait, { onDecided = () => {} } = {}) {
     wait.expires_at ? ["Expires", moment(wait.expires_at)] : null];
   return el("article.card.asked", { "aria-label": `${wait.label} of ${wait.agent}`, data: { run: wait.run_id, wait: wait.key } },
     el("header", {}, icon("hourglass_top"), el("h2.text", {}, wait.label),
-      el("span.pill.primary", {}, whose ? `waits for ${whose}` : may("approvals:decide") ? "waits for you" : "waits for a person"),
+      el("span.pill.primary", {}, whose ? `Waits for ${whose}` : may("approvals:decide") ? "Waits for you" : "Waits for a person"),
       el("span.actions.quiet", {}, el("a", { href: `/w/${WORKSPACE}/runs/${wait.root_id}/` }, "Open the run"))),
     el("div.inside.stack", {}, wait.question ? el("p.question.text", { tabindex: "0" }, seen(wait.question)) : null, el("dl.facts", {}, rows.filter(Boolean).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))),
     foot);
