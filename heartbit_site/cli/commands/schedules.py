@@ -263,7 +263,7 @@ def _facts(one: contract.ScheduleOut) -> list[tuple[str, object]]:
         ("what", "a message on its conversation" if one.task_type == "message" else ""),
         work.get(one.task_type, ("task", one.task)),
         ("long form", readable_json(one.input) if one.task_type == "task" and one.input else ""),
-        ("approval", "every tool call waits for a person" if one.require_approval else ""),
+        ("asks", " ".join(one.asks)),
         ("results to", "; ".join(one.recipients)),
         ("catch-up", one.catch_up),
         ("overlap", one.overlap),
