@@ -192,14 +192,6 @@ PLACES: Final = (
     PersonPlace(_own_memories, delete=_kept),
     PersonPlace(_given),
     # Without an audit entry each, which would keep the name.
-<<<<<<< HEAD
-    Place(lambda to: Credential.objects.filter(workspace=to.workspace, user=to.user), whole=True),
-    Place(lambda to: SavedView.objects.filter(workspace=to.workspace, user=to.user), whole=True),
-    Place(
-        lambda to: NotifiedBrowser.objects.filter(workspace=to.workspace, user=to.user), whole=True
-    ),
-    Place(
-=======
     PersonPlace(
         lambda to: Credential.objects.filter(workspace=to.workspace, user=to.user), whole=True
     ),
@@ -207,7 +199,9 @@ PLACES: Final = (
         lambda to: SavedView.objects.filter(workspace=to.workspace, user=to.user), whole=True
     ),
     PersonPlace(
->>>>>>> bd57dfe6d8ce2e590ff585962b0a1acb2bbaf9b7
+        lambda to: NotifiedBrowser.objects.filter(workspace=to.workspace, user=to.user), whole=True
+    ),
+    PersonPlace(
         lambda to: PendingSignIn.objects.filter(workspace=to.workspace, started_by=to.user),
         whole=True,
     ),
