@@ -8,9 +8,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from agents.journal.events import BudgetAsked, CallWaiting, ReviewRequested
-from agents.journal.review_policy import ReviewPolicy
 from agents.journal.waits import BUDGET, QUESTION, REVIEW, kind_of
 from agents.models import RunEvent, Wait
+from heartbit_site.base.review_policy import ReviewPolicy
 
 #: Longest message of a reviewer, in characters.
 MOST_OF_MESSAGE: Final = 20_000
@@ -79,7 +79,7 @@ def review_question(payload: Mapping[str, Any]) -> WaitQuestion:
     result: dict[str, Any] = {"type": "string", "maxLength": _LONGEST_RESULT}
     if structured is not None:
         result = dict(payload["response_schema"] or {})
-    result = {"description": "What is delivered instead, by the decision edit."} | result
+    result = {"description": "Result to deliver instead, for the decision edit."} | result
     form = {
         "type": "object",
         "properties": {
@@ -90,7 +90,7 @@ def review_question(payload: Mapping[str, Any]) -> WaitQuestion:
             "message": {
                 "type": "string",
                 "maxLength": MOST_OF_MESSAGE,
-                "description": "What is to change, or why the result is rejected.",
+                "description": "Changes to make, or the reason of a rejection.",
             },
             "result": result,
         },

@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "50598cb8661bf5a2d1f53770be89f897ac1ad7b95e516b69c7cb29a702973cb6"
+FINGERPRINT = "8eb70ac8d31bc56eb4255c580a5d9c4c19ccb6a98c1da60af99d0b31fe8fa993"
 
 
 def statements() -> str:
