@@ -78,7 +78,9 @@ def _check(budget: Budget) -> None:
             raise ConfigurationError(f"{agent.name} belongs to another workspace.")
     with about("ask_at"):
         if budget.ask_at is not None and budget.ask_at < budget.warn_at:
-            raise ConfigurationError("It is below the warning: ask later, or warn sooner.")
+            raise ConfigurationError(
+                "The percentage is below that of the warning: raise it, or warn sooner."
+            )
     scope = {"agent": agent, "person": budget.person, "schedule": budget.schedule}
     others = Budget.objects.filter(workspace=budget.workspace_id, period=budget.period, **scope)
     if others.filter(from_tier=False).exclude(pk=budget.pk).exists():

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
 from agents.definitions import validators
-from agents.journal.review_policy import MOST_CHARACTERS, read_reviewers
+from heartbit_site.base.review_policy import MOST_CHARACTERS, read_reviewers
 from heartbit_site.base.spec import Spec
 from heartbit_site.base.view import dollars
 
@@ -183,7 +183,7 @@ class DefinitionSettings(Spec):
         "",
         description=(
             "People who see a result before it is delivered: anyone (who may decide), group:NAME "
-            "or person:USERNAME. Empty: as the schedule or the run says, else nobody."
+            "or person:USERNAME. Empty: as the schedule or the run says, else no one."
         ),
     )
     review_timeout_seconds: Positive | None = Field(

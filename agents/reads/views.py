@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
-from agents.models.budget import describe_scope
+from heartbit_site.base.budget_scope import describe_scope
 from heartbit_site.base.view import Id, Money, Seconds, Time, View
 
 AgentState = Literal["idle", "busy", "error", "stopped"]

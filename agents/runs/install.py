@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "aecf5dfafc44d931db3b382ce5e52dd4b78dd1c7f494b5f992bdf2c35baa52b4"
+FINGERPRINT = "e691157dffd17a7c0f9b774835f8a5a87141c5a640173bb196362ee9da6b16ce"
 
 
 def statements() -> str:
