@@ -39,6 +39,9 @@ COMMANDS: Final = {
     "runs": "Inspect, fork and archive runs.",
     "agents": "List and manage agents.",
     "workflows": "List, check, run and move workflows.",
+    "conversations": "List conversations, and post messages.",
+    "artifacts": "List and save what runs leave behind.",
+    "drive": "List and manage files of the drive.",
     "schedules": "List and manage schedules.",
     "channels": "List and manage channels for inbound messages.",
     "tools": "List, enable, disable and try tools.",
@@ -50,10 +53,16 @@ COMMANDS: Final = {
     "config": "Check, import and export configuration files.",
     "users": "List and create users, and set their passwords.",
     "keys": "List, create and revoke API keys.",
-    "audit": "Verify the audit's chains.",
+    "webhooks": "List and manage webhooks, and their deliveries.",
+    "audit": "List the audit, and verify its chains.",
+    "workspaces": "List and make workspaces; settings of one.",
+    "members": "List and manage members and their roles.",
+    "grants": "List and revoke standing permissions.",
+    "budgets": "List and manage spending limits.",
+    "provider-accounts": "List and manage keys for models.",
     "usage": "Show usage and limits of today and this month.",
     "events": "Print the workspace's events, or follow them.",
-    "deliveries": "List deliveries of results and their errors.",
+    "deliveries": "List and repeat deliveries of results.",
     "inbox": "List an agent's messages, the newest first.",
     "serve": "Start a worker, which executes submitted runs.",
     "web": "Serve the web pages, the admin and the API.",
@@ -69,13 +78,14 @@ HOMES: Final = {
     **dict.fromkeys(("serve", "web", "beat", "up", "down"), "processes"),
     **dict.fromkeys(("approve", "resolve", "answer"), "waits"),
     **dict.fromkeys(("status", "result", "cancel"), "one_run"),
+    "provider-accounts": "provider_accounts",
 }
 #: The classes of commands that are one function; a group gives them to its commands itself.
 CLASSES: Final[dict[str, type[TyperCommand]]] = {
     **dict.fromkeys(
         ("submit", "status", "approve", "resolve", "answer", "result"), shared.RemoteCommand
     ),
-    **dict.fromkeys(("cancel", "usage", "events", "deliveries", "inbox"), shared.RemoteCommand),
+    **dict.fromkeys(("cancel", "usage", "events", "inbox"), shared.RemoteCommand),
     **dict.fromkeys(("run", "resume"), shared.ChangeHereCommand),
     "doctor": shared.PrintingCommand,
 }

@@ -8,8 +8,7 @@ from django.contrib import messages
 from django.contrib.auth import authenticate, update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.models import User
-from django.db.models import Q, QuerySet
-from django.db.models.functions import Now
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
@@ -19,6 +18,7 @@ from pydantic import ValidationError
 
 from agents.actions.decide_call import revoke_grants
 from agents.models import Grant
+from agents.querysets import valid_grants
 from heartbit_site.base.access import Access, role_of
 from heartbit_site.base.actions.users import set_password
 from heartbit_site.base.audit import actor_of
@@ -66,9 +66,7 @@ def account(request: HttpRequest, access: Access) -> HttpResponse:
 
 def _grants(access: Access) -> QuerySet[Grant]:
     """Return the caller's grants that are still valid."""
-    rows = Grant.objects.filter(workspace=access.workspace, user=access.user_id, revoked_at=None)
-    lasting = Q(expires_at=None) | Q(expires_at__gt=Now())
-    return rows.filter(lasting, Q(root=None) | Q(root__finished_at=None))
+    return valid_grants(access.workspace).filter(user=access.user_id)
 
 
 def _revoke(request: HttpRequest, access: Access) -> None:

@@ -52,6 +52,27 @@ def send(
         ConflictError: Its state does not allow it (any more).
         CommandError: The server cannot be reached, or refuses.
     """
+    response = _send(server, method, path, query=query, body=body, key=key)
+    found = {} if response.status_code == httpx.codes.NO_CONTENT else _json(response)
+    if not isinstance(found, dict):
+        raise CommandError(_stranger(server), CANNOT_START)
+    return found
+
+
+def fetch(server: Server, path: str, *, query: Mapping[str, Any]) -> bytes:
+    """Return the file that the server answers to a request; raises as ``send`` does."""
+    return _send(server, "GET", path, query=query).content
+
+
+def _send(
+    server: Server,
+    method: str,
+    path: str,
+    *,
+    query: Mapping[str, Any],
+    body: Mapping[str, Any] | None = None,
+    key: str | None = None,
+) -> httpx.Response:
     timeout = httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
     extra = {"Idempotency-Key": key} if key else {}
     url = f"{server.url}{PREFIX}{path}"
@@ -60,10 +81,7 @@ def send(
         response = _answer(server, ask)
     if not response.is_success:
         refuse(server, response)
-    found = {} if response.status_code == httpx.codes.NO_CONTENT else _json(response)
-    if not isinstance(found, dict):
-        raise CommandError(_stranger(server), CANNOT_START)
-    return found
+    return response
 
 
 def _answer(server: Server, ask: Callable[[], httpx.Response]) -> httpx.Response:

@@ -18,7 +18,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from urllib.parse import quote, urlsplit
 
 from pydantic import BaseModel, ValidationError
@@ -29,6 +29,7 @@ from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.terminal.errors import CANNOT_START, CommandError
 from heartbit_site.cli.terminal.output import INVOCATION, note
 from heartbit_site.config import locate
+from heartbit_site.contract.operation import File
 
 if TYPE_CHECKING:
     from heartbit_site.contract.operation import Operation
@@ -141,8 +142,14 @@ class ServerBackend(Backend):
         values = {name: value for name, value in given.items() if value is not None}
         path = _PLACE.sub(lambda found: quote(str(values.pop(found[1])), safe=""), operation.path)
         key = values.pop(KEY, None)
-        from heartbit_site.cli.backend.client import send  # noqa: PLC0415  httpx is slow to import
+        from heartbit_site.cli.backend.client import (  # noqa: PLC0415  httpx is slow to import
+            fetch,
+            send,
+        )
 
+        if operation.is_file:
+            file: Any = File("", fetch(self.server, path, query=values))
+            return cast("Out", file)
         json: dict[str, Any] | None = None
         if body is not None:
             json = body.model_dump(mode="json", exclude_unset=True, by_alias=True)
