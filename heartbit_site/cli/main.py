@@ -27,7 +27,7 @@ from heartbit_site.cli.terminal import errors
 #: Each command's summary. It lives in the module of that name in `commands`, or in its home: a
 #: group as ``app``, else a function of that name.
 COMMANDS: Final = {
-    "run": "Run a task in this process and print the answer.",
+    "run": "Run a task and print the answer.",
     "submit": "Submit a task to the workers and print the run's id.",
     "status": "Show the latest runs, or one run with its sub-agents.",
     "approve": "Decide tool calls that wait for a person.",
@@ -63,7 +63,7 @@ COMMANDS: Final = {
     "usage": "Show usage and limits of today and this month.",
     "events": "Print the workspace's events, or follow them.",
     "deliveries": "List and repeat deliveries of results.",
-    "inbox": "List an agent's messages, the newest first.",
+    "inbox": "List an agent's messages, or write one.",
     "serve": "Start a worker, which executes submitted runs.",
     "web": "Serve the web pages, the admin and the API.",
     "beat": "Send periodic tasks to the workers when they are due.",
@@ -86,8 +86,8 @@ CLASSES: Final[dict[str, type[TyperCommand]]] = {
         ("submit", "status", "approve", "resolve", "answer", "result"), shared.RemoteCommand
     ),
     **dict.fromkeys(("cancel", "usage", "events", "inbox"), shared.RemoteCommand),
-    **dict.fromkeys(("run", "resume"), shared.ChangeHereCommand),
-    "doctor": shared.PrintingCommand,
+    "resume": shared.ChangeHereCommand,
+    **dict.fromkeys(("run", "doctor"), shared.PrintingCommand),
 }
 OWN_OPTIONS: Final = ("--help", "-h", "--version")
 EPILOG: Final = (

@@ -229,7 +229,7 @@ ROUTES = (
         "/budgets",
         "agents:write",
         {"agent": "parked", "max_tokens": 9},
-        right=201,
+        right=409,  # there is one
     ),
     Route("PATCH", "/budgets/{budget_id}", "agents:write", {"max_tokens": 8}),
     Route("DELETE", "/budgets/{budget_id}", "agents:write", right=204),
@@ -247,9 +247,9 @@ ROUTES = (
     Route("GET", "/grants", "runs:read", foreign=200),
     Route("POST", "/grants/{grant_id}/revoke", "workspace:manage", own="approvals:decide"),
     Route("GET", "/drive", "runs:read", foreign=200),
-    Route("GET", "/drive/content", "runs:read", query={"name": "kept.txt"}, foreign=422),
+    Route("GET", "/drive/content", "runs:read", query={"name": "kept.txt"}, foreign=200),
     Route("POST", "/drive", "runs:write", {"name": "kept.txt", "content": "eA=="}, right=201),
-    Route("DELETE", "/drive", "runs:write", query={"name": "none.txt"}, right=422, foreign=422),
+    Route("DELETE", "/drive", "runs:write", query={"name": "none.txt"}, right=404),
     Route("GET", "/configuration", "agents:read", foreign=200),
     Route(
         "POST",

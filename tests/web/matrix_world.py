@@ -367,7 +367,8 @@ def build(site: WebServer) -> Iterator[World]:
         Workspace.objects.create(slug=f"m-{new_id()}"[:50], name=name) for name in ("mine", "other")
     )
     for workspace in (mine, other):
-        agent_of(workspace, "parked")
+        parked = agent_of(workspace, "parked")
+        save_budget(Budget(workspace=workspace, agent=parked, period="month", max_tokens=9))
         workspace_drive(workspace.pk).write_whole("kept.txt", b"x", replace=True)
     people = {str(role): member(mine, role) for role in Role.values}
     stranger = member(other, Role.ADMIN)

@@ -34,7 +34,7 @@ def inbox(
     task: bool = TASK,
     last: int = common.LAST,
 ) -> int:
-    """List an agent's messages, the newest first; or write one."""
+    """List an agent's messages, or write one."""
     if task and not send:
         raise UsageError("--task goes with --send: say what the agent should do.")
     server = backend()

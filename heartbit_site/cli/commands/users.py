@@ -61,9 +61,12 @@ def create(
     secret = _secret(generate=generate)
     made = call(contract.CREATE_USER, {**given, "password": secret})
     shown = output.one_line(made.name)
-    what = f"user {shown} as {', '.join(made.rights)}"
-    said = f"superuser {shown}" if superuser else what
-    return _done(made, secret, f"Created the {said}.", generate=generate)
+    if superuser:
+        said = f"Created the superuser {shown}."
+    else:
+        slug, _, given_role = made.rights[0].partition(": ")
+        said = f"Created the user {shown} as {given_role} in the workspace {slug}."
+    return _done(made, secret, said, generate=generate)
 
 
 @app.command(cls=RemoteCommand)

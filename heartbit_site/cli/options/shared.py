@@ -159,7 +159,8 @@ def _use_workspace(value: str | None) -> None:
         INVOCATION.workspace = value
 
 
-def _use_url(value: str | None) -> None:
+def use_url(value: str | None) -> None:
+    """Talk to a server, as if HEARTBIT_URL named it; empty: work in this installation."""
     INVOCATION.url = value
 
 
@@ -180,7 +181,7 @@ def _shared() -> dict[str, Any]:
             "Talk to this server ('': none); else HEARTBIT_URL, or [server] url of "
             "HEARTBIT_CONFIG.",
             None,
-            callback=_use_url,
+            callback=use_url,
             expose_value=False,
         ),
         config: str | None = common.option(
