@@ -35,7 +35,7 @@ class AgentInUseError(ConflictError):
 
 @dataclass(frozen=True, slots=True)
 class AgentUses:
-    """What a deletion would touch, and what refuses it.
+    """Effects of a deletion, and reasons that refuse it.
 
     Attributes:
         agent: The agent's name.

@@ -40,7 +40,7 @@ from heartbit_site.base.pictures import kind_of
 from heartbit_site.contract.model import Word
 from heartbit_site.contract.operation import (
     Answered,
-    File,
+    Download,
     Operation,
     PendingAnswer,
     noun_modules,
@@ -136,9 +136,10 @@ def _described(operation: Operation[Any], parameter: inspect.Parameter) -> Any:
 
 
 def _response(
-    operation: Operation[Any], found: BaseModel | Answered[Any] | PendingAnswer[Any] | File | None
+    operation: Operation[Any],
+    found: BaseModel | Answered[Any] | PendingAnswer[Any] | Download | None,
 ) -> HttpResponse:
-    if isinstance(found, File):
+    if isinstance(found, Download):
         return _to_be_saved(found)
     if isinstance(found, PendingAnswer):
         return PendingResponse(operation, found)
@@ -153,7 +154,7 @@ def _written(view: BaseModel | None, status: int) -> HttpResponse:
     return HttpResponse(view.model_dump_json(), status=status, content_type=JSON)
 
 
-def _to_be_saved(file: File) -> HttpResponse:
+def _to_be_saved(file: Download) -> HttpResponse:
     """Return a file as a download.
 
     Models wrote it, so it is plain text to be saved, or a PNG or JPEG, never something that a

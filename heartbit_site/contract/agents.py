@@ -110,7 +110,7 @@ CHANGE_AGENT = NOUN.patch(
 
 
 class AgentUsesOut(View):
-    """What the deletion of an agent touches, and what refuses it."""
+    """Effects of the deletion of an agent, and reasons that refuse it."""
 
     agent: str
     live_runs: int = Field(description="Runs that have not ended; they refuse it.")
@@ -121,7 +121,7 @@ class AgentUsesOut(View):
     conversations: int = Field(description="Conversations that stay, without answers.")
     budgets: int = Field(description="Budgets that are deleted with it.")
     grants: int = Field(description="Standing permissions that are revoked with it.")
-    refusal: str = Field(description="Why it is refused now; empty: it is not.")
+    refusal: str = Field(description="Sentence on the refusal; empty: none.")
 
 
 SHOW_AGENT_USES = NOUN.get(

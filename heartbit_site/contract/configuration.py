@@ -58,7 +58,7 @@ class McpServerChangesOut(View):
 
 
 class ChangesOut(View):
-    """What an import changed, by the agents' names."""
+    """Changes of an import, by the agents' names."""
 
     created: list[str]
     updated: list[str]
@@ -70,7 +70,7 @@ class ChangesOut(View):
     mcp_servers: McpServerChangesOut
     default_model: str = Field(description="The new default model; empty: unchanged.")
     losses: list[str] = Field(description="Settings that it removes, as the file leaves them out.")
-    notes: list[str] = Field(description="What it could not apply.")
+    notes: list[str] = Field(description="Sentences on parts that it could not apply.")
 
 
 NOUN = Noun("configuration", read=READ_AGENTS, write=IMPORT)

@@ -77,7 +77,7 @@ class Operation(Generic[Out]):
             the handler's: a short command imports what it needs.
         command: The equivalent command, for error sentences, with the path's ``{parameters}``;
             empty if they do not name it.
-        is_file: Its answer is a ``File``, which is sent as it is.
+        is_file: Its answer is a ``Download``, which is sent as it is.
     """
 
     handler: str
@@ -157,10 +157,10 @@ class Noun:
 
     def download(
         self, name: str, path: str, summary: str = "", **options: Unpack[Further]
-    ) -> Operation[File]:
+    ) -> Operation[Download]:
         """Declare a query whose answer is a file."""
         more = {"needs": self.read, "is_file": True, **options}
-        return self._declare(name, f"GET {path}", File, summary, more)
+        return self._declare(name, f"GET {path}", Download, summary, more)
 
     def post(
         self, name: str, path: str, output: type[Out], summary: str = "", **options: Unpack[Further]
@@ -196,7 +196,7 @@ def _title(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class Download:
     """A file as an answer.
 
     Attributes:

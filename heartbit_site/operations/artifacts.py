@@ -33,7 +33,7 @@ from heartbit_site.contract.artifacts import (
     WorkFilesOut,
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
-from heartbit_site.contract.operation import File
+from heartbit_site.contract.operation import Download
 from heartbit_site.operations.paging import find_row, list_page, page_of
 
 
@@ -53,18 +53,18 @@ Named = Annotated[Word, Field(description="Name in the list of artifacts.")]
 PathInFolder = Annotated[Word, Field(description="Path of the file in the folder.")]
 
 
-def fetch_artifact(access: Access, run_id: Word, artifact: Named) -> File:
+def fetch_artifact(access: Access, run_id: Word, artifact: Named) -> Download:
     """Return one artifact of the run itself as a file; 409 for parts of an unfinished answer."""
     run = find_run(access.workspace, run_id)
     if is_hidden_artifact(artifact) and texts_of_run(access, run) is not None:
         raise ArtifactNotFoundError("The artifact lists memories that you may not see.")
     found, stored = find_artifact(run, artifact), stored_content(run, artifact)
-    return File(file_name(found), found.content if stored is None else stored)
+    return Download(file_name(found), found.content if stored is None else stored)
 
 
-def fetch_work_file(access: Access, run_id: Word, *, path: PathInFolder) -> File:
+def fetch_work_file(access: Access, run_id: Word, *, path: PathInFolder) -> Download:
     """Return the current file of the folder of the run's tree."""
-    return File(path.rpartition("/")[2], work_file(find_run(access.workspace, run_id), path))
+    return Download(path.rpartition("/")[2], work_file(find_run(access.workspace, run_id), path))
 
 
 def list_work_files(

@@ -12,7 +12,7 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.contract.drive import DriveFileIn, DriveFileOut, DriveFilesOut, FileName
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
-from heartbit_site.contract.operation import File
+from heartbit_site.contract.operation import Download
 from heartbit_site.operations.paging import page_of
 from tools.actions import drive_files
 from tools.connectors.drive.files import DriveError, checked_folder, checked_name
@@ -31,11 +31,11 @@ def list_drive_files(
     return DriveFilesOut(files=[DriveFileOut.of(row) for row in rows], next_cursor=following)
 
 
-def fetch_drive_file(access: Access, *, name: Named) -> File:
+def fetch_drive_file(access: Access, *, name: Named) -> Download:
     """Return a file of the drive."""
     name = checked_name(name)
     data = workspace_drive(access.workspace.pk).read_whole(name)
-    return File(name.rpartition("/")[2], data)
+    return Download(name.rpartition("/")[2], data)
 
 
 def save_drive_file(access: Access, body: DriveFileIn) -> DriveFileOut:

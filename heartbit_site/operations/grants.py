@@ -26,7 +26,7 @@ def list_grants(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) 
 def revoke_grant(access: Access, grant_id: Word) -> GrantOut:
     """End a grant: the tool's calls need approval again, from the next one on.
 
-    Whoever decides calls ends their own; others' need the right to manage the workspace.
+    People who decide calls end their own; others' need the right to manage the workspace.
     """
     rows = Grant.objects.filter(workspace=access.workspace, pk=row_id(grant_id))
     missing = GrantNotFoundError(

@@ -59,7 +59,9 @@ def create_api_key(
         ForbiddenError: The key is not the author's own, and the author may not manage the
             workspace; or the author does not have a scope.
     """
-    _require_own(by or SYSTEM, user.pk if user is not None else None, workspace.pk)
+    owner_id = user.pk if user is not None else None
+    enough = _sufficient(by or SYSTEM, owner_id)
+    require(by or SYSTEM, *enough, workspace_id=workspace.pk)
     wanted = sorted(set(scopes))
     _refuse_more(by or SYSTEM, wanted)
     unknown = [scope for scope in wanted if scope not in SCOPES]
@@ -93,11 +95,10 @@ def create_api_key(
     return row, f"hb_{prefix}_{secret}"
 
 
-def _require_own(by: Actor, owner_id: int | None, workspace_id: int) -> None:
-    """Raise unless a key is the author's own, or the author manages the workspace."""
+def _sufficient(by: Actor, owner_id: int | None) -> Iterable[str]:
+    """Return the scopes of which one is enough: any for one's own key."""
     is_own = by.user_id is not None and by.user_id == owner_id
-    scopes = SCOPES if is_own else ("workspace:manage",)
-    require(by, *scopes, workspace_id=workspace_id)
+    return SCOPES if is_own else ("workspace:manage",)
 
 
 def _refuse_more(by: Actor, scopes: Iterable[str]) -> None:
@@ -212,7 +213,7 @@ def revoke_api_keys(ids: Iterable[int], *, by: Actor = SYSTEM) -> int:
             alive.select_for_update(of=("self",)).select_related("workspace").order_by("pk")
         )
         for key in keys:
-            _require_own(by, key.user_id, key.workspace_id)
+            require(by, *_sufficient(by, key.user_id), workspace_id=key.workspace_id)
         ApiKey.objects.filter(pk__in=[key.pk for key in keys]).update(revoked_at=timezone.now())
         for key in keys:
             record_on(by, "api_key.revoke", key)

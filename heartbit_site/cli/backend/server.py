@@ -29,7 +29,7 @@ from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.terminal.errors import CANNOT_START, CommandError
 from heartbit_site.cli.terminal.output import INVOCATION, note
 from heartbit_site.config import locate
-from heartbit_site.contract.operation import File
+from heartbit_site.contract.operation import Download
 
 if TYPE_CHECKING:
     from heartbit_site.contract.operation import Operation
@@ -148,7 +148,7 @@ class ServerBackend(Backend):
         )
 
         if operation.is_file:
-            file: Any = File("", fetch(self.server, path, query=values))
+            file: Any = Download("", fetch(self.server, path, query=values))
             return cast("Out", file)
         json: dict[str, Any] | None = None
         if body is not None:

@@ -51,7 +51,7 @@ from heartbit_site.cli.terminal.output import (
     write_json,
 )
 from heartbit_site.cli.terminal.table import Table, print_list, print_view
-from heartbit_site.contract.operation import File, Operation
+from heartbit_site.contract.operation import Download, Operation
 
 _PLACE: Final = re.compile(r"\{(\w+)\}")
 
@@ -165,7 +165,7 @@ class Verbs:
             extra=asking,
         )
 
-    def download(self, word: str, operation: Operation[File], text: str, *, named: str) -> None:
+    def download(self, word: str, operation: Operation[Download], text: str, *, named: str) -> None:
         """Add a command that saves a file, which its last argument names."""
 
         def run(given: dict[str, Any], body: dict[str, Any]) -> int:

@@ -39,8 +39,8 @@ def fact(value: Any) -> str:
         case BaseModel():
             return readable_json(value.model_dump(mode="json"))
         case list() | dict():
-            rows = [_plain(row) for row in value] if isinstance(value, list) else value
-            return readable_json(rows)
+            plain: Any = list(map(_plain, value)) if isinstance(value, list) else value
+            return readable_json(plain)
     return one_line(str(value))
 
 
