@@ -16,6 +16,7 @@ from agents.actions.cancel_remote_tasks import cancel_remote_tasks as cancel_due
 from agents.actions.channels import poll_mailboxes as poll
 from agents.actions.deliver_results import deliver_results as deliver_due_results
 from agents.actions.environment_keys import check_environment_keys
+from agents.actions.notifications import send_notifications as send_due_notifications
 from agents.actions.provider_accounts import check_enabled_accounts
 from agents.actions.quotas import send_quota_notices as tell
 from agents.actions.task_pushes import send_task_pushes as send_due_pushes
@@ -94,6 +95,12 @@ def cancel_remote_tasks() -> int:
 def send_task_pushes() -> int:
     """Send the states of tasks to their receivers; return the number that arrived."""
     return send_due_pushes()
+
+
+@shared_task(name=queues.SEND_NOTIFICATIONS)
+def send_notifications() -> int:
+    """Notify browsers of what waits for their people; return the number that arrived."""
+    return send_due_notifications()
 
 
 @shared_task(name=queues.POLL_MAILBOXES)

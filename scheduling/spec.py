@@ -146,7 +146,11 @@ class TaskSpec(Spec):
         default_factory=dict, description="Arguments of a tool call: a JSON object."
     )
     input: dict[str, JsonValue] = Field(
-        default_factory=dict, description="Input of a workflow: a JSON object."
+        default_factory=dict,
+        description=(
+            "Input of a workflow: a JSON object. Of a task, its long form {action, spec, inputs, "
+            "constraints}, which follows its text."
+        ),
     )
 
 

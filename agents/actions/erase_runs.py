@@ -22,6 +22,7 @@ from agents.models import (
     InboundMessage,
     MemoryExtraction,
     Message,
+    NotifiedBrowser,
     RecalledMemory,
     Run,
     RunEvent,
@@ -69,6 +70,7 @@ def erase_runs(
         _erase_memories(workspace, gone, conversations)
         if not agent:  # without an audit entry each, which would keep the name
             Credential.objects.filter(workspace=workspace, user=user).delete()
+            NotifiedBrowser.objects.filter(workspace=workspace, user=user).delete()
         ordered = sorted(roots)
         for start in range(0, len(ordered), _CHUNK):
             Run.objects.filter(root_id__in=ordered[start : start + _CHUNK]).delete()

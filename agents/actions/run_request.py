@@ -98,7 +98,7 @@ class RunRequest:
         files: Files of the run's folder, by path.
         deliveries: Targets of the result.
         thread: Earlier messages that the client sends along, each {task, output, steers}, and
-            images if the task has some.
+            pictures if the task has some, which are stored as artifacts of the run.
         pictures: Pictures beside the task, which are stored as artifacts of the run.
         response_schema: Response schema in place of the agent's own; None: the agent's own.
         client: Data that the client's protocol returns with the run.

@@ -16,6 +16,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from agents.actions.fleet import wake_run
+from agents.actions.notifications import notify_browsers
 from agents.approvals.call_display import token_of
 from agents.approvals.call_summary import summarize_call
 from agents.approvals.questions import answer_schema
@@ -71,6 +72,8 @@ _ESCALATED = " No one has decided in time, so you may decide as well."
 def notify_approvers(run_id: UUID) -> int:
     """Mail a link for each new waiting call of the run to each member who may decide it.
 
+    Their browsers are notified too, once per wait.
+
     An unavailable mail server is logged, never raised: the inbox shows the calls too.
 
     Returns:
@@ -81,27 +84,28 @@ def notify_approvers(run_id: UUID) -> int:
     waits = list(waits_for_people().filter(pk__in=new))
     if run is None or not waits:
         return 0
-    Wait.objects.filter(pk__in=[wait.pk for wait in waits]).update(announced_at=timezone.now())
     calls = calls_waiting(run.workspace).filter(run=run, call_id__in=[one.call_id for one in waits])
-    mails = [
-        _mail(call, person)
+    to_decide = [
+        (call, person)
         for call in calls
         for person in _deciders(run, (call.approval_view or {}).get("group", ""))
     ]
     asked = questions_of(waits_for_answers(run.workspace).filter(pk__in=[one.pk for one in waits]))
-    return _send(
-        mails
-        + [
-            _wait_mail(wait, person)
-            for wait in waits
-            if wait.pk in asked
-            for person in _deciders(run, asked[wait.pk].group)
-        ]
-    )
+    to_answer = [
+        (wait, person)
+        for wait in waits
+        if wait.pk in asked
+        for person in _deciders(run, asked[wait.pk].group)
+    ]
+    with transaction.atomic():  # whoever is announced is also due for a notification
+        Wait.objects.filter(pk__in=[wait.pk for wait in waits]).update(announced_at=timezone.now())
+        notify_browsers(run.workspace, {person.pk for _, person in (*to_decide, *to_answer)})
+    mails = [_mail(call, person) for call, person in to_decide if person.email]
+    return _send(mails + [_wait_mail(wait, person) for wait, person in to_answer if person.email])
 
 
 def notify_escalation(wait_id: int) -> int:
-    """Mail a link for an escalated call to each member who may now decide it.
+    """Mail a link for an escalated call to each member who may now decide it, and notify browsers.
 
     Returns:
         The number of mails sent; 0 if the call was decided meanwhile.
@@ -110,12 +114,14 @@ def notify_escalation(wait_id: int) -> int:
     if wait is None or wait.resolved_at is not None:
         return 0
     calls = calls_waiting(wait.run.workspace).filter(run=wait.run, call_id=wait.call_id)
+    to_decide = [
+        (call, person)
+        for call in calls
+        for person in _deciders(call.run, (call.approval_view or {}).get("escalated_to", ""))
+    ]
+    notify_browsers(wait.run.workspace, {person.pk for _, person in to_decide})
     return _send(
-        [
-            _mail(call, person, more=_ESCALATED)
-            for call in calls
-            for person in _deciders(call.run, (call.approval_view or {}).get("escalated_to", ""))
-        ]
+        [_mail(call, person, more=_ESCALATED) for call, person in to_decide if person.email]
     )
 
 
@@ -134,7 +140,7 @@ def _send(mails: list[EmailMessage]) -> int:
 
 
 def _deciders(run: Run, group: str) -> list[User]:
-    people = get_user_model().objects.exclude(email="").order_by("pk")
+    people = get_user_model().objects.order_by("pk")
     found = people.filter(pk__in=members_with(run.workspace, "approvals:decide"))
     return list(found.filter(groups__name=group) if group else found)
 

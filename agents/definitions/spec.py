@@ -7,9 +7,10 @@ from ``ToolGrant`` for a bound tool. To add a setting, see docs/contributing/add
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
@@ -359,6 +360,32 @@ class AgentSpec(DefinitionSpec, AgentSettings):
 CODE_TOOL = "run_code"
 #: The tools that replace an agent's tools in code mode, the one that runs scripts first.
 CODE_MODE_TOOLS = ("run_script", "find_tools")
+
+
+def has_code_tool(spec: DefinitionSpec) -> bool:
+    """Return True if an agent is given the tool that runs the code of answers."""
+    return any(tool.enabled and tool.name == CODE_TOOL for tool in spec.tools)
+
+
+AnySpec = TypeVar("AnySpec", bound=DefinitionSpec)
+
+
+def with_default_mode(spec: AnySpec, given: Collection[str]) -> AnySpec:
+    """Return a new agent's settings with its default execution mode.
+
+    It is ``task`` for an agent that is given ``run_code``, else ``never``.
+
+    Args:
+        spec: The settings.
+        given: Names of the settings that were given.
+    """
+    if not isinstance(spec, AgentSpec) or "execution_mode" in given:
+        return spec
+    if not has_code_tool(spec):
+        return spec
+    return spec.model_copy(update={"execution_mode": "task"})
+
+
 #: Settings of an agent that are columns of its row, in display order.
 SETTINGS = tuple(name for name in AgentSettings.model_fields if name != "name")
 #: Settings of a bound tool that are columns of its row.

@@ -138,16 +138,18 @@ def one_line(text: str, most: int) -> str:
 
 
 def _answer(result: ResultOut) -> str:
-    if result.data is None or isinstance(result.data, str):
-        return result.text if result.data is None else result.data
-    return in_fence(as_text(result.data), "json")
+    data = result.structured
+    if data is None or isinstance(data, str):
+        return result.text if data is None else data
+    return in_fence(as_text(data), "json")
 
 
 def _files(result: ResultOut, answer: str) -> Iterator[File]:
     if answer.strip():
         yield File(ANSWER_FILE, answer, "markdown")
     for artifact in result.artifacts:
-        if artifact.kind != "file":  # a file artifact is a copy of the answer
+        # A file artifact is a copy of the answer, or stored.
+        if artifact.kind not in ("file", "log"):
             yield File(file_name(artifact), artifact.content, "plain")
 
 

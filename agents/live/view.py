@@ -249,6 +249,7 @@ class RunView(LiveRun):
         call = self._call(event.call_id)
         call.status, call.result, self.lost = event.status, event.content, ""
         call.duration_ms, call.grant = event.duration_ms, event.grant
+        call.images = list(event.images)
         call.effect = event.effect or call.effect
         call.asked = call.doubt = False
         if not call.children:

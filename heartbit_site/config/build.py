@@ -11,7 +11,13 @@ from typing import Any, Final
 from pydantic import Field
 
 from agents.actions.write_agents import BLACKBOARD, PROMPT
-from agents.definitions.spec import AgentSpec, Arguments, DefinitionSpec, ToolGrant
+from agents.definitions.spec import (
+    AgentSpec,
+    Arguments,
+    DefinitionSpec,
+    ToolGrant,
+    with_default_mode,
+)
 from agents.delivery.targets import MOST_TARGETS, Target
 from agents.llm.providers import PROVIDERS
 from heartbit_site.config.sections import (
@@ -185,4 +191,4 @@ def _agent(
         "tools": sorted(section.tools, key=lambda tool: tool.name),
         "team": sorted(section.team),
     }
-    return AgentSpec.model_construct(**values)
+    return with_default_mode(AgentSpec.model_construct(**values), given)

@@ -138,6 +138,9 @@ class ScheduleOut(ScheduleSummaryOut):
     input: dict[str, JsonValue]
     deliver: list[dict[str, JsonValue]] = Field(description="Recipients of each result.")
     recipients: list[str] = Field(description="The recipients as text, webhooks by name.")
+    asks: list[str] = Field(
+        description="Sentences about the calls and questions for which its runs wait for a person."
+    )
 
 
 class SchedulesOut(Page):

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
 from agents.actions.decide_call import revoke_grants
+from agents.actions.notified_browsers import browsers_of, remove_browser
 from agents.models import Grant
 from agents.querysets import valid_grants
 from heartbit_site.base.access import Access, role_of
@@ -55,6 +56,8 @@ def account(request: HttpRequest, access: Access) -> HttpResponse:
     try:
         if do == "revoke":
             _revoke(request, access)
+        elif do == "forget":
+            _forget(request, access)
         elif do == "revoke-key":
             ended = revoke_own_key(access, request.POST.get("prefix", ""))
             messages.success(request, f"The key {ended.name} is revoked.")
@@ -73,6 +76,7 @@ def account(request: HttpRequest, access: Access) -> HttpResponse:
         "email": user.email,
         "role": role_of(access.workspace, user.pk) or "superuser",
         "has_password": user.has_usable_password(),
+        "browsers": browsers_of(access),
         "grants": _grants(access).select_related("agent", "root").order_by("-pk"),
         "made": made,  # in this response alone: it can never be read again
         "keys": list_own_keys(access, limit=MOST_ROWS).keys,
@@ -108,6 +112,16 @@ def _revoke(request: HttpRequest, access: Access) -> None:
         messages.success(request, f"Calls of {rows[0].tool} need approval again.")
     else:
         messages.info(request, "This permission has already ended.")
+
+
+def _forget(request: HttpRequest, access: Access) -> None:
+    number = request.POST.get("id", "")
+    for row in browsers_of(access):
+        if str(row.pk) == number:
+            remove_browser(access, row)
+            messages.success(request, "That browser notifies you no longer.")
+            return
+    messages.info(request, "This browser is already removed.")
 
 
 def _change_password(request: HttpRequest, access: Access, user: User) -> list[str]:

@@ -17,6 +17,12 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 
+from agents.actions.notified_browsers import (
+    add_browser,
+    browsers_of,
+    push_key,
+    remove_browser,
+)
 from agents.approvals.call_summary import summarize_call
 from agents.querysets import calls_waiting, is_asked
 from heartbit_site.base import amounts
@@ -114,6 +120,28 @@ def inbox(request: HttpRequest, access: Access) -> HttpResponse:
         "keys": [one for one in KEYS if decides or one[0] in LOOKS],
     }
     return show(request, access, "web/inbox.html", context, here="inbox")
+
+
+@page("approvals:decide")
+def notify(request: HttpRequest, access: Access) -> HttpResponse:
+    """Have the viewer notified in this browser, or no longer; answer with the installation's key.
+
+    Scripts post here; at first without an address, for the key that the browser subscribes with.
+    """
+    if request.method != "POST":
+        return redirect("web:inbox", access.workspace.slug)
+    endpoint, public = request.POST.get("endpoint", ""), request.POST.get("p256dh", "")
+    secret = request.POST.get("auth", "")
+    try:
+        if public:
+            add_browser(access, endpoint=endpoint, public=public, secret=secret)
+        else:
+            for one in browsers_of(access):
+                if one.endpoint == endpoint:
+                    remove_browser(access, one)
+    except HeartbitError as error:
+        return HttpResponse(str(error), status=422, content_type="text/plain; charset=utf-8")
+    return HttpResponse(push_key().public, content_type="text/plain")
 
 
 @page("runs:read")

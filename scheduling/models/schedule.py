@@ -52,7 +52,9 @@ class Schedule(models.Model):
     tool = models.CharField(max_length=64, **_setting("tool"))
     arguments = models.JSONField(default=dict, **_setting("arguments"))
     input = models.JSONField(
-        default=dict, db_default=models.Value({}, models.JSONField()), **_setting("input")
+        default=dict,
+        db_default=models.Value({}, models.JSONField()),
+        **_setting("input") | {"help_text": "Input of a workflow: a JSON object."},
     )
     kind = models.CharField(max_length=8, choices=Kind.choices, default=Kind.CRON)
     cron = models.CharField(

@@ -160,6 +160,16 @@ def test_an_event_changes_only_its_parts() -> None:
     assert run.fold(RARE[5]) is None, "it is known"
 
 
+def test_a_page_gets_the_pictures_of_a_call_with_its_result() -> None:
+    address = f"artifact:{UUID(int=1)}/1.0-1f0c9d2a-picture-1.png"
+    run = view()
+    for one in RARE[:3]:
+        run.fold(one)
+    (finished,) = recorded((9, events.ToolFinished("1.0", "ok", "Taken.", images=(address,))))
+    told = run.fold(replace(finished, seq=RARE[2].seq + 1)) or {}
+    assert told["call 1.0"]["images"] == [address]
+
+
 def test_the_time_of_a_run_is_told_apart() -> None:
     run = view()
     for one in recorded(

@@ -10,7 +10,7 @@ name of a URL below ``/w/<workspace>/``; the admin is the path of a list, with w
 from __future__ import annotations
 
 REASONS = {
-    "code": "The library defines agents in a program and runs them; it keeps no rows of others.",
+    "code": "The library runs agents, here or on a fleet; a program changes rows by REST.",
     "rows": "Set-up is in the admin; the pages of the house are for work.",
     "work": "Work on runs is on pages, commands and routes; the admin keeps rows.",
     "beside": "It is shown beside its row, or is a part of another verb of this surface.",
@@ -23,6 +23,7 @@ REASONS = {
     "chain": "`heartbit audit verify` checks every chain, the workspace's too.",
     "program": "Programs ask it to go on; a person sees it happen.",
     "tool": "Agents' tools write there; a page would be a second drive.",
+    "browser": "The browser that is notified has to ask for it itself.",
     "local": "It is about the processes or files of the machine that it runs on.",
 }
 
@@ -42,11 +43,11 @@ versions.list_versions | agents versions | agent-versions | agents/agentversion 
 versions.compare_versions | agents diff | agent-version | agents/agentversion | -code
 versions.show_version | agents version | agent-version | agents/agentversion | -code
 versions.roll_back | agents rollback | agent-version | agents/agentversion | -code
-approvals.list_approvals | approve | inbox | -work | Heartbit.on_approval
+approvals.list_approvals | approve | inbox | -work | Fleet.approvals
 approvals.list_uncertain_calls | resolve | inbox | -work | -code
 approvals.list_decisions | runs show | run-inspector | agents/decision | -code
 approvals.get_question | approve | inbox | -work | Heartbit.on_approval
-approvals.decide | approve | inbox-decide | -work | Approve
+approvals.decide | approve | inbox-decide | -work | Fleet.decide_call
 approvals.resolve_call | resolve | inbox-decide | -work | -code
 approvals.dry_run | approve | inbox | -work | -code
 artifacts.list_artifacts | artifacts list | run | -work | Result
@@ -156,12 +157,12 @@ provider_accounts.create_provider_account | provider-accounts add | -rows | base
 provider_accounts.change_provider_account | provider-accounts change | -rows | base/provideraccount change | -code
 provider_accounts.check_provider_account | provider-accounts check | -rows | base/provideraccount | -code
 provider_accounts.remove_provider_account | provider-accounts remove | -rows | base/provideraccount delete | -code
-runs.start_run | submit | chat-agent | agents/agent | Heartbit.run
-runs.list_runs | runs list | runs | agents/run | -code
-runs.show_run | runs show | run | agents/run | Result
-runs.wait_for_result | result | run | -work | Heartbit.run
-runs.cancel_run | cancel | run | -work | -code
-runs.steer_run | runs steer | run | -work | -code
+runs.start_run | submit | chat-agent | agents/agent | Fleet.submit
+runs.list_runs | runs list | runs | agents/run | Fleet.runs
+runs.show_run | runs show | run | agents/run | FleetRun.show
+runs.wait_for_result | result | run | -work | FleetRun.result
+runs.cancel_run | cancel | run | -work | FleetRun.cancel
+runs.steer_run | runs steer | run | -work | FleetRun.steer
 runs.retry_run | runs retry | run | -work | -code
 runs.unquarantine_run | runs unquarantine | run | -work | -code
 runs.discard_run | runs discard | run | -work | -code
@@ -226,7 +227,7 @@ run a workflow here | workflows run | -local | -local | Heartbit.workflow
 serve MCP here | mcp serve | -local | -local | -code
 read documents here | knowledge read | -local | -local | -code
 check a file | config check | -local | -local | -code
-follow events | events | runs | -work | Heartbit.on_event
+follow events | events | runs | -work | FleetRun.events
 watch runs | status | run | -work | Heartbit.on_event
 assign a skill | skills assign | agent-publish | agents/agent change | -code
 unassign a skill | skills unassign | agent-publish | agents/agent change | -code
@@ -234,6 +235,7 @@ sign in to a server | mcp connect | connect | -signed | -code
 pause a schedule | schedules pause | schedule | scheduling/schedule | -code
 resume a schedule | schedules resume | schedule | scheduling/schedule | -code
 draw a workflow | workflows graph | drawing | agents/workflow change | -code
+notify a browser | -browser | inbox-notify | -owner | -code
 compare runs | -typed | run-compare | -work | -code
 limits of a tier | -rows | -rows | base/tier add | -code
 groups of approvers | -rows | -rows | auth/group add | -code

@@ -462,6 +462,7 @@ PAGES = (
     Page("approvals/", "runs:read", found=302),  # to the inbox
     Page("inbox/", "runs:read"),
     Page("inbox/decide/", "approvals:decide", found=302),  # to the inbox: forms are posted
+    Page("inbox/notify/", "approvals:decide", found=302),  # to the inbox: scripts post here
     Page("chat/", "runs:read"),
     Page("chat/<slug:agent>/", "runs:read", foreign=200),  # an empty shell, for any name
     Page("chat/<slug:agent>/<uuid:conversation>/", "runs:read"),

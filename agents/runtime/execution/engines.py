@@ -17,6 +17,8 @@ from agents.definitions import snapshot
 from agents.definitions.definition import AgentDefinition
 from agents.llm.messages import StreamEvent
 from agents.llm.pricing import cost
+from agents.llm.program_models import find as find_model
+from agents.llm.program_models import is_program_model
 from agents.llm.wrappers.budget import BudgetedModel
 from agents.llm.wrappers.pictured import PicturedModel
 from agents.loop import delegation, extraction
@@ -104,7 +106,8 @@ class EngineDependencies:
         further = {name: spec for name, spec in own.items() if name not in offer.specs}
         offer.specs.update(further)
         offer.hashes.update((name, definition_hash(spec)) for name, spec in further.items())
-        if any(tool.name not in offer.specs for tool in definition.tools):
+        is_lacking = is_program_model(definition.model) and find_model(definition.model) is None
+        if is_lacking or any(tool.name not in offer.specs for tool in definition.tools):
             check = partial(refuse_without_tools_of_version, definition.version_id, claimed.id)
             await orm.read_in_thread(check)
 

@@ -14,6 +14,7 @@ from heartbit_site.base import variables
 from heartbit_site.cli.commands.submit import submit
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
+from heartbit_site.cli.options.images import pictures_of
 from heartbit_site.cli.options.shared import use_url
 from heartbit_site.cli.terminal.output import INVOCATION
 from heartbit_site.config.locate import find
@@ -41,6 +42,7 @@ def run(
     payload: str = common.PAYLOAD,
     files: list[Path] | None = common.FILES,
     archives: list[Path] | None = common.ARCHIVES,
+    images: list[Path] | None = common.IMAGES,
     plain: bool = common.PLAIN,
     server_url: str | None = URL,
 ) -> int:
@@ -64,11 +66,13 @@ def run(
             payload=payload,
             files=files,
             archives=archives,
+            images=images,
             config=config,
             watch=True,
             plain=plain,
         )
     given_files = read_paths(files or (), archives or ())
+    pictures = pictures_of(images or ())
     file = find(config)
     apply_telemetry(os.environ, config)
     # A file may name another model than the default: which, is known once it has been read.
@@ -108,6 +112,7 @@ def run(
             approve=approve,
             by=terminal_user(),
             files=given_files,
+            pictures=pictures,
         )
         return admit(request).run_id
 
