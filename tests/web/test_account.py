@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.conf import settings
@@ -103,7 +103,8 @@ def test_a_person_makes_and_revokes_keys_of_their_own(workspace: Workspace) -> N
     assert 'value="runs:write" checked' in form
     assert "workspace:manage" not in form and "of bob" not in form
     given = {"do": "make-key", "name": "laptop", "scope": ["runs:read"], "days": "30"}
-    for wrong in ({"name": ""}, {"scope": ["workspace:manage"]}, {"days": "x"}, {"scope": []}):
+    bad: list[dict[str, Any]] = [{"name": ""}, {"scope": ["workspace:manage"]}, {"days": "x"}]
+    for wrong in [*bad, {"scope": []}]:
         refused = client.post(path, given | wrong)
         assert (refused.status_code, b"hb_" in refused.content) == (409, False), wrong
     shown = client.post(path, given)
