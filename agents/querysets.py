@@ -18,12 +18,13 @@ from django.db.models import (
     QuerySet,
     Value,
 )
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.choices import CallStatus, RunStatus
 from agents.errors import RunNotFoundError
 from agents.journal.waits import ANSWER, APPROVAL, OUTCOME, answered_by, approval_key
-from agents.models import Artifact, BlackboardEntry, Run, RunEvent, ToolCall, Wait
+from agents.models import Artifact, BlackboardEntry, Grant, Run, RunEvent, ToolCall, Wait
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.query import fetch_all
 
@@ -87,6 +88,13 @@ def _is_too_short(beginning: str) -> bool:
     return (
         id_range(beginning) is None and id_range(beginning.ljust(SHORTEST_PREFIX, "0")) is not None
     )
+
+
+def valid_grants(workspace: Workspace) -> QuerySet[Grant]:
+    """Return the standing permissions that are neither revoked nor expired nor of an ended run."""
+    rows = Grant.objects.filter(workspace=workspace, revoked_at=None)
+    lasting = Q(expires_at=None) | Q(expires_at__gt=Now())
+    return rows.filter(lasting, Q(root=None) | Q(root__finished_at=None))
 
 
 def find_past_run(workspace: Workspace, run_id: str | UUID) -> Run:

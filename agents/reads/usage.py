@@ -14,6 +14,9 @@ from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, TypeVar
 
+from django.db.models import BigIntegerField, DecimalField, Func, QuerySet
+
+from agents.models import Budget
 from agents.reads.views import (
     AgentUseOut,
     BudgetUseOut,
@@ -160,3 +163,24 @@ def gauge(
 
 def _rows(query: str, workspace: Workspace, **values: datetime | int) -> list[dict[str, Any]]:
     return fetch_named(query, {"workspace": workspace.pk, **values})
+
+
+def with_spending(budgets: QuerySet[Budget]) -> QuerySet[Budget]:
+    """Add what was spent in the current period, which a row may lag: tokens_now, usd_now."""
+    annotated: QuerySet[Budget] = budgets.select_related("workspace", "agent", "person").annotate(
+        tokens_now=Func(
+            template="heartbit_spent_tokens(agents_budget)", output_field=BigIntegerField()
+        ),
+        usd_now=Func(template="heartbit_spent_usd(agents_budget)", output_field=DecimalField()),
+    )
+    return annotated
+
+
+def tokens_used(budget: Any) -> CountGaugeOut:
+    """Return the tokens of the current period, of a row of ``with_spending``."""
+    return gauge(CountGaugeOut, budget.tokens_now, budget.max_tokens, budget.warn_at)
+
+
+def usd_used(budget: Any) -> MoneyGaugeOut:
+    """Return the US dollars of the current period, of a row of ``with_spending``."""
+    return gauge(MoneyGaugeOut, budget.usd_now, budget.max_usd, budget.warn_at)

@@ -23,6 +23,7 @@ LARGER_BODIES = (
     ("/api/v1/conversations/", MOST_BODY_BYTES),
     ("/api/v1/knowledge-bases/", MOST_BODY_BYTES),
     ("/api/v1/mcp-servers", MOST_BODY_BYTES),
+    ("/api/v1/drive", MOST_BODY_BYTES),
 )
 
 

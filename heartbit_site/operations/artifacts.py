@@ -10,13 +10,13 @@ from pydantic import Field, JsonValue
 from agents.errors import ArtifactNotFoundError
 from agents.journal.memory_texts import is_hidden_artifact
 from agents.models import BlackboardEntry
-from agents.output.results import ArtifactOut
 from agents.querysets import blackboard, find_run
 from agents.reads.artifacts import (
     file_name,
     find_artifact,
     produced_below,
     stored_content,
+    work_file,
     work_files,
 )
 from agents.reads.hidden_memories import texts_of_run
@@ -33,6 +33,7 @@ from heartbit_site.contract.artifacts import (
     WorkFilesOut,
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.contract.operation import Download
 from heartbit_site.operations.paging import find_row, list_page, page_of
 
 
@@ -48,18 +49,22 @@ def list_artifacts(
     )
 
 
-def read_artifact(access: Access, run_id: str, name: str) -> tuple[ArtifactOut, str | bytes]:
-    """Return one artifact of the run itself, and its content.
+Named = Annotated[Word, Field(description="Name in the list of artifacts.")]
+PathInFolder = Annotated[Word, Field(description="Path of the file in the folder.")]
 
-    Raises:
-        ArtifactNotFoundError: The run has none of that name, or it lists others' memories.
-        RunStateError: It is part of an answer that is not finished.
-    """
+
+def fetch_artifact(access: Access, run_id: Word, artifact: Named) -> Download:
+    """Return one artifact of the run itself as a file; 409 for parts of an unfinished answer."""
     run = find_run(access.workspace, run_id)
-    if is_hidden_artifact(name) and texts_of_run(access, run) is not None:
+    if is_hidden_artifact(artifact) and texts_of_run(access, run) is not None:
         raise ArtifactNotFoundError("The artifact lists memories that you may not see.")
-    found, stored = find_artifact(run, name), stored_content(run, name)
-    return found, found.content if stored is None else stored  # which may be no text
+    found, stored = find_artifact(run, artifact), stored_content(run, artifact)
+    return Download(file_name(found), found.content if stored is None else stored)
+
+
+def fetch_work_file(access: Access, run_id: Word, *, path: PathInFolder) -> Download:
+    """Return the current file of the folder of the run's tree."""
+    return Download(path.rpartition("/")[2], work_file(find_run(access.workspace, run_id), path))
 
 
 def list_work_files(
