@@ -25,6 +25,7 @@ from agents.models import (
     RecalledMemory,
     Run,
     RunEvent,
+    StateEntry,
     TaskPush,
     WebhookDelivery,
 )
@@ -45,9 +46,10 @@ def erase_runs(
 
     The deletion includes the whole trees and conversations of these runs, because their texts are
     the history of later runs; forks, which copy their journals; the agents' messages and schedules,
-    and the runs that these started; and shared memories that one of these runs stored or changed. A
-    worker that executes one of the runs loses its lease. The usage ledger keeps their cost. If the
-    runs of all agents are deleted, the person's own credentials are deleted too.
+    and the runs that these started; shared memories and entries of the state store that one of
+    these runs stored or changed. A worker that executes one of the runs loses its lease. The usage
+    ledger keeps their cost. If the runs of all agents are deleted, the person's own credentials and
+    their entries of the state store are deleted too.
 
     Args:
         workspace: Runs of other workspaces stay.
@@ -67,6 +69,8 @@ def erase_runs(
         gone = runs.union(archived)
         _erase_traces(workspace, gone)
         _erase_memories(workspace, gone, conversations)
+        kept = StateEntry.objects.filter(workspace=workspace)
+        kept.filter(Q(run_id__in=gone) if agent else Q(run_id__in=gone) | Q(user=user)).delete()
         if not agent:  # without an audit entry each, which would keep the name
             Credential.objects.filter(workspace=workspace, user=user).delete()
         ordered = sorted(roots)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from agents.context import strategy
 from agents.context.strategy import Strategy
 from agents.definitions.spec import AgentSettings, ToolGrant
 from agents.llm.wrappers.retry import RetryPolicy
+
+#: Tools that every run below another one has, unless its agent turns them off.
+BLACKBOARD: Final = ("blackboard_list", "blackboard_read", "blackboard_write")
 
 
 class BoundTool(ToolGrant):
@@ -67,6 +70,7 @@ class AgentDefinition(AgentSettings):
         team: Name and description of each agent it may delegate to.
         workflows: The workflows of its team.
         pinned_skills: Its skills.
+        turned_off: Names of tools of ``BLACKBOARD`` that it does not get.
     """
 
     version_id: int
@@ -77,6 +81,7 @@ class AgentDefinition(AgentSettings):
     team: tuple[tuple[str, str], ...] = ()
     workflows: tuple[TeamWorkflow, ...] = ()
     pinned_skills: tuple[PinnedSkill, ...] = ()
+    turned_off: tuple[str, ...] = ()
 
     @property
     def delegates(self) -> bool:

@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "15eeaeec503ae5488edb27c8a0386a0f2be502626b3e78e93917e37b148d32d6"
+FINGERPRINT = "ad86bc8c6220cd27e469727f704bd47e27248449ae9f07c21597a5f99083db01"
 
 
 def statements() -> str:

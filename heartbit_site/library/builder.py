@@ -21,6 +21,7 @@ from heartbit_site.library.approvals import Ask, Callbacks
 from heartbit_site.library.blocking import block_on
 from heartbit_site.library.conversation import Conversation, GivenFile, read_files
 from heartbit_site.library.result import Result
+from heartbit_site.library.stores import State
 from heartbit_site.library.team import Member, Team, check_member, check_provider
 from heartbit_site.library.tool_sources import ResolvedTool, Tool, resolve_tools
 
@@ -314,6 +315,16 @@ class Heartbit:
             id: Continue this conversation.
         """
         return Conversation(self._perform, title=title, id=id, block_on=block_on)
+
+    def state(self, *, agent: str = "", conversation: UUID | str | None = None) -> State:
+        """Return the state store, whose values outlive runs.
+
+        Args:
+            agent: Use the entries that runs of this agent share.
+            conversation: Use the entries that runs of this conversation share. With neither, those
+                of the workspace.
+        """
+        return State(self.workspace, agent, conversation)
 
     def close(self) -> None:
         """Stop the process's shared host, unless it is in use; the next run starts a new one."""

@@ -240,6 +240,11 @@ ROUTES = (
         "DELETE", "/credentials/{credential_id}", "workspace:manage", right=204, own="runs:write"
     ),
     Route("POST", "/credentials/{credential_id}/check", "workspace:manage", own="runs:write"),
+    Route("GET", "/state", "runs:read", foreign=200),
+    Route("POST", "/state", "runs:write", {"key": "k", "value": 1}),
+    Route("GET", "/state/entry", "runs:read", query={"key": "none"}, right=404),
+    Route("GET", "/state/exists", "runs:read", query={"key": "none"}, foreign=200),
+    Route("DELETE", "/state/entry", "runs:write", query={"key": "none"}, right=404),
     Route("GET", "/memories", "runs:read", foreign=200),
     Route("GET", "/memories/search", "runs:read", foreign=200),
     Route(
@@ -322,7 +327,7 @@ ROUTES = (
 MADE_THERE = {
     *("/agents", "/conversations", "/messages", "/runs", "/schedules"),
     *("/members", "/keys", "/webhooks", "/channels", "/credentials", "/tools/{tool}/try"),
-    *("/mcp-servers", "/memories", "/skills", "/knowledge-bases", "/workflows"),
+    *("/mcp-servers", "/memories", "/state", "/skills", "/knowledge-bases", "/workflows"),
 }
 #: Addresses that describe the API and hold nothing of anybody.
 OPEN = {"openapi.json", "docs", ""}
