@@ -42,7 +42,7 @@ TABS: dict[str, tuple[Any, ...]] = {
         ("execution_mode", "code_mode"),
     ),
     "Skills": ("skills",),
-    "Memory": ("memory_tokens", "memory_weights", "extract_memories", "extraction_model"),
+    "Memory": ("memory", "memory_tokens", "memory_weights", "extract_memories", "extraction_model"),
     "Answer": ("response_schema",),
     "Conversation": strategy_form.FIELDS,
     "Team": ("team", ("max_parallel", "delegation_timeout_seconds")),

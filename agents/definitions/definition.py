@@ -12,6 +12,8 @@ from agents.llm.wrappers.retry import RetryPolicy
 
 #: Tools that every run below another one has, unless its agent turns them off.
 BLACKBOARD: Final = ("blackboard_list", "blackboard_read", "blackboard_write")
+#: Tokens of memories of an agent that only says that it remembers.
+USUAL_MEMORY_TOKENS: Final = 1_000
 
 
 class BoundTool(ToolGrant):
@@ -97,6 +99,11 @@ class AgentDefinition(AgentSettings):
         own = None if bound is None else bound.timeout_seconds
         agents = self.tool_timeout_seconds
         return agents if own is None else min(own, agents)
+
+    @property
+    def recalled_tokens(self) -> int:
+        """Tokens of memories that its runs are given at their start; 0: none."""
+        return self.memory_tokens or (USUAL_MEMORY_TOKENS if self.memory else 0)
 
     @property
     def retry(self) -> RetryPolicy:

@@ -1,5 +1,6 @@
-"""The state store, whose entries go with their conversation."""
+"""The state store, whose entries go with their conversation; the switch of an agent's memory."""
 
+import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
 from django.conf import settings
@@ -40,6 +41,16 @@ class Migration(migrations.Migration):
                 'indexes': [models.Index(condition=models.Q(('expires_at__isnull', False)), fields=['expires_at'], name='state_expiring')],
                 'constraints': [models.UniqueConstraint(fields=('workspace', 'agent', 'conversation', 'key'), name='state_key_once', nulls_distinct=False), models.CheckConstraint(condition=models.Q(('scope__in', ['agent', 'conversation', 'workspace'])), name='state_scope_known'), models.CheckConstraint(condition=models.Q(models.Q(('agent', ''), ('conversation', None), ('scope', 'workspace')), models.Q(('conversation', None), ('scope', 'agent'), models.Q(('agent', ''), _negated=True)), models.Q(('agent', ''), ('conversation__isnull', False), ('scope', 'conversation')), _connector='OR'), name='state_scope_complete')],
             },
+        ),
+        migrations.AddField(
+            model_name='agent',
+            name='memory',
+            field=models.BooleanField(db_default=False, default=False, help_text='Remember across runs: give the model what it remembers of the task, and store what is worth remembering after each run, as the settings below say or with their usual values.'),
+        ),
+        migrations.AlterField(
+            model_name='agent',
+            name='memory_tokens',
+            field=models.PositiveIntegerField(db_default=0, default=0, help_text='Tokens of memories that fit the task best, which the model is given at the start of a run. 0: none, or 1,000 if memory is on.', validators=[django.core.validators.MaxValueValidator(100000)]),
         ),
         migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "ad86bc8c6220cd27e469727f704bd47e27248449ae9f07c21597a5f99083db01"
+FINGERPRINT = "40c350ede45cbbb93a393fcb09c120492ccbb1b05ac790b329eee5f59fb08c91"
 
 
 def statements() -> str:

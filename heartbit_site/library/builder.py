@@ -21,7 +21,7 @@ from heartbit_site.library.approvals import Ask, Callbacks
 from heartbit_site.library.blocking import block_on
 from heartbit_site.library.conversation import Conversation, GivenFile, read_files
 from heartbit_site.library.result import Result
-from heartbit_site.library.stores import State
+from heartbit_site.library.stores import State, VectorCollection
 from heartbit_site.library.team import Member, Team, check_member, check_provider
 from heartbit_site.library.tool_sources import ResolvedTool, Tool, resolve_tools
 
@@ -325,6 +325,19 @@ class Heartbit:
                 of the workspace.
         """
         return State(self.workspace, agent, conversation)
+
+    def collection(self, name: str, *, dimensions: int | None = None) -> VectorCollection:
+        """Return a vector collection, which is created if the workspace has none of this name.
+
+        Args:
+            name: Lower-case letters, digits, ``-`` and ``_``.
+            dimensions: Length of the vectors that the program gives; None: the workspace's
+                embedding model embeds texts.
+
+        Raises:
+            InvalidCollectionError: It cannot be created so.
+        """
+        return VectorCollection(self.workspace, name, dimensions)
 
     def close(self) -> None:
         """Stop the process's shared host, unless it is in use; the next run starts a new one."""
