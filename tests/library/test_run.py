@@ -557,3 +557,14 @@ def test_what_a_program_keeps_outlives_its_runs(heartbit: Heartbit) -> None:
     assert not heartbit.state().exists("cursor"), "another scope"
     assert (state.delete("cursor"), state.delete("cursor")) == (True, False)
     assert state.get("cursor", "none") == "none"
+
+
+def test_a_program_fills_and_searches_a_collection(heartbit: Heartbit) -> None:
+    shop = heartbit.collection("shop", dimensions=2)
+    shop.upsert("tea", "Green tea", vector=[1, 0], metadata={"kind": "drink"})
+    shop.upsert("cup", "A cup", vector=[0, 1])
+    [hit] = shop.search(vector=[1, 0.1], limit=1)
+    assert (hit.item.key, hit.item.metadata) == ("tea", {"kind": "drink"})
+    assert shop.search("cup")[0].item.key == "cup"
+    assert shop.delete("tea", "none") == 1
+    shop.drop()
