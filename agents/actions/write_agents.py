@@ -13,6 +13,7 @@ from agents.actions.check_agent import (
     check_credentials_of_skills,
     check_grant,
     check_groups,
+    check_reviewers,
 )
 from agents.actions.publish_agent import Led, Publication, make_current
 from agents.definitions.definition import BLACKBOARD
@@ -136,6 +137,7 @@ def create_row(workspace: Workspace, spec: DefinitionSpec, origin: str) -> Agent
     """Write the row of a new agent, without tools, team and version."""
     columns = {"kind": kind_of(spec).name, "name": spec.name, **columns_of(spec)}
     check_groups(columns["definition"], {})
+    check_reviewers(workspace, columns["review"])
     return Agent.objects.create(workspace=workspace, origin=origin, **columns)
 
 
@@ -146,6 +148,8 @@ def update(row: Agent, columns: Mapping[str, Any]) -> dict[str, Any]:
         InvalidSettingError: A group that a workflow newly asks does not exist.
     """
     check_groups(columns.get("definition", {}), row.definition)
+    if columns.get("review", row.review) != row.review:
+        check_reviewers(row.workspace, columns["review"])
     changes = _set(row, columns)
     written = list(changes)
     if not written:

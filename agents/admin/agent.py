@@ -40,6 +40,7 @@ TABS: dict[str, tuple[Any, ...]] = {
         ("approval", "approval_timeout_seconds"),
         ("uncertain_calls", "mixed_data"),
         ("execution_mode", "code_mode"),
+        *("review", ("review_timeout_seconds", "review_escalate_after_minutes")),
     ),
     "Skills": ("skills",),
     "Memory": ("memory", "memory_tokens", "memory_weights", "extract_memories", "extraction_model"),

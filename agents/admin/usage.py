@@ -76,8 +76,12 @@ class BudgetForm(VerbForm[Budget]):
 
     class Meta:
         model = Budget
-        fields = ("workspace", "agent", "period", "max_tokens", "max_usd", "warn_at")
+        fields = (
+            *("workspace", "agent", "person", "schedule", "period"),
+            *("max_tokens", "max_usd", "warn_at", "ask_at"),
+        )
         labels = {"max_tokens": "Tokens", "max_usd": "US dollars", "warn_at": "Warn at (percent)"}
+        labels |= {"ask_at": "Ask an owner at (percent)"}
         help_texts = {
             "agent": "Whose runs count. Empty: all of the workspace.",
             "period": "It begins at midnight UTC, of each day or of the first of the month.",
@@ -100,15 +104,22 @@ class BudgetAdmin(VerbAdmin[Budget]):
     warn_unsaved_form = True
     readonly_fields = ("tokens", "money", "state")
     fieldsets = (
-        (None, {"fields": ("workspace", "agent", "period")}),
-        ("Limits", {"fields": (("max_tokens", "max_usd"), "warn_at")}),
+        (None, {"fields": ("workspace", ("agent", "person", "schedule"), "period")}),
+        ("Limits", {"fields": (("max_tokens", "max_usd"), ("warn_at", "ask_at"))}),
     )
-    fixed = ("workspace", "agent", "period")  # what was counted so far was counted for them
+    fixed = (
+        "workspace",
+        "agent",
+        "person",
+        "schedule",
+        "period",
+    )  # what was counted so far was counted for them
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Budget]:
         """Return people's budgets with the spending of the current period, which a row may lag."""
         budgets = super().get_queryset(request).filter(from_tier=False)
-        annotated: QuerySet[Budget] = budgets.select_related("workspace", "agent").annotate(
+        budgets = budgets.select_related("workspace", "agent", "person")
+        annotated: QuerySet[Budget] = budgets.annotate(
             tokens_now=Func(
                 template="heartbit_spent_tokens(agents_budget)", output_field=BigIntegerField()
             ),
@@ -130,9 +141,7 @@ class BudgetAdmin(VerbAdmin[Budget]):
 
     # ------------------------------------------------------------------------------------- columns
 
-    whose = Column[Budget](
-        "scope", lambda row: row.agent.name if row.agent else "the whole workspace"
-    )
+    whose = Column[Budget]("scope", lambda row: row.whose or "the whole workspace")
     tokens = Column[Any]("tokens", lambda row: _tokens_meter(row))
     money = Column[Any]("US dollars", lambda row: _usd_meter(row))
 

@@ -9,6 +9,7 @@ from datetime import timedelta
 from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
+from agents.actions.notified_browsers import prune_browsers
 from agents.actions.state import prune_state
 from agents.actions.task_pushes import prune_task_pushes
 from agents.choices import DeliveryStatus
@@ -86,6 +87,7 @@ PRUNES = (
     prune_result_deliveries,
     prune_inbound_messages,
     prune_old_pushes,
+    prune_browsers,
     expire_memories,
     prune_state,
 )

@@ -12,7 +12,7 @@ from agents.runs.install import install
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agents', '0030_pictures'),
+        ('agents', '0034_erased_texts'),
         ('base', '0004_saved_views'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

@@ -14,7 +14,9 @@ from agents.models.draft import AgentDraft
 from agents.models.extraction import LearnedMemory, MemoryExtraction
 from agents.models.journal import BlackboardEntry, RunEvent, ToolCall, Wait
 from agents.models.message import InboxEntry, Message, MessageKind
+from agents.models.notified_browser import NotifiedBrowser
 from agents.models.pause import Pause
+from agents.models.push_key import PushKey
 from agents.models.recalled_memory import RecalledMemory
 from agents.models.run import Run
 from agents.models.run_count import RunCount

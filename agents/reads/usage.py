@@ -82,10 +82,13 @@ _AGENTS = """
 """
 _BUDGETS = """
     SELECT b.period, b.from_tier, b.max_tokens, b.max_usd, b.warn_at, coalesce(a.name, '') AS agent,
+           coalesce(p.username, '') AS person, b.schedule,
            heartbit_spent_tokens(b) AS tokens, heartbit_spent_usd(b) AS usd,
            b.exceeded_period >= date_trunc(b.period, clock_timestamp(), 'UTC') IS TRUE AS stopped
     FROM agents_budget b LEFT JOIN agents_agent a ON a.id = b.agent_id
-    WHERE b.workspace_id = %(workspace)s ORDER BY a.name NULLS FIRST, b.period
+         LEFT JOIN auth_user p ON p.id = b.person_id
+    WHERE b.workspace_id = %(workspace)s
+    ORDER BY a.name NULLS FIRST, p.username NULLS FIRST, b.schedule, b.period
 """
 
 

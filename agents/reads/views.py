@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
+from agents.models.budget import describe_scope
 from heartbit_site.base.view import Id, Money, Seconds, Time, View
 
 AgentState = Literal["idle", "busy", "error", "stopped"]
@@ -214,10 +215,17 @@ class MoneyGaugeOut(View):
 class BudgetUseOut(View):
     """A budget, and what was spent of it in this period."""
 
-    agent: NameOrNull = Field(description="Whose; null: all of the workspace.")
+    agent: NameOrNull = Field(description="Agent whose runs count; null: all agents.")
+    person: NameOrNull = Field(description="Person whose runs count; null: everyone's.")
+    schedule: NameOrNull = Field(description="Schedule whose runs count; null: all runs.")
     period: Literal["day", "month"]
     tokens: CountGaugeOut | None = Field(description="Null: it does not limit them.")
     usd: MoneyGaugeOut | None = Field(description="Null: it does not limit it.")
+
+    @property
+    def whose(self) -> str:
+        """Whose runs count; empty: all of the workspace."""
+        return describe_scope(self.agent or "", self.person or "", self.schedule or "")
 
 
 class AgentUseOut(View):

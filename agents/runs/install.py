@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "40c350ede45cbbb93a393fcb09c120492ccbb1b05ac790b329eee5f59fb08c91"
+FINGERPRINT = "6ff8b65ecd4fa1c631e5713e7545019d2e27cff06790da707d0378e4b12f7406"
 
 
 def statements() -> str:

@@ -26,7 +26,7 @@ from heartbit_site.config.build import Configuration
 from heartbit_site.config.losses import find_losses
 from heartbit_site.config.mcp_servers import (
     McpServerChanges,
-    check_servers,
+    provide_servers,
     read_servers,
     write_servers,
 )
@@ -221,10 +221,10 @@ def ephemeral_agent(
         environ: Environment to read; the process's own if None.
 
     Raises:
-        ConfigurationError: An agent cannot be published, or the workspace does not have one of the
-            file's MCP servers.
+        ConfigurationError: An agent cannot be published, or one of the file's MCP servers cannot be
+            used here.
     """
-    check_servers(workspace, configuration.mcp_servers)
+    provide_servers(workspace, configuration.mcp_servers)
     chosen = variables.PROVIDER.read(environ) or variables.MODEL.read(environ)
     complete = configuration if configuration.entry else _default_team(configuration)
     complete = complete if chosen else complete.with_model(complete.default_model)

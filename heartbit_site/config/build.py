@@ -11,7 +11,12 @@ from typing import Any, Final
 from pydantic import Field
 
 from agents.actions.write_agents import PROMPT
-from agents.definitions.spec import AgentSpec, Arguments, DefinitionSpec
+from agents.definitions.spec import (
+    AgentSpec,
+    Arguments,
+    DefinitionSpec,
+    with_default_mode,
+)
 from agents.delivery.targets import MOST_TARGETS, Target
 from agents.llm.providers import PROVIDERS
 from heartbit_site.config.sections import (
@@ -164,4 +169,4 @@ def _agent(
         "tools": sorted(section.tools, key=lambda tool: tool.name),
         "team": sorted(section.team),
     }
-    return AgentSpec.model_construct(**values)
+    return with_default_mode(AgentSpec.model_construct(**values), given)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from agents.actions.write_agents import ORCHESTRATOR
 from agents.definitions.kinds import AGENT, UnknownKindError, find_kind
-from agents.definitions.spec import SETTINGS, ToolGrant
+from agents.definitions.spec import SETTINGS, AgentSpec, ToolGrant, has_code_tool
 from agents.delivery.targets import target_of
 from agents.models import Agent
 from agents.reads.agents import spec_of
@@ -92,6 +92,8 @@ def _content(
 ) -> dict[str, Any]:
     spec = spec_of(agent)
     content = spec.model_dump(include=set(SETTINGS), exclude_defaults=True)
+    if isinstance(spec, AgentSpec) and has_code_tool(spec):
+        content["execution_mode"] = spec.execution_mode  # its default depends on the tool
     for name, value in (inherited or {}).items():
         content.pop(name, None)
         if getattr(spec, name) != value:

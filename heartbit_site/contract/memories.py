@@ -162,6 +162,17 @@ class MemorySettingsOut(View):
     )
 
 
+class PersonExportOut(View):
+    """A person's data of the workspace as an archive; nothing of it is kept."""
+
+    person: Word
+    rows: int = Field(description="Number of rows in the archive.")
+    size: int = Field(description="Size of the archive in bytes.")
+    content: str = Field(
+        description="ZIP archive in Base64: a file of JSON lines for each table, as in the guide."
+    )
+
+
 class MemorySettingsIn(Body):
     """Settings to change; null: unchanged."""
 
@@ -192,6 +203,10 @@ CHANGE_SETTINGS = NOUN.patch(
 ERASE_MEMORIES = Operation(
     "memories.erase_memories", "DELETE /memories/persons/{username}", ErasedOut,
     "Erase a person's memories", MANAGE_OR_OWN,
+)  # fmt: skip
+EXPORT_PERSON = Operation(
+    "memories.export_person", "POST /memories/persons/{username}/export", PersonExportOut,
+    "Export a person's data", MANAGE, errors=(409,),
 )  # fmt: skip
 SHOW_MEMORY = NOUN.get("show_memory", "/memories/{memory_id}", MemoryDetailOut)
 CHANGE_MEMORY = NOUN.patch(

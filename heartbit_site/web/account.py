@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
 from agents.actions.decide_call import revoke_grants
+from agents.actions.notified_browsers import browsers_of, remove_browser
 from agents.models import Grant
 from heartbit_site.base.access import Access, role_of
 from heartbit_site.base.actions.users import set_password
@@ -49,6 +50,9 @@ def account(request: HttpRequest, access: Access) -> HttpResponse:
     if request.POST.get("do") == "revoke":
         _revoke(request, access)
         return redirect(request.path)
+    if request.POST.get("do") == "forget":
+        _forget(request, access)
+        return redirect(request.path)
     if request.method == "POST":
         problems = _change_password(request, access, user)
         if not problems:
@@ -58,6 +62,7 @@ def account(request: HttpRequest, access: Access) -> HttpResponse:
         "email": user.email,
         "role": role_of(access.workspace, user.pk) or "superuser",
         "has_password": user.has_usable_password(),
+        "browsers": browsers_of(access),
         "grants": _grants(access).select_related("agent", "root").order_by("-pk"),
     }
     status = 409 if problems else 200
@@ -78,6 +83,16 @@ def _revoke(request: HttpRequest, access: Access) -> None:
         messages.success(request, f"Calls of {rows[0].tool} need approval again.")
     else:
         messages.info(request, "This permission has already ended.")
+
+
+def _forget(request: HttpRequest, access: Access) -> None:
+    number = request.POST.get("id", "")
+    for row in browsers_of(access):
+        if str(row.pk) == number:
+            remove_browser(access, row)
+            messages.success(request, "That browser notifies you no longer.")
+            return
+    messages.info(request, "This browser is already removed.")
 
 
 def _change_password(request: HttpRequest, access: Access, user: User) -> list[str]:

@@ -19,7 +19,7 @@ from agents.models.workflow import KIND as WORKFLOW
 from agents.reads.asking import asks_of
 from heartbit_site.base.access import Access
 from heartbit_site.base.amounts import duration, money
-from heartbit_site.base.audit import BY_CHANNEL, BY_SCHEDULE
+from heartbit_site.base.audit import UNWATCHED
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.contract.runs import RunTreeOut, RunViewOut
 
@@ -81,8 +81,11 @@ def _life(access: Access, run: Run, view: RunViewOut) -> Iterator[Fact]:
     yield Fact("Worker crashes", str(view.attempts) if view.attempts else "")
     yield Fact("Queue", f"{view.queue}{f', priority {view.priority}' if view.priority else ''}")
     yield Fact("Approval", "every tool call waits for a person" if view.require_approval else "")
-    is_unwatched = view.started_by.startswith((BY_SCHEDULE, BY_CHANNEL))
-    if is_unwatched and run.finished_at is None and not view.require_approval:
+    if (
+        view.started_by.startswith(UNWATCHED)
+        and run.finished_at is None
+        and not view.require_approval
+    ):
         yield Fact("Waits for a person", " ".join(asks_of(run.version.agent)))
 
 

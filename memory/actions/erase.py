@@ -49,12 +49,13 @@ def erase_person(workspace: Workspace, user: User, *, by: Actor, agent: str = ""
     require(by, "workspace:manage", "runs:write", workspace_id=workspace.pk)
     erase = import_string(settings.HEARTBIT_ERASE_RUNS)
     runs: int = erase(workspace, user, agent=agent, by=by)
-    return Erased(erase_memories(workspace, user, by=by, agent=agent), runs)
+    return Erased(_erase_rows(workspace, user, by=by, agent=agent), runs)
 
 
 def erase_memories(workspace: Workspace, user: User, *, by: Actor, agent: str = "") -> int:
     """Permanently delete all memories of a person with their histories; return their number.
 
+    Texts of memory tools in the journals and archives of the person's ended runs are replaced.
     Runs that extract memories of that person are deleted too, so that none stores a memory later.
     The audit records the erasure without the erased content. Finally, another configured memory
     provider is asked to erase its data.
@@ -66,17 +67,21 @@ def erase_memories(workspace: Workspace, user: User, *, by: Actor, agent: str = 
         agent: Erase only this agent's memories of the person; empty: those of all agents.
 
     Raises:
+        ArchiveError: An archive cannot be rewritten; a second erasure does the rest.
+        ArchivingError: Another process is archiving.
         MemoryProviderError: The other provider failed. Heartbit's own memories are erased; a second
         erasure asks the provider again.
     """
     require(by, "workspace:manage", "runs:write", workspace_id=workspace.pk)
+    import_string(settings.HEARTBIT_ERASE_MEMORY_TEXTS)(workspace, user, agent)
+    return _erase_rows(workspace, user, by=by, agent=agent)
+
+
+def _erase_rows(workspace: Workspace, user: User, *, by: Actor, agent: str) -> int:
     with transaction.atomic():
         # First: a run that is storing now has stored, or cannot any more.
         import_string(settings.HEARTBIT_ERASE_EXTRACTIONS)(workspace, user, agent)
-        rows = MemoryItem.objects.filter(workspace=workspace, user=user)
-        if agent:
-            rows = rows.filter(agent=agent)
-        _, deleted = rows.delete()
+        _, deleted = MemoryItem.objects.of_person(workspace, user, agent).delete()
         audit.record_person(by, "memory.erase", user, workspace, {"agent": agent} if agent else {})
     if provider_name():
         call_erase(workspace.pk, user.pk, agent)

@@ -244,7 +244,7 @@ def test_items_of_a_collection_are_embedded_and_found_by_meaning(here: Workspace
     assert upsert_items(collection, items, by=SYSTEM) == 2
     use(here, "local")
     assert embed_all() == 5
-    [first, *_] = search_collection(collection, query="beverages").hits
+    [first, *_] = search_collection(collection, query="Welche Getränke mag sie?").hits
     assert first.item.key == "a"
     assert first.similarity is not None
     assert upsert_items(collection, [NewItem("a", "Bob lives in Oslo.")], by=SYSTEM) == 0

@@ -270,6 +270,7 @@ ROUTES = (
     Route("GET", "/memories/settings", "runs:read", foreign=200),
     Route("PATCH", "/memories/settings", "workspace:manage", {}, foreign=200),
     Route("DELETE", "/memories/persons/{username}", "workspace:manage", own="runs:write"),
+    Route("POST", "/memories/persons/{username}/export", "workspace:manage"),
     Route("GET", "/memories/{memory_id}", "runs:read"),
     Route("PATCH", "/memories/{memory_id}", "workspace:manage", {}, own="runs:write"),
     Route("POST", "/memories/{memory_id}/forget", "workspace:manage", {}, own="runs:write"),
@@ -405,6 +406,7 @@ PAGES = (
     Page("approvals/", "runs:read", found=302),  # to the inbox
     Page("inbox/", "runs:read"),
     Page("inbox/decide/", "approvals:decide", found=302),  # to the inbox: forms are posted
+    Page("inbox/notify/", "approvals:decide", found=302),  # to the inbox: scripts post here
     Page("chat/", "runs:read"),
     Page("chat/<slug:agent>/", "runs:read", foreign=200),  # an empty shell, for any name
     Page("chat/<slug:agent>/<uuid:conversation>/", "runs:read"),
@@ -423,6 +425,7 @@ PAGES = (
     Page("credentials/", "runs:write"),
     Page("passages/<int:passage>/", "runs:read"),
     Page("agents/", "agents:read"),
+    Page("new-agent/", "agents:write"),
     Page("agents/<slug:agent>/", "agents:read"),
     Page("agents/<slug:agent>/<uuid:test>/", "agents:read"),
     Page("agents/<slug:agent>/publish/", "agents:write"),
@@ -434,6 +437,8 @@ ALONE = {
     "": (302, 302),
     "login/": (200, 302),
     "logout/": (405, 405),
+    "password/": (200, 200),
+    "password/<uidb64>/<token>/": (200, 200),
     "oauth/callback/": (403, 409),
     "oauth/client.json": (200, 200),
     "approve/<str:token>/": (409, 409),

@@ -157,7 +157,7 @@ class TestFacts:
             expect(fact(signed_in, name)).to_have_text(value)
         signed_in.page.get_by_text("As it was sent").click()
         expect(signed_in.page.get_by_label("The task as it was sent")).to_contain_text("review")
-        signed_in.page.get_by_role("link", name="researcher, succeeded").click()
+        signed_in.page.get_by_role("link", name="researcher succeeded").click()
         expect(fact(signed_in, "Cost")).to_have_text("$0.0012 and calls without a price")
         expect(signed_in.page.get_by_text("As it was sent")).to_be_hidden()
 
@@ -319,7 +319,7 @@ class TestQuarantine:
         run = quarantined(workspace)
         visitor = visitors(user=member(workspace, "viewer"))
         visitor.go(f"runs/{run.pk}/")
-        expect(visitor.page.locator(".head .pill")).to_have_text("quarantined")
+        expect(visitor.page.locator(".head .pill")).to_have_text("Quarantined")
         expect(visitor.page.locator("header.head .actions button")).to_have_count(0)
 
 

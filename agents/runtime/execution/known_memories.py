@@ -40,7 +40,7 @@ async def known_at_start(active: ActiveRun, definition: AgentDefinition) -> str:
         return await orm.read_in_thread(partial(block_of, claimed.id))
     if not definition.recalled_tokens or state.turn or not state.task:
         return ""
-    if provider_name():
+    if provider_name(claimed.root_id):
         task = state.task[:_MOST_QUERY]
         kept = await provided_at_start(claimed, task, definition.recalled_tokens)
     else:

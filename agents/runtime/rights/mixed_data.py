@@ -14,13 +14,14 @@ from typing import Any, Final
 from uuid import UUID
 
 from agents.choices import CallStatus, MixedData
+from agents.definitions.triggers import TRIGGERS
 from agents.loop import delegation
 from agents.output import respond
 from agents.runs.pool import Pool, call
 from agents.runtime.files.folder import GIVEN
 from agents.runtime.rights.data_flow import FOLDER_READERS, TextSource, labels_of
 from agents.runtime.rights.lookups import MixedDataRule
-from heartbit_site.base.audit import BY_CHANNEL, BY_SCHEDULE
+from heartbit_site.base.audit import BY_CHANNEL, BY_SCHEDULE, BY_TRIGGER
 from heartbit_site.base.query import fetch_named
 from heartbit_site.base.toolspec import UNDECLARED, Label, Origin, ToolSpec
 from tools.texts.http_messages import PRIVATE_HOST
@@ -82,6 +83,10 @@ _QUERY: Final = """
                         AND k.name = g ->> 'name' AND k.server_id IS NOT NULL
                    WHERE r.started_at IS NOT NULL) AS described,
            EXISTS (SELECT 1 FROM runs WHERE started_by LIKE %(channel)s) AS from_channel,
+           ARRAY(SELECT DISTINCT started_by FROM runs
+                 WHERE started_by LIKE %(trigger)s) AS triggers,
+           EXISTS (SELECT 1 FROM runs
+                   WHERE started_by LIKE %(trigger)s AND hops > 0) AS changed_row,
            EXISTS (SELECT 1 FROM tree t
                    WHERE NOT EXISTS (SELECT 1 FROM agents_run r WHERE r.id = t.id)) AS is_partial,
            EXISTS (SELECT 1 FROM calls c JOIN memory_memoryitem m ON m.workspace_id = c.workspace_id
@@ -110,9 +115,11 @@ class ReadData:
             TextSource.DELETED_RUN: row["is_partial"],
             TextSource.PRIVATE_HOST: row["private_host"],
             TextSource.CHANNEL: row["from_channel"],
+            TextSource.CHANGED_ROW: row["changed_row"],
             TextSource.MARKED_MEMORIES: row["recalled"],
         }
         labels |= {source.value: labels_of(source) for source, found in facts.items() if found}
+        labels |= {name: _labels_of_trigger(name) for name in row["triggers"]}
         self.private = [name for name, found in labels.items() if Label.PRIVATE in found]
         self.untrusted = [name for name, found in labels.items() if Label.UNTRUSTED in found]
         self._described = bool(row["described"])
@@ -192,6 +199,12 @@ def _server_of(spec: ToolSpec | None) -> str:
     return spec.source if spec is not None and spec.origin is Origin.MCP else ""
 
 
+def _labels_of_trigger(starter: str) -> frozenset[Label]:
+    """Return the labels of a trigger's values; one that this process lacks may give anything."""
+    trigger = TRIGGERS.get(starter.removeprefix(BY_TRIGGER))
+    return UNDECLARED if trigger is None else trigger.labels
+
+
 def _labels_of(spec: ToolSpec | None, row: Mapping[str, Any]) -> frozenset[Label]:
     if spec is None:
         return UNDECLARED
@@ -206,6 +219,7 @@ def _parameters(root_id: UUID) -> dict[str, Any]:
         "read": _READ,
         "channel": f"{BY_CHANNEL}%",
         "schedule": f"{BY_SCHEDULE}%",
+        "trigger": f"{BY_TRIGGER}%",
         "unknown": _UNKNOWN,
         "given": GIVEN,
         "recall": TextSource.MEMORIES.value,

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import Model, Q
 from django.utils import timezone
 
-from heartbit_site.base.audit import BY_CHANNEL, BY_SCHEDULE, SYSTEM, Actor, record_on
+from heartbit_site.base.audit import SYSTEM, UNWATCHED, Actor, record_on
 from heartbit_site.base.errors import ConfigurationError, ForbiddenError, about
 from heartbit_site.base.models import ApiKey, Workspace
 from heartbit_site.base.moments import to_utc
@@ -65,7 +65,7 @@ def create_api_key(
     if unknown or not wanted:
         asked = f"cannot have the scope {', '.join(unknown)}" if unknown else "needs a scope"
         raise ConfigurationError(f"An API key {asked}: choose from {', '.join(SCOPES)}.")
-    if name.startswith((BY_SCHEDULE, BY_CHANNEL)):
+    if name.startswith(UNWATCHED):
         kind = name.split(maxsplit=1)[0]
         raise ConfigurationError(
             f"The runs of a {kind} use such names: choose a name that begins with another word."

@@ -9,6 +9,7 @@ from uuid import UUID
 from agents.runtime.files.given_files import read_paths
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
+from heartbit_site.cli.options.images import pictures_of
 from heartbit_site.config.locate import find
 from heartbit_site.config.telemetry import apply_telemetry
 
@@ -27,6 +28,7 @@ def run(
     payload: str = common.PAYLOAD,
     files: list[Path] | None = common.FILES,
     archives: list[Path] | None = common.ARCHIVES,
+    images: list[Path] | None = common.IMAGES,
     plain: bool = common.PLAIN,
 ) -> int:
     """Run a task in this process and print the answer.
@@ -37,6 +39,7 @@ def run(
     """
     task = common.check_task(task, payload, "run")
     given_files = read_paths(files or (), archives or ())
+    pictures = pictures_of(images or ())
     file = find(config)
     apply_telemetry(os.environ, config)
     # A file may name another model than the default: which, is known once it has been read.
@@ -76,6 +79,7 @@ def run(
             approve=approve,
             by=terminal_user(),
             files=given_files,
+            pictures=pictures,
         )
         return admit(request).run_id
 

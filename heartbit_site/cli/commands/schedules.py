@@ -11,6 +11,7 @@ from heartbit_site.cli.backend.chosen import backend, confirm_removal, print_all
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import Given, body_options, json_option
+from heartbit_site.cli.options.payload import payload_of
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import TargetOptions
 from heartbit_site.cli.terminal.errors import UsageError
@@ -122,14 +123,19 @@ def add(
     when: RecurrenceOptions,
     deliver: TargetOptions,
     conversation: bool = CONVERSATION,
+    payload: str = common.PAYLOAD,
 ) -> int:
     """Make a schedule: --cron, --every, --at or --in says when."""
+    long_form = payload_of(payload)
+    if long_form is not None and (conversation or settings.get("tool") or "input" in settings):
+        raise UsageError("--payload is a task: leave out --conversation, --tool and --input.")
     given = {
         "name": name,
         "agent": "orchestrator",
         **settings,
         **when.given(settings.get("time_zone", "UTC")),
         **_kind_of_task(settings, conversation=conversation),
+        **({"input": long_form.model_dump(mode="json")} if long_form is not None else {}),
     }
     server = backend()
     given |= deliver.given(server)
@@ -256,6 +262,7 @@ def _facts(one: contract.ScheduleOut) -> list[tuple[str, object]]:
         ("ends", format_time(one.ends_at, zone) if one.ends_at else ""),
         ("what", "a message on its conversation" if one.task_type == "message" else ""),
         work.get(one.task_type, ("task", one.task)),
+        ("long form", readable_json(one.input) if one.task_type == "task" and one.input else ""),
         ("asks", " ".join(one.asks)),
         ("results to", "; ".join(one.recipients)),
         ("catch-up", one.catch_up),

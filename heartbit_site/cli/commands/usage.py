@@ -40,7 +40,7 @@ def _print(found: views.WorkspaceUsageOut) -> None:
 
 
 def _gauges_of(budget: views.BudgetUseOut) -> Iterator[tuple[str, ...]]:
-    whose = f"{one_line(budget.agent, NAME_WIDTH)}, " if budget.agent else ""
+    whose = f"{one_line(budget.whose, NAME_WIDTH)}, " if budget.whose else ""
     if budget.tokens is not None:
         yield _gauge(f"budget: {whose}tokens a {budget.period}", budget.tokens)
     if budget.usd is not None:

@@ -91,7 +91,6 @@ export class Prompts {
 
   /** Replace a prompt for a while by one sentence about the call's outcome. */
   say(prompt, sentence, tone = "warning") {
-    if (!prompt.matches("article")) return;
     prompt.dataset.said = "1";
     prompt.classList.add(`hb-said-${tone}`);
     const hadFocus = prompt.contains(document.activeElement);
