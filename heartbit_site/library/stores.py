@@ -13,7 +13,7 @@ from heartbit_site.library import shared_host
 
 if TYPE_CHECKING:
     from agents.actions.state import StatePlace
-    from memory.collection_search import ItemHit
+    from memory.actions.search_collection import ItemHit
     from memory.models import Collection
 
 T = TypeVar("T")
@@ -160,7 +160,7 @@ class VectorCollection:
         """
 
         def work() -> list[ItemHit]:
-            from memory.collection_search import search_collection  # noqa: PLC0415
+            from memory.actions.search_collection import search_collection  # noqa: PLC0415
 
             found = search_collection(
                 self._find(), query=query, vector=list(vector), metadata=metadata, limit=limit

@@ -11,7 +11,7 @@ from heartbit_site.contract.model import USUAL, Cursor, Limit, Name
 from heartbit_site.operations.paging import list_page
 from memory.actions import collections as actions
 from memory.actions.collections import NewItem, find_collection
-from memory.collection_search import search_collection as search
+from memory.actions.search_collection import search_collection as search
 from memory.models import Collection
 
 

@@ -14,8 +14,8 @@ from heartbit_site.base.models import ProviderAccount, Workspace
 from memory.actions.collections import NewItem, create_collection, upsert_items
 from memory.actions.memories import remember, supersede
 from memory.actions.policy import embed_memories, save_policy
+from memory.actions.search_collection import search_collection
 from memory.choices import Scope
-from memory.collection_search import search_collection
 from memory.history import Author, MemoryPlace
 from memory.models import MemoryEmbedding, MemoryItem, MemoryPolicy
 from memory.recall import Recalled, recall
