@@ -124,8 +124,12 @@ def stored_artifacts(root_id: UUID) -> QuerySet[Artifact]:
 
 def blackboard(root_id: UUID) -> QuerySet[BlackboardEntry]:
     """Return the unexpired entries that a tree shares."""
-    live = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
-    return BlackboardEntry.objects.filter(live, root_id=root_id)
+    return BlackboardEntry.objects.filter(unexpired(), root_id=root_id)
+
+
+def unexpired() -> Q:
+    """Select the entries whose time to live has not passed."""
+    return Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
 
 
 def events_after(run_id: UUID, seq: int) -> list[RunEvent]:

@@ -43,7 +43,7 @@ TABS: dict[str, tuple[Any, ...]] = {
         *("review", ("review_timeout_seconds", "review_escalate_after_minutes")),
     ),
     "Skills": ("skills",),
-    "Memory": ("memory_tokens", "memory_weights", "extract_memories", "extraction_model"),
+    "Memory": ("memory", "memory_tokens", "memory_weights", "extract_memories", "extraction_model"),
     "Answer": ("response_schema",),
     "Conversation": strategy_form.FIELDS,
     "Team": ("team", ("max_parallel", "delegation_timeout_seconds")),

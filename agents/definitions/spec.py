@@ -329,6 +329,14 @@ class AgentSettings(DefinitionSettings):
             "of being sent the schema of each."
         ),
     )
+    memory: Annotated[bool, Pinned(late=True)] = Field(
+        default=False,
+        description=(
+            "Remember across runs: give the model what it remembers of the task, and store what "
+            "is worth remembering after each run, as the settings below say or with their usual "
+            "values."
+        ),
+    )
     memory_weights: Annotated[MemoryWeights, Pinned(late=True)] = Field(
         default_factory=dict,
         description=(
@@ -340,7 +348,7 @@ class AgentSettings(DefinitionSettings):
         0,
         description=(
             "Tokens of memories that fit the task best, which the model is given at the start of "
-            "a run. 0: none."
+            "a run. 0: none, or 1,000 if memory is on."
         ),
     )
     extract_memories: Annotated[bool, Pinned(late=True)] = Field(

@@ -257,6 +257,9 @@ class WorkspaceUsageOut(View):
     usd_this_month: MoneyGaugeOut
     runs_at_once: CountGaugeOut = Field(description="Runs of the fleet that are running now.")
     queued: int = Field(description="Runs that could start now if there were room.")
+    memory_days: int | None = Field(
+        None, description="Days without use until a memory is erased; null: never."
+    )
     unpriced_calls: int = Field(description="Calls of this month whose price is unknown.")
     day_ends: Time
     month_ends: Time

@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "e691157dffd17a7c0f9b774835f8a5a87141c5a640173bb196362ee9da6b16ce"
+FINGERPRINT = "0fd51a87fe1abe678eca8cf4696827a26a507798227760c1c329d0f6f2db8aee"
 
 
 def statements() -> str:

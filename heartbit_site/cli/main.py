@@ -48,6 +48,8 @@ COMMANDS: Final = {
     "skills": "List and manage skills and their versions.",
     "mcp": "List, manage and refresh MCP servers; serve MCP.",
     "memory": "List and manage agents' memories.",
+    "collections": "Fill and search vector collections.",
+    "state": "Store, read and delete values that outlive runs.",
     "knowledge": "List, manage and search knowledge bases.",
     "credentials": "List and manage the credentials of tools.",
     "config": "Check, import and export configuration files.",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from agents.errors import ArtifactNotFoundError
 from agents.journal.memory_texts import is_hidden_artifact
@@ -23,6 +22,7 @@ from agents.reads.hidden_memories import texts_of_run
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
+from heartbit_site.base.shared_value import value_text
 from heartbit_site.contract.artifacts import (
     ArtifactRowOut,
     ArtifactsOut,
@@ -102,14 +102,10 @@ def show_blackboard_entry(access: Access, run_id: Word, *, key: Key) -> Blackboa
         remedy=Remedy("blackboard.list_blackboard", "lists the keys", {"run_id": str(run.pk)}),
     )
     found = find_row(blackboard(run.root_id).filter(key=key), missing)
-    return BlackboardEntryOut.of(found, value_characters=len(_text(found.value)))
+    return BlackboardEntryOut.of(found, value_characters=len(value_text(found.value)))
 
 
 def _row(entry: BlackboardEntry) -> BlackboardRowOut:
-    text = _text(entry.value)
+    text = value_text(entry.value)
     shown = entry.value if len(text) <= PREVIEW_CHARACTERS else preview(text)
     return BlackboardRowOut.of(entry, value=shown, value_characters=len(text))
-
-
-def _text(value: JsonValue) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -321,6 +321,23 @@ ROUTES = (
         "DELETE", "/credentials/{credential_id}", "workspace:manage", right=204, own="runs:write"
     ),
     Route("POST", "/credentials/{credential_id}/check", "workspace:manage", own="runs:write"),
+    Route("GET", "/collections", "runs:read", foreign=200),
+    Route("POST", "/collections", "agents:write", {"name": "{word}"}),
+    Route("GET", "/collections/{collection}", "runs:read"),
+    Route("DELETE", "/collections/{collection}", "agents:write", right=204),
+    Route(
+        "POST",
+        "/collections/{collection}/items",
+        "agents:write",
+        {"items": [{"key": "a", "text": "tea"}]},
+    ),
+    Route("POST", "/collections/{collection}/items/delete", "agents:write", {"keys": ["a"]}),
+    Route("POST", "/collections/{collection}/search", "runs:read", {"query": "tea"}),
+    Route("GET", "/state", "runs:read", foreign=200),
+    Route("POST", "/state", "runs:write", {"key": "k", "value": 1}),
+    Route("GET", "/state/entry", "runs:read", query={"key": "none"}, right=404),
+    Route("GET", "/state/exists", "runs:read", query={"key": "none"}, foreign=200),
+    Route("DELETE", "/state/entry", "runs:write", query={"key": "none"}, right=404),
     Route("GET", "/memories", "runs:read", foreign=200),
     Route("GET", "/memories/search", "runs:read", foreign=200),
     Route(
@@ -405,7 +422,15 @@ MADE_THERE = {
     *("/agents", "/conversations", "/messages", "/runs", "/schedules"),
     *("/budgets", "/provider-accounts", "/drive"),
     *("/members", "/keys", "/webhooks", "/channels", "/credentials", "/tools/{tool}/try"),
-    *("/mcp-servers", "/memories", "/skills", "/knowledge-bases", "/workflows"),
+    *(
+        "/mcp-servers",
+        "/memories",
+        "/state",
+        "/collections",
+        "/skills",
+        "/knowledge-bases",
+        "/workflows",
+    ),
 }
 #: Addresses that describe the API and hold nothing of anybody.
 OPEN = {"openapi.json", "docs", ""}

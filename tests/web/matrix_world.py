@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -57,7 +58,7 @@ from memory.actions.documents import save_document
 from memory.actions.memories import remember, supersede
 from memory.choices import Scope
 from memory.history import Author, MemoryPlace
-from memory.models import Document, KnowledgeBase, Passage
+from memory.models import Collection, Document, KnowledgeBase, Passage
 from scheduling.actions.run_schedule import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus
@@ -266,6 +267,9 @@ def _grant(workspace: Workspace) -> str:
 MAKERS: dict[str, Callable[[Workspace], str]] = {
     "run_id": _run,
     "call_id": lambda workspace: f"1.{workspace.pk}",
+    "collection": lambda workspace: (
+        Collection.objects.create(workspace=workspace, name=secrets.token_hex(8)).name
+    ),
     "conversation_id": lambda workspace: str(start_conversation(workspace, agent="parked").pk),
     "test_id": lambda workspace: str(
         Conversation.objects.create(workspace=workspace, agent="parked", origin=DRAFT).pk

@@ -187,14 +187,23 @@ class TierAdmin(ModelAdmin[Tier]):
     A change holds at once for all workspaces of the tier. A tier in use cannot be deleted.
     """
 
-    list_display = ("name", "a_day", "a_month", "money", "at_once", "kept", "workspaces")
+    list_display = (
+        "name",
+        "a_day",
+        "a_month",
+        "money",
+        "at_once",
+        "kept",
+        "memories",
+        "workspaces",
+    )
     sortable_by = ()
     warn_unsaved_form = True
     fieldsets = (
         (None, {"fields": ("name",)}),
         ("Runs", {"fields": (("runs_per_day", "runs_at_once"),)}),
         ("Model calls", {"fields": (("tokens_per_month", "usd_per_month"),)}),
-        ("Beyond", {"fields": (("warn_at", "retention_days"),)}),
+        ("Beyond", {"fields": ("warn_at", ("retention_days", "memory_days"))}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Tier]:
@@ -213,6 +222,7 @@ class TierAdmin(ModelAdmin[Tier]):
     money = Column[Tier]("US dollars a month", lambda row: _limit(row.usd_per_month, "${:,.2f}"))
     at_once = Column[Tier]("concurrent runs", lambda row: _limit(row.runs_at_once))
     kept = Column[Tier]("days kept", lambda row: _limit(row.retention_days))
+    memories = Column[Tier]("days of memories", lambda row: _limit(row.memory_days))
     workspaces = Column[Tier]("workspaces", lambda row: int(getattr(row, "used", 0)))
 
 
