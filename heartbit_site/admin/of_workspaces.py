@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Of which workspaces a list shows rows.
+    """The workspaces whose rows a list shows.
 
     Attributes:
         here: The frame's workspace.

@@ -24,7 +24,7 @@ from heartbit_site.web.page import page, show
 
 
 class NewAgentForm(forms.Form):
-    """What an agent begins with; everything else is set in its studio."""
+    """First settings of an agent; all others are set in its studio."""
 
     name = forms.CharField(
         max_length=64, help_text="For people and other agents, e.g. researcher. It stays."
