@@ -30,7 +30,7 @@ class StateRowOut(View):
     person: str | None = Field(
         None,
         validation_alias=AliasPath("user", "username"),
-        description="Person for whom it was written, whose erasure deletes it.",
+        description="Person that its writer worked for, whose erasure deletes it.",
     )
     updated_at: Time
     expires_at: Time | None = Field(description="Time at which it is deleted; null: never.")
@@ -49,7 +49,7 @@ class StateOut(Page):
 
 
 class StateExistsOut(View):
-    """Whether a key has a value."""
+    """Existence of a value under a key."""
 
     exists: bool
 

@@ -1,4 +1,4 @@
-"""What outlives runs, for programs: the state store and vector collections.
+"""Stores that outlive runs, for programs: the state store and vector collections.
 
 Its methods block for a moment; async code calls them with ``asyncio.to_thread``.
 """

@@ -57,7 +57,7 @@ export function waitCard(wait, { onDecided = () => {} } = {}) {
     } catch (error) {
       if (!(error instanceof FormProblem || error instanceof Refusal)) throw error;
       fill(problem, error.message).hidden = false;
-      if (error.status === 404 || (error.status === 409 && !whose)) onDecided(null, error); // whoever is not asked: it stays open
+      if (error.status === 404 || (error.status === 409 && !whose)) onDecided(null, error); // it stays open for those who are asked
     }
   }
 }
