@@ -85,7 +85,7 @@ class CollectionSearchIn(Body):
     vector: Vector = Field(default_factory=list, description="For a collection with dimensions.")
     metadata: Metadata = Field(
         default_factory=dict,
-        description="Filter: entries that the metadata of each hit has to contain.",
+        description="Entries that the metadata of each hit has to contain.",
     )
     limit: int = Field(10, ge=1, le=100, description="Maximum number of hits.")
 
