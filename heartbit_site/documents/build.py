@@ -61,6 +61,7 @@ def build(repository: Path) -> None:
         for page, text in texts.items():
             pictures = "](" + "../" * page.count("/") + "_images/"
             (site / page).write_text(_PICTURE.sub(pictures, text))
+        shutil.copytree(sources / "examples", site / "examples")
         (site / "llms.txt").write_text(f"{SUMMARY}\n{_listed(texts['README.md'])}")
         for pattern in _LEFT_OUT:
             for path in list(site.rglob(pattern)):
