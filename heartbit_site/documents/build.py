@@ -14,10 +14,12 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from heartbit_site.base.installation import CHECKOUT
+from heartbit_site.base.installation import CHECKOUT, PACKAGE
 from heartbit_site.documents.sources import with_contents, write_sources
 
-SITE: Final = Path(__file__).parent / "dist"
+#: A wheel carries inside the package what a checkout has beside it.
+INSTALLED: Final = PACKAGE / "documents/site"
+SITE: Final = CHECKOUT / "build/docs" if CHECKOUT else INSTALLED
 _INLINE: Final = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
 _STYLE: Final = re.compile(r' style="(opacity|display): ?([\w.%]+);?"')
 _PICTURE: Final = re.compile(r"\]\((?:\.\./)*images/")
@@ -46,7 +48,8 @@ def build(repository: Path) -> None:
     """
     from sphinx.cmd.build import build_main  # noqa: PLC0415  only a build needs it
 
-    with tempfile.TemporaryDirectory(dir=SITE.parent, prefix=".site-") as directory:
+    SITE.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=SITE.parent, prefix=".docs-") as directory:
         sources, site = Path(directory) / "sources", Path(directory) / "site"
         pages = write_sources(repository, sources)
         texts = {page: (sources / page).read_text() for page in pages}

@@ -20,6 +20,8 @@ PROJECT: Final = {
     "project/security.md": "SECURITY.md",
 }
 _LINK: Final = re.compile(r"(?<!!)\[([^\]\[]*(?:\[[^\]]*\][^\]\[]*)*)\]\(([^)\s#:]+)(#[^)\s]*)?\)")
+#: A drawing that only GitHub makes: the site has the picture of its name.
+_DRAWING: Final = re.compile(r"^```mermaid\n.*?^```$", re.DOTALL | re.MULTILINE)
 _HEADING: Final = re.compile(r"^## (.+)$", re.MULTILINE)
 
 
@@ -62,4 +64,5 @@ def _relink(text: str, origin: Path, name: str, pages: dict[Path, str], reposito
         path = f"`{PurePosixPath(target.relative_to(repository))}`"
         return link[1] if path in link[1] else f"{link[1]} ({path})"
 
-    return _LINK.sub(changed, text)
+    picture = f"![{origin.stem}](../images/{origin.stem}.svg)"
+    return _LINK.sub(changed, _DRAWING.sub(picture, text))

@@ -24,9 +24,8 @@ class AssetsHook(BuildHookInterface[Any]):
         from heartbit_site.shell import assets  # noqa: PLC0415
 
         assets.build()
-        built = [assets.DIST]
+        build_data["artifacts"].append(f"/{assets.DIST.relative_to(self.root).as_posix()}/**")
         if version != "editable":
             site.build(Path(self.root))
-            built.append(site.SITE)
-        for place in built:
-            build_data["artifacts"].append(f"/{place.relative_to(self.root).as_posix()}/**")
+            inside = site.INSTALLED.relative_to(self.root).as_posix()
+            build_data["force_include"][str(site.SITE)] = inside

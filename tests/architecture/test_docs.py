@@ -60,6 +60,13 @@ def test_every_arrow_is_explained() -> None:
     assert sorted(letters) == sorted(letter for letter, *_ in ROW.findall(LIFECYCLE))
 
 
+def test_the_picture_of_the_site_has_every_state_and_letter() -> None:
+    words = set(
+        re.findall(r">([a-z]+)</text>", (ROOT / "docs/images/run-lifecycle.svg").read_text())
+    )
+    assert words == {letter for letter, *_ in ROW.findall(LIFECYCLE)} | set(RunStatus.values)
+
+
 def test_every_status_is_drawn() -> None:
     drawn = {end for source, target, _ in ARROW.findall(LIFECYCLE) for end in (source, target)}
     assert drawn == set(RunStatus.values)
