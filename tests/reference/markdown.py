@@ -56,6 +56,8 @@ def properties(schema: Mapping[str, Any], page: str = "") -> str:
 def type_of(schema: Mapping[str, Any], page: str = "") -> str:
     """Return the words for a type, with links to objects."""
     match schema:
+        case {"$ref": "#/$defs/JsonValue"}:
+            return "any JSON"
         case {"$ref": str(reference)}:
             name = reference.rpartition("/")[2]
             return f"[{name}]({page}#{name.lower()})"
