@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from django.apps import AppConfig
 from django.db.models.signals import post_save
+from django.utils.module_loading import autodiscover_modules
 
 
 class AgentsConfig(AppConfig):
@@ -15,8 +17,13 @@ class AgentsConfig(AppConfig):
     verbose_name = "Agents"
 
     def ready(self) -> None:
-        """Follow the audit: whatever people change writes an entry, so pages learn of it there."""
+        """Follow the audit, whose entries tell pages what people change, and the apps' triggers."""
         post_save.connect(_notify_pages, sender="base.AuditEntry", dispatch_uid="agents.live")
+        autodiscover_modules("agent_triggers")
+        if "agents.definitions.triggers" in sys.modules:  # few installations have any
+            from agents.actions.triggered_runs import follow_all
+
+            follow_all()
 
 
 def _notify_pages(instance: Any, **signal: Any) -> None:

@@ -105,6 +105,11 @@ def _plain(field: ModelField) -> ModelField:
     return field
 
 
+def has_json_form(field: ModelField) -> bool:
+    """Return True if values of the field can be shown as JSON."""
+    return _type_of(field) is not None
+
+
 def _type_of(field: ModelField) -> dict[str, Any] | None:
     plain = _plain(field)
     if isinstance(plain, models.FileField):

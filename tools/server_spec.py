@@ -144,13 +144,14 @@ class McpServerSettings(Spec):
     )
     trusted: bool = Field(
         default=False,
-        description="Believe the server's hints that a tool only reads, or may be repeated.",
+        description="Believe the server's hints that a tool only reads, may be repeated, or "
+        "reaches nothing beyond the server.",
     )
     private_data: bool = Field(
         default=True,
         description="The server has data of the workspace or of people, such as a mailbox or a "
-        "database: once text by outsiders was read too, a call that sends data out waits for a "
-        "person.",
+        "database: once text by outsiders was read too, a call that sends data elsewhere waits for "
+        "a person.",
     )
     timeout_seconds: Annotated[int, Field(ge=1, le=MOST_SECONDS)] = Field(
         60, description="Seconds that one call may take."

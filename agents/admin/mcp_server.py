@@ -19,6 +19,7 @@ from django.utils.safestring import SafeString
 from unfold.widgets import (
     UnfoldAdminCheckboxSelectMultipleWidget,
     UnfoldAdminFileFieldWidget,
+    UnfoldAdminRadioSelectWidget,
     UnfoldAdminTextareaWidget,
 )
 
@@ -59,6 +60,12 @@ _FILE_HELP = "Upload JSON or YAML of OpenAPI 3.0 or 3.1 instead of naming its ad
 _OPERATIONS_HELP = "Operations that are tools. The list is there once the document was read."
 
 
+_HOLDS = (
+    (True, "Private data: mails, files, records of people or of the workspace"),
+    (False, "Only what anybody may read: documentation, search, the weather"),
+)
+
+
 class McpServerForm(VerbForm[McpServer]):
     """Address of a server, and what is believed of it."""
 
@@ -67,6 +74,15 @@ class McpServerForm(VerbForm[McpServer]):
     )
     operations = forms.MultipleChoiceField(
         required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text=_OPERATIONS_HELP
+    )
+    private_data = forms.TypedChoiceField(
+        label="What does it hold?",
+        choices=_HOLDS,
+        coerce=lambda value: str(value) == "True",
+        widget=UnfoldAdminRadioSelectWidget,
+        initial=True,
+        help_text="Private data stays here: once an agent has read some, and text by outsiders, it "
+        "asks a person before it sends data to anybody but this server.",
     )
     renamed: ClassVar = {"document": "file"}
 

@@ -1,4 +1,4 @@
-"""Advice on an agent's settings that are valid but probably not intended. Pure."""
+"""Advice on settings that are valid but probably not intended, and what an agent asks. Pure."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from agents.definitions.server_grants import ALL, expand
-from heartbit_site.base.toolspec import Label, Origin, ToolSpec
+from heartbit_site.base.toolspec import Effect, Label, Origin, ToolSpec
 
 if TYPE_CHECKING:
-    from agents.definitions.spec import AgentSpec
+    from agents.definitions.spec import AgentSpec, DefinitionSpec, ToolGrant
 
 
 def advice(spec: AgentSpec, tools: Mapping[str, ToolSpec]) -> Iterator[str]:
@@ -19,31 +19,81 @@ def advice(spec: AgentSpec, tools: Mapping[str, ToolSpec]) -> Iterator[str]:
         spec: Settings of the agent.
         tools: Tools by name.
     """
-    grants = expand(spec.tools, tools)
-    given = [tools[grant.name] for grant in grants if grant.enabled and grant.name in tools]
-    sources = {label: _sources(tool for tool in given if label in tool.labels) for label in Label}
-    if all(sources.values()):
-        does = (
-            "needs an approval once both were read"
-            if spec.mixed_data == "ask"
-            else "is allowed (mixed_data), so an outsider's text may steer what leaves"
-        )
+    given = [tool for _, tool in _given(spec, tools)]
+    sources = _mixture(given)
+    if sources is None:
+        return
+    does = (
+        "needs an approval once both were read"
+        if spec.mixed_data == "ask"
+        else "is allowed (mixed_data), so an outsider's text may steer what leaves"
+    )
+    yield (
+        f"{spec.name} can read private data ({', '.join(sources[Label.PRIVATE])}), read text "
+        f"by outsiders ({', '.join(sources[Label.UNTRUSTED])}) and send data out "
+        f"({', '.join(sources[Label.OUTBOUND])}): sending {does}."
+    )
+    servers = sorted({tool.source for tool in given if _is_private_server(tool)})
+    if servers:
         yield (
-            f"{spec.name} can read private data ({', '.join(sources[Label.PRIVATE])}), read text "
-            f"by outsiders ({', '.join(sources[Label.UNTRUSTED])}) and send data out "
-            f"({', '.join(sources[Label.OUTBOUND])}): sending {does}."
+            f"The data of {', '.join(servers)} counts as private: if an MCP server holds "
+            "none, set private_data of that server to false."
         )
-        servers = sorted({tool.source for tool in given if _is_private_server(tool)})
-        if servers:
-            yield (
-                f"The data of {', '.join(servers)} counts as private: if an MCP server holds "
-                "none, set private_data of that server to false."
-            )
+
+
+def asks(spec: DefinitionSpec, tools: Mapping[str, ToolSpec], *, only: str = "") -> Iterator[str]:
+    """Yield sentences that say which calls of an agent wait for a person.
+
+    Args:
+        spec: Settings of the agent.
+        tools: Tools by name.
+        only: The one tool that is called; empty: a model may call all of them.
+    """
+    given = [(grant, tool) for grant, tool in _given(spec, tools) if only in ("", tool.name)]
+    always, sometimes = [], []
+    for grant, tool in given:
+        rule = grant.approval or getattr(spec, "approval", "never")  # of a workflow: its nodes' own
+        if rule == "always" or (rule == "effects" and tool.effect is not Effect.PURE):
+            always.append(tool)
+        elif rule == "when":
+            sometimes.append(tool)
+    if always:
+        yield f"{spec.name} asks before each call of {', '.join(_sources(always))}."
+    if sometimes:
+        yield f"{spec.name} asks before some calls of {', '.join(_sources(sometimes))}."
+    sources = _mixture([tool for _, tool in given])
+    if sources is not None and getattr(spec, "mixed_data", "") == "ask" and not only:
+        yield (
+            f"Once {spec.name} has read private data ({', '.join(sources[Label.PRIVATE])}) and "
+            f"text by outsiders ({', '.join(sources[Label.UNTRUSTED])}), it asks before it sends "
+            f"data out ({', '.join(sources[Label.OUTBOUND])})."
+        )
 
 
 def publish_again(agents: Sequence[str]) -> str:
     """Return a sentence about the agents whose tools changed after their publication."""
     return f"Publish again: {', '.join(agents)}." if agents else "No agent has to be published."
+
+
+def _given(spec: DefinitionSpec, tools: Mapping[str, ToolSpec]) -> list[tuple[ToolGrant, ToolSpec]]:
+    grants = expand(spec.tools, tools)
+    return [(one, tools[one.name]) for one in grants if one.enabled and one.name in tools]
+
+
+def _mixture(given: Sequence[ToolSpec]) -> dict[Label, list[str]] | None:
+    """Return the tools by their labels, for people, if an outsider could have data sent out.
+
+    One MCP server alone, with its own data and its own texts, is no mixture.
+    """
+    labelled = {label: [tool for tool in given if label in tool.labels] for label in Label}
+    if not all(labelled.values()):
+        return None
+    origins = {
+        tool.source if _is_of_server(tool) else "" for group in labelled.values() for tool in group
+    }
+    if len(origins) == 1 and "" not in origins:
+        return None
+    return {label: _sources(group) for label, group in labelled.items()}
 
 
 def _sources(tools: Iterable[ToolSpec]) -> list[str]:

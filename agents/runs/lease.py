@@ -9,7 +9,9 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
+from contextvars import copy_context
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -161,7 +163,9 @@ class Lease:
             commit then) or the run was cancelled meanwhile.
         """
         folded = self.last_seq
-        work = self._executor.submit(in_one_transaction, self._run, self._token, folded, body)
+        # The tool's thread knows the run, as a trigger on what it changes asks.
+        write = partial(in_one_transaction, self._run, self._token, folded, body)
+        work = self._executor.submit(copy_context().run, write)
         try:
             async with asyncio.timeout(timeout_seconds):
                 event, row = await asyncio.wrap_future(work)

@@ -19,10 +19,13 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.models import AuditEntry, Workspace
 from heartbit_site.base.query import execute, fetch_all
 
-#: Prefixes of the names of schedules and channels as actors. No person or key has such a name, so
-#: ``started_by`` of a run identifies its starter even after it is deleted.
+#: Prefixes of the names of schedules, channels and triggers as actors. No person or key has such a
+#: name, so ``started_by`` of a run identifies its starter even after it is deleted.
 BY_SCHEDULE: Final = "schedule "
 BY_CHANNEL: Final = "channel "
+BY_TRIGGER: Final = "trigger "
+#: Prefixes of the starters of runs that nobody watches.
+UNWATCHED: Final = (BY_SCHEDULE, BY_CHANNEL, BY_TRIGGER)
 
 _LABEL, _TARGET, _ACTOR = 200, 100, 200
 _SHORT = 120  # characters of a value

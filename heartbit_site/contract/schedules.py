@@ -116,6 +116,10 @@ class ScheduleSummaryOut(RecurrenceOut):
     overlap: Overlap
     jitter_seconds: int
     require_approval: bool
+    review: str = Field(description="Reviewers of each result; empty: as the agent says.")
+    cost_brake: int | None = Field(
+        description="Multiple of the usual cost of a run that pauses it; null: none."
+    )
     enabled: bool
     conversation_id: Id | None = Field(
         description="Conversation of its messages; null until the first message.",
@@ -138,6 +142,9 @@ class ScheduleOut(ScheduleSummaryOut):
     input: dict[str, JsonValue]
     deliver: list[dict[str, JsonValue]] = Field(description="Recipients of each result.")
     recipients: list[str] = Field(description="The recipients as text, webhooks by name.")
+    asks: list[str] = Field(
+        description="Sentences about the calls and questions for which its runs wait for a person."
+    )
 
 
 class SchedulesOut(Page):

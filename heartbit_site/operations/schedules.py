@@ -11,6 +11,7 @@ from django.db.models import OuterRef, Subquery
 from pydantic import Field
 
 from agents.delivery.targets import describe_targets
+from agents.reads.asking import asks_of
 from agents.runs.idempotency_keys import run_with, stored_key
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
@@ -138,7 +139,8 @@ def list_firings(
 
 def _whole(row: Schedule) -> contract.ScheduleOut:
     [recipients] = describe_targets([row.deliver])
-    facts = {"task_characters": len(row.task), "recipients": recipients}
+    asks = asks_of(row.agent, approve=row.require_approval, tool=row.tool)
+    facts = {"task_characters": len(row.task), "recipients": recipients, "asks": asks}
     [view] = _views(contract.ScheduleOut, [row], [facts])
     return view
 

@@ -16,8 +16,10 @@ from agents.choices import RunKind
 from agents.journal.events import ModelAnswered, RunStarted
 from agents.models import Run, RunEvent, ToolCall
 from agents.models.workflow import KIND as WORKFLOW
+from agents.reads.asking import asks_of
 from heartbit_site.base.access import Access
 from heartbit_site.base.amounts import duration, money
+from heartbit_site.base.audit import UNWATCHED
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.contract.runs import RunTreeOut, RunViewOut
 
@@ -79,6 +81,12 @@ def _life(access: Access, run: Run, view: RunViewOut) -> Iterator[Fact]:
     yield Fact("Worker crashes", str(view.attempts) if view.attempts else "")
     yield Fact("Queue", f"{view.queue}{f', priority {view.priority}' if view.priority else ''}")
     yield Fact("Approval", "every tool call waits for a person" if view.require_approval else "")
+    if (
+        view.started_by.startswith(UNWATCHED)
+        and run.finished_at is None
+        and not view.require_approval
+    ):
+        yield Fact("Waits for a person", " ".join(asks_of(run.version.agent)))
 
 
 def _links(access: Access, view: RunViewOut) -> Iterator[Fact]:

@@ -19,6 +19,8 @@ from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
 from agents.delivery.targets import describe_targets
+from agents.models import Agent
+from agents.reads.asking import asks_of
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import HeartbitError
@@ -30,7 +32,7 @@ from heartbit_site.web.firings import cells_of, strip_of
 from heartbit_site.web.page import page, show
 from heartbit_site.web.schedule_form import SchedulePageForm
 from scheduling.actions.run_schedule import run_as_test
-from scheduling.choices import Kind
+from scheduling.choices import Kind, TaskType
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.occurrences import build_recurrence, upcoming_occurrences
@@ -128,7 +130,12 @@ def preview(request: HttpRequest, access: Access) -> HttpResponse:
     """Return the next five firings of a form that is being filled in; nothing is stored."""
     given = request.POST
     context = _previewed(given.get("rhythm", ""), given.get("time_zone", ""))
-    return render(request, "web/schedule_times.html", context)
+    agent = Agent.objects.filter(workspace=access.workspace, name=given.get("agent", "")).first()
+    if agent is not None:
+        is_call = given.get("task_type") == TaskType.TOOL_CALL
+        tool = given.get("tool", "") if is_call else ""
+        context["asks"] = asks_of(agent, approve="require_approval" in given, tool=tool)
+    return render(request, "web/schedule_preview.html", context)
 
 
 def _previewed(rhythm: str, zone_name: str) -> dict[str, Any]:
@@ -171,6 +178,7 @@ def _facts(request: HttpRequest, access: Access, row: Schedule) -> dict[str, Any
         "part": part,
         "recipients": describe_targets([stored.deliver])[0],
         "mail": _mail_of(access),
+        "asks": asks_of(stored.agent, approve=stored.require_approval, tool=stored.tool),
         **_coming(stored),
     }
 

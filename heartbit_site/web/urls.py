@@ -63,6 +63,7 @@ urlpatterns: list[Any] = [
     path("runs/<uuid:run>/compare/<uuid:other>/", run_compare.compare, name="run-compare"),
     path("inbox/", inbox.inbox, name="inbox"),
     path("inbox/decide/", inbox.decide_several, name="inbox-decide"),
+    path("inbox/notify/", inbox.notify, name="inbox-notify"),
     path("approvals/", inbox.approvals_moved, name="approvals"),
     path("runs/", runs, name="runs"),
     path("find/", find, name="find"),

@@ -84,6 +84,7 @@ def usage(request: HttpRequest, access: Access) -> HttpResponse:
         "agents": [_agent(agent) for agent in found.agents],
         "budgets": [_budget(budget, found) for budget in found.budgets],
         "unpriced": amounts.counted(found.unpriced_calls, "call") if found.unpriced_calls else "",
+        "memory_days": found.memory_days,
         "is_empty": not found.tier and not found.budgets and not is_used,
         "number_of_days": DAYS,
         "tabs": tabs(access),
@@ -118,8 +119,7 @@ def _alerts(found: views.WorkspaceUsageOut) -> Iterator[dict[str, Any]]:
     """Yield limits of the tier and of budgets that are nearly or fully used, with their owners."""
     gauges = [(name, getattr(found, name), f"tier {found.tier}") for name in LABELS]
     for budget in found.budgets:
-        whose = f"agent {budget.agent}" if budget.agent else "the workspace"
-        whose = f"the {budget.period}'s budget of {whose}"
+        whose = f"the {budget.period}'s budget of {budget.whose or 'the workspace'}"
         gauges += [(name, gauge, whose) for name, gauge in _limits(budget)]
     for name, gauge, whose in gauges:
         if gauge.state in ("warning", "exceeded"):
@@ -145,7 +145,7 @@ def _alert(name: str, gauge: Gauge, whose: str) -> dict[str, Any]:
 def _budget(budget: views.BudgetUseOut, found: views.WorkspaceUsageOut) -> dict[str, Any]:
     ends = found.day_ends if budget.period == "day" else found.month_ends
     return {
-        "whose": budget.agent or "the whole workspace",
+        "whose": budget.whose or "the whole workspace",
         "period": budget.period,
         "bars": [_bar(BUDGET_LABELS[name], gauge, ends) for name, gauge in _limits(budget)],
     }

@@ -91,6 +91,32 @@ def test_given_a_task_and_a_rhythm_then_it_is_made_and_says_what_comes_next(
     assert audited(workspace) == [("schedule.create", "API key test")]
 
 
+def test_given_calls_that_ask_then_a_schedule_says_so_before_anybody_waits_for_it(
+    caller: Caller, parked: Agent
+) -> None:
+    def asks(**more: Any) -> list[str]:
+        caller.http.delete("/schedules/Monday report")
+        found = caller.post("/schedules", REPORT | more)
+        assert found.status_code == 201, found.text
+        return list(found.json()["asks"])
+
+    assert asks() == []
+    assert asks(require_approval=True) == ["Every tool call waits for a person."]
+    binding = ToolBinding.objects.create(agent=parked, tool="calculate", approval="always")
+    helper = agent_of(parked.workspace, "helper")
+    ToolBinding.objects.create(agent=helper, tool="http_get")
+    type(helper).objects.filter(pk=helper.pk).update(approval="always")
+    parked.team.add(helper)
+    assert asks() == [
+        "parked asks before each call of calculate.",
+        "helper asks before each call of http_get.",
+    ]
+    binding.approval, binding.approval_when = "when", {"required": ["expression"]}
+    binding.save()
+    call = {"task_type": "tool_call", "tool": "calculate", "arguments": {"expression": "1 + 1"}}
+    assert asks(task="", **call) == ["parked asks before some calls of calculate."]
+
+
 def test_given_a_name_that_is_taken_then_409_says_so(caller: Caller, parked: Agent) -> None:
     assert caller.post("/schedules", REPORT).status_code == 201
     again = caller.post("/schedules", {**REPORT, "cron": "0 10 * * *"})

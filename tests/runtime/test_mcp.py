@@ -13,7 +13,7 @@ import pytest
 
 from agents.actions.publish_agent import publish_agent
 from agents.choices import RunStatus
-from agents.definitions.advice import advice
+from agents.definitions.advice import advice, asks
 from agents.definitions.spec import AgentSpec
 from agents.models import Agent, Run
 from heartbit_site.base import orm
@@ -283,32 +283,80 @@ def test_hints_count_for_a_trusted_server_alone(workspace: Workspace, url: str) 
     assert effects["echo"] == Effect.AT_MOST_ONCE
 
 
-async def test_what_a_server_returned_leaves_only_with_consent_if_it_holds_private_data(
+async def test_what_a_server_told_may_be_told_it_again_and_others_only_with_consent(
     studio: Studio, agent: Create, workspace: Workspace, url: str
 ) -> None:
     def made() -> McpServer:
         server = added(workspace, url=url)
         refreshed(server)
-        agent(tools=("shop_echo",))
+        agent(tools=("shop_echo", "http_get"))
         return server
 
     server = await orm.run_in_thread(made)
-    twice = '[[calls: shop_echo {"text": "a"}]] [[then: shop_echo {"text": "b"}]] [[text: Done.]]'
-    run_id = await studio.start(twice)
+    echo = '[[calls: shop_echo {"text": "a"}]] [[then: shop_echo {"text": "b"}]]'
+    run = await studio.run(f"{echo} [[text: Done.]]")
+    assert run.status == RunStatus.SUCCEEDED
+
+    run_id = await studio.start(f'{echo} [[then: http_get {{"url": "{url}"}}]] [[text: Done.]]')
     [call] = await waiting(studio, run_id)
     assert call.approval_view is not None
     assert call.approval_view["reason"] == (
-        "shop_echo sends data out, after private data (shop_echo) and text by outsiders "
+        "http_get sends data out, after private data (shop_echo) and text by outsiders "
         "(shop_echo) were read."
     )
 
     def holds_none() -> None:
         server.private_data = False
         save_mcp_server(server, by=ANNE)
+        labels = CatalogueTool.objects.filter(server=server, name="shop_echo")
+        assert labels.values_list("labels", flat=True)[0] == ["outbound", "untrusted"]
 
     await orm.run_in_thread(holds_none)
-    run = await studio.run(twice)
+    run = await studio.run(f"{echo} [[text: Done.]]")
     assert run.status == RunStatus.SUCCEEDED
+
+
+async def test_two_servers_do_not_learn_of_each_other_without_consent(
+    studio: Studio, agent: Create, workspace: Workspace, url: str
+) -> None:
+    def made() -> None:
+        for name in ("shop", "bank"):
+            refreshed(added(workspace, name=name, url=url))
+        agent(tools=("shop_echo", "bank_echo"))
+
+    await orm.run_in_thread(made)
+    run_id = await studio.start(
+        '[[calls: shop_echo {"text": "a"}]] [[then: bank_echo {"text": "b"}]] [[text: Done.]]'
+    )
+    [call] = await waiting(studio, run_id)
+    assert call.tool == "bank_echo"
+
+
+@pytest.mark.django_db
+def test_what_only_reads_its_own_sends_nothing_out_if_the_server_is_trusted(
+    workspace: Workspace, url: str
+) -> None:
+    server = added(workspace, url=url)
+
+    def outbound() -> set[str]:
+        rows = CatalogueTool.objects.filter(server=server)
+        return {name for name, labels in rows.values_list("name", "labels") if "outbound" in labels}
+
+    refreshed(server)
+    everything = outbound()
+    assert "shop_resources_list" in everything
+    server.trusted = True
+    save_mcp_server(server, by=ANNE)
+    assert outbound() == everything  # what the hints say is read by the next refresh
+    refreshed(server)
+    assert everything - outbound() == {
+        "shop_prompts_get",
+        "shop_prompts_list",
+        "shop_resources_list",
+    }
+    server.trusted = False
+    save_mcp_server(server, by=ANNE)
+    assert outbound() == everything
 
 
 @pytest.mark.django_db
@@ -317,12 +365,16 @@ def test_the_advice_at_save_speaks_of_servers_that_hold_private_data(
 ) -> None:
     server = added(workspace, url=url)
     refreshed(server)
-    spec = AgentSpec.model_validate(
-        {"name": "clerk", "description": "D.", "system_prompt": "P.", "tools": ["shop_*"]}
-    )
+    settings = {"name": "clerk", "description": "D.", "system_prompt": "P.", "tools": ["shop_*"]}
+    spec = AgentSpec.model_validate(settings)
+    assert not list(advice(spec, catalogue(workspace.pk)))  # one server alone is no mixture
+    assert not list(asks(spec, catalogue(workspace.pk)))
+    spec = AgentSpec.model_validate({**settings, "tools": ["shop_*", "http_get"]})
     mixed, remedy = advice(spec, catalogue(workspace.pk))
-    assert mixed.startswith("clerk can read private data (shop_*), read text by outsiders (shop_*)")
+    assert mixed.startswith("clerk can read private data (shop_*), read text by outsiders (shop_*")
     assert remedy.startswith("The data of shop counts as private")
+    [asked] = asks(spec, catalogue(workspace.pk))
+    assert asked.startswith("Once clerk has read private data (shop_*) and text by outsiders")
     server.private_data = False
     save_mcp_server(server, by=ANNE)
     assert not list(advice(spec, catalogue(workspace.pk)))

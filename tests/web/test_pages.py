@@ -260,6 +260,7 @@ def test_given_the_login_page_then_it_is_accessible_and_fits(
     site: WebServer, browser: Browser
 ) -> None:
     visitor = visit(browser, site.url)
-    visitor.go("/login/")
-    assert [*faults(visitor.page), *visitor.problems()] == []
+    for path in ("/login/", "/password/", "/password/?sent", "/password/x/y/"):
+        visitor.go(path)
+        assert [*faults(visitor.page), *visitor.problems()] == []
     visitor.leave()

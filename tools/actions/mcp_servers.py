@@ -12,6 +12,7 @@ from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.errors import ConfigurationError, ConflictError, about
 from heartbit_site.base.rights import require
+from heartbit_site.base.toolspec import Label
 from tools.actions.refresh_mcp_server import pending_sentence
 from tools.mcp.endpoints import labels_of, stored_needs
 from tools.models import CatalogueTool, McpServer
@@ -57,14 +58,20 @@ def save_mcp_server(server: McpServer, *, by: Actor) -> None:
                 server.needs_refresh = True
                 written.append("needs_refresh")
             server.save(update_fields=written)
-            labels = sorted(labels_of(private_data=server.private_data))
-            CatalogueTool.objects.filter(server=server).update(
-                labels=labels, credentials=stored_needs(server)
-            )
+            _label_tools(server)
         changes = audit.changes(old, server, _RECORDED)
         if changes or before is None:
             action = f"mcp_server.{'add' if before is None else 'change'}"
             audit.record_on(by, action, server, details=changes)
+
+
+def _label_tools(server: McpServer) -> None:
+    """Let the tools follow what a person says of their server; the next refresh knows more."""
+    rows = list(CatalogueTool.objects.filter(server=server).only("labels", "credentials"))
+    for row in rows:
+        row.labels = sorted(labels_of(server, is_closed=Label.OUTBOUND not in row.labels))
+        row.credentials = stored_needs(server)
+    CatalogueTool.objects.bulk_update(rows, ["labels", "credentials"], batch_size=100)
 
 
 def set_mcp_server(server: McpServer, settings: Mapping[str, Any], *, by: Actor) -> None:

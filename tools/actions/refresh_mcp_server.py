@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from django.db import connections, transaction
 from django.db.models import Q
@@ -24,8 +24,11 @@ from tools.actions.read_mcp_server import Reading, read_mcp_server
 from tools.definitions import catalogue as definitions
 from tools.definitions.registry import definition_hash, registry
 from tools.mcp.endpoints import labels_of, stored_needs
-from tools.mcp.listing import Offer, definition, effect_of, local_names
+from tools.mcp.listing import Offer, definition, effect_of, local_names, only_reads_its_own
 from tools.models import CatalogueTool, McpServer
+
+if TYPE_CHECKING:
+    import mcp_types
 
 _SHOWN_REASONS = 10
 _MOST_CHARACTERS = 400
@@ -111,12 +114,13 @@ def _written(server: McpServer, offer: Offer) -> Refresh:
         digest = definition_hash(spec)
         row = rows.get(remote)
         if row is None:
-            _add(server, remote, spec, digest)
+            _add(server, offer.tools[remote], spec, digest)
             added.append(spec.name)
             continue
         pending = None if row.definition_id == digest else digest
-        if pending != row.pending_id:
-            CatalogueTool.objects.filter(pk=row.pk).update(pending=pending)
+        labels = _labels(server, offer.tools[remote])
+        if (pending, labels) != (row.pending_id, row.labels):
+            CatalogueTool.objects.filter(pk=row.pk).update(pending=pending, labels=labels)
         if pending is not None:
             changed.append(row.name)
     gone = [row for remote, row in rows.items() if remote not in specs]
@@ -163,17 +167,21 @@ def _specs(server: McpServer, offer: Offer, *, known: Mapping[str, str]) -> dict
     }
 
 
-def _add(server: McpServer, remote: str, spec: ToolSpec, digest: str) -> None:
+def _labels(server: McpServer, tool: mcp_types.Tool) -> list[str]:
+    return sorted(labels_of(server, is_closed=only_reads_its_own(tool)))
+
+
+def _add(server: McpServer, tool: mcp_types.Tool, spec: ToolSpec, digest: str) -> None:
     CatalogueTool.objects.create(
         workspace_id=server.workspace_id,
         server=server,
-        remote_name=remote,
+        remote_name=tool.name,
         name=spec.name,
         definition_id=digest,
         origin=Origin.MCP,
         source=server.name,
         credentials=stored_needs(server),
-        labels=sorted(labels_of(private_data=server.private_data)),
+        labels=_labels(server, tool),
     )
 
 

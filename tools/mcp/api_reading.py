@@ -81,7 +81,9 @@ def _take(
     import mcp_types  # noqa: PLC0415  every process imports this module, and few read a document
 
     hints = mcp_types.ToolAnnotations(
-        read_only_hint=effect is Effect.PURE, idempotent_hint=effect is Effect.IDEMPOTENT
+        read_only_hint=effect is Effect.PURE,
+        idempotent_hint=effect is Effect.IDEMPOTENT,
+        open_world_hint=False,
     )
     tool = mcp_types.Tool(
         name=operation.name,

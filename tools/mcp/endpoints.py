@@ -64,9 +64,19 @@ class PinnedTool:
     hash: str
 
 
-def labels_of(*, private_data: bool) -> frozenset[Label]:
-    """Return the labels of a server's tools: no server is trusted, and each call goes to it."""
-    return frozenset(Label if private_data else {Label.UNTRUSTED, Label.OUTBOUND})
+def labels_of(server: McpServer, *, is_closed: bool) -> frozenset[Label]:
+    """Return the labels of a server's tool, whose texts are always by outsiders.
+
+    Args:
+        server: The server.
+        is_closed: True if its calls only read what the server has: they send nothing out.
+    """
+    labels = {Label.UNTRUSTED}
+    if server.private_data:
+        labels.add(Label.PRIVATE)
+    if not (is_closed and server.trusted):
+        labels.add(Label.OUTBOUND)
+    return frozenset(labels)
 
 
 #: The credential parameter of a server's tools; no JSON property can have this name.

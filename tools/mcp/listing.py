@@ -145,6 +145,12 @@ def effect_of(tool: mcp_types.Tool, *, trusted: bool) -> Effect:
     return Effect.IDEMPOTENT if hints.idempotent_hint else Effect.AT_MOST_ONCE
 
 
+def only_reads_its_own(tool: mcp_types.Tool) -> bool:
+    """Return True if a tool says that it changes nothing and reaches nothing beyond its server."""
+    hints = tool.annotations
+    return hints is not None and hints.read_only_hint is True and hints.open_world_hint is False
+
+
 def local_names(
     server: str,
     remote_names: Sequence[str],

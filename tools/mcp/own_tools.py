@@ -51,7 +51,10 @@ def _tool(tool_name: str, description: str, /, **properties: dict[str, Any]) -> 
     schema = {"type": "object", "properties": properties, "additionalProperties": False}
     if properties:
         schema["required"] = [*properties][:1]
-    hints = mcp_types.ToolAnnotations(read_only_hint=True)
+    # A resource's address is free text, and may lead the server elsewhere.
+    hints = mcp_types.ToolAnnotations(
+        read_only_hint=True, open_world_hint=None if tool_name == READ_RESOURCE else False
+    )
     return mcp_types.Tool(
         name=tool_name, description=description, input_schema=schema, annotations=hints
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from heartbit_site.base.credentials import CredentialType, SignInCredential
 from heartbit_site.base.pictures import WithPictures
 from heartbit_site.base.suspensions import QUESTION, Question, Suspension
-from heartbit_site.base.toolspec import Origin, ToolContext, ToolSpec
+from heartbit_site.base.toolspec import Label, Origin, ToolContext, ToolSpec
 from tools.definitions import catalogue as definitions
 from tools.mcp.api_calls import call_operation
 from tools.mcp.endpoints import (
@@ -19,7 +19,6 @@ from tools.mcp.endpoints import (
     PinnedTool,
     covers_of,
     endpoint_of,
-    labels_of,
     needs_of,
     signed_in,
 )
@@ -78,7 +77,7 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
         timeout_seconds=float(server.timeout_seconds),
         context_parameter=_CONTEXT,
         credentials=needs_of(server),
-        labels=labels_of(private_data=server.private_data),
+        labels=frozenset(label for label in Label if label in row.labels),
         source=server.name,
         origin=Origin.MCP,
     )

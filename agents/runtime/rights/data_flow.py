@@ -25,6 +25,7 @@ class TextSource(enum.StrEnum):
     DESCRIPTIONS = "descriptions of tools of MCP servers"
     PRIVATE_HOST = "a host of the private network"
     DELETED_RUN = "a deleted run"
+    CHANGED_ROW = "a row that an agent changed"
     TREE = "what runs of the tree give each other"  # tasks, results, the blackboard, artifacts
     AGENT_MESSAGE = "an agent's message"  # may contain anything that its sender had read
 
@@ -40,6 +41,7 @@ SOURCES: Final[Mapping[TextSource, frozenset[Label]]] = MappingProxyType(
         TextSource.DESCRIPTIONS: frozenset({Label.UNTRUSTED}),
         TextSource.PRIVATE_HOST: frozenset({Label.PRIVATE}),
         TextSource.DELETED_RUN: UNDECLARED,
+        TextSource.CHANGED_ROW: UNDECLARED,  # it may contain anything that the agent had read
         TextSource.TREE: _NONE,
         TextSource.AGENT_MESSAGE: _NONE,
     }

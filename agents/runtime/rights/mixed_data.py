@@ -14,13 +14,14 @@ from typing import Any, Final
 from uuid import UUID
 
 from agents.choices import CallStatus, MixedData
+from agents.definitions.triggers import TRIGGERS
 from agents.loop import delegation
 from agents.output import respond
 from agents.runs.pool import Pool, call
 from agents.runtime.files.folder import GIVEN
 from agents.runtime.rights.data_flow import FOLDER_READERS, TextSource, labels_of
 from agents.runtime.rights.lookups import MixedDataRule
-from heartbit_site.base.audit import BY_CHANNEL, BY_SCHEDULE
+from heartbit_site.base.audit import BY_CHANNEL, BY_SCHEDULE, BY_TRIGGER
 from heartbit_site.base.query import fetch_named
 from heartbit_site.base.toolspec import UNDECLARED, Label, Origin, ToolSpec
 from tools.texts.http_messages import PRIVATE_HOST
@@ -82,6 +83,10 @@ _QUERY: Final = """
                         AND k.name = g ->> 'name' AND k.server_id IS NOT NULL
                    WHERE r.started_at IS NOT NULL) AS described,
            EXISTS (SELECT 1 FROM runs WHERE started_by LIKE %(channel)s) AS from_channel,
+           ARRAY(SELECT DISTINCT started_by FROM runs
+                 WHERE started_by LIKE %(trigger)s) AS triggers,
+           EXISTS (SELECT 1 FROM runs
+                   WHERE started_by LIKE %(trigger)s AND hops > 0) AS changed_row,
            EXISTS (SELECT 1 FROM tree t
                    WHERE NOT EXISTS (SELECT 1 FROM agents_run r WHERE r.id = t.id)) AS is_partial,
            EXISTS (SELECT 1 FROM calls c JOIN memory_memoryitem m ON m.workspace_id = c.workspace_id
@@ -104,22 +109,34 @@ class ReadData:
     def __init__(self, row: Mapping[str, Any], find: Callable[[str], ToolSpec | None]) -> None:
         names = sorted(set(row["tools"]) - _OWN)
         # A tool that this process does not know may have read anything; so may a deleted run.
-        labels = {name: _labels_of(find(name), row) for name in names}
+        tools = {name: find(name) for name in names}
+        labels = {name: _labels_of(spec, row) for name, spec in tools.items()}
         facts = {
             TextSource.DELETED_RUN: row["is_partial"],
             TextSource.PRIVATE_HOST: row["private_host"],
             TextSource.CHANNEL: row["from_channel"],
+            TextSource.CHANGED_ROW: row["changed_row"],
             TextSource.MARKED_MEMORIES: row["recalled"],
         }
         labels |= {source.value: labels_of(source) for source, found in facts.items() if found}
+        labels |= {name: _labels_of_trigger(name) for name in row["triggers"]}
         self.private = [name for name, found in labels.items() if Label.PRIVATE in found]
         self.untrusted = [name for name, found in labels.items() if Label.UNTRUSTED in found]
         self._described = bool(row["described"])
+        self._servers = {name: _server_of(spec) for name, spec in tools.items()}
 
-    @property
-    def is_mixed(self) -> bool:
-        """True if a text by outsiders could send private data out."""
-        return bool(self.private and (self.untrusted or self._described))
+    def is_mixed(self, server: str = "") -> bool:
+        """Return True if a text by outsiders could send private data out.
+
+        Args:
+            server: The MCP server that would get the data. What came from it alone may go back
+                to it.
+        """
+        if not self.private:
+            return False
+        if server and {self._servers.get(name) for name in self.private} == {server}:
+            return any(self._servers.get(name) != server for name in self.untrusted)
+        return bool(self.untrusted or self._described)
 
     @property
     def sources(self) -> str:
@@ -157,7 +174,7 @@ def mixed_data_rule(
             return None
         row = await call(pool, _QUERY, _parameters(root_id))
         read = None if row is None else ReadData(row, find)
-        if read is None or not read.is_mixed:
+        if read is None or not read.is_mixed(_server_of(spec)):
             return None
         return f"{spec.name} sends data out, after {read.sources} were read."
 
@@ -174,7 +191,18 @@ def reason_to_hold(root_id: UUID, find: Callable[[str], ToolSpec | None]) -> str
     """Return why sending an answer to an outsider needs an approval; empty: it does not."""
     [row] = fetch_named(_QUERY, _parameters(root_id))
     read = ReadData(row, find)
-    return f"the run had read {read.sources}" if read.is_mixed else ""
+    return f"the run had read {read.sources}" if read.is_mixed() else ""
+
+
+def _server_of(spec: ToolSpec | None) -> str:
+    """Return the MCP server that has the tool; empty: none."""
+    return spec.source if spec is not None and spec.origin is Origin.MCP else ""
+
+
+def _labels_of_trigger(starter: str) -> frozenset[Label]:
+    """Return the labels of a trigger's values; one that this process lacks may give anything."""
+    trigger = TRIGGERS.get(starter.removeprefix(BY_TRIGGER))
+    return UNDECLARED if trigger is None else trigger.labels
 
 
 def _labels_of(spec: ToolSpec | None, row: Mapping[str, Any]) -> frozenset[Label]:
@@ -191,6 +219,7 @@ def _parameters(root_id: UUID) -> dict[str, Any]:
         "read": _READ,
         "channel": f"{BY_CHANNEL}%",
         "schedule": f"{BY_SCHEDULE}%",
+        "trigger": f"{BY_TRIGGER}%",
         "unknown": _UNKNOWN,
         "given": GIVEN,
         "recall": TextSource.MEMORIES.value,

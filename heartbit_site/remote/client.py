@@ -12,12 +12,12 @@ import httpx
 from pydantic import ValidationError
 
 from heartbit_site.base.errors import ConflictError, NotFoundError, Remedy
-from heartbit_site.cli.terminal.errors import CANNOT_START, CommandError, UsageError
-from heartbit_site.cli.terminal.output import one_line
+from heartbit_site.base.terminal_text import clean
 from heartbit_site.contract.problem import RemedyOut
+from heartbit_site.remote.errors import RequestRefusedError, ServerError, error_class
 
 if TYPE_CHECKING:
-    from heartbit_site.cli.backend.server import Server
+    from heartbit_site.remote.server import Server
 
 PREFIX: Final = "/api/v1"
 CONNECT_SECONDS: Final = 10.0
@@ -50,8 +50,30 @@ def send(
     Raises:
         NotFoundError: It does not exist.
         ConflictError: Its state does not allow it (any more).
-        CommandError: The server cannot be reached, or refuses.
+        ServerError: The server cannot be reached.
+        RequestRefusedError: The server refuses.
     """
+    response = _send(server, method, path, query=query, body=body, key=key)
+    found = {} if response.status_code == httpx.codes.NO_CONTENT else _json(response)
+    if not isinstance(found, dict):
+        raise ServerError(_stranger(server))
+    return found
+
+
+def fetch(server: Server, path: str, *, query: Mapping[str, Any]) -> bytes:
+    """Return the file that the server answers to a request; raises as ``send`` does."""
+    return _send(server, "GET", path, query=query).content
+
+
+def _send(
+    server: Server,
+    method: str,
+    path: str,
+    *,
+    query: Mapping[str, Any],
+    body: Mapping[str, Any] | None = None,
+    key: str | None = None,
+) -> httpx.Response:
     timeout = httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
     extra = {"Idempotency-Key": key} if key else {}
     url = f"{server.url}{PREFIX}{path}"
@@ -60,10 +82,7 @@ def send(
         response = _answer(server, ask)
     if not response.is_success:
         refuse(server, response)
-    found = {} if response.status_code == httpx.codes.NO_CONTENT else _json(response)
-    if not isinstance(found, dict):
-        raise CommandError(_stranger(server), CANNOT_START)
-    return found
+    return response
 
 
 def _answer(server: Server, ask: Callable[[], httpx.Response]) -> httpx.Response:
@@ -86,13 +105,12 @@ def headers(server: Server) -> dict[str, str]:
     return {"Authorization": f"Bearer {server.key}"}
 
 
-def unreachable(server: Server, error: Exception) -> CommandError:
+def unreachable(server: Server, error: Exception) -> ServerError:
     """Return the error for a connection that failed."""
     reason = one_line(str(error), 120) or type(error).__name__
-    return CommandError(
+    return ServerError(
         f"The server {server.url} cannot be reached ({reason}): is the address right, and does "
         "`heartbit up` run there?",
-        CANNOT_START,
     )
 
 
@@ -103,36 +121,40 @@ def refuse(server: Server, response: httpx.Response) -> NoReturn:
     message = found.get("detail") if isinstance(found, dict) else None
     if not isinstance(message, str):
         if status >= 500:
-            raise CommandError(f"The server {server.url} failed ({status}).", CANNOT_START)
-        raise CommandError(_stranger(server), CANNOT_START)
-    text, remedy = one_line(message, SHOWN), _remedy(found)
+            raise ServerError(f"The server {server.url} failed ({status}).")
+        raise ServerError(_stranger(server))
+    text, remedy, code = one_line(message, SHOWN), _remedy(found), str(found.get("code", ""))
     match status:
         case 401:
-            raise CommandError(
+            raise ServerError(
                 f"The server {server.url} does not take the key in HEARTBIT_API_KEY: {text}",
-                CANNOT_START,
             )
         case 403 if scope := found.get("scope"):
             make = f"`heartbit keys create NAME --scope {one_line(str(scope), SHOWN)}`"
-            raise UsageError(f"{text.rstrip('.')}: {make} there makes one that does.")
+            raise RequestRefusedError(f"{text.rstrip('.')}: {make} there makes one that does.")
         case 404:
-            raise NotFoundError(text, remedy=remedy)
+            raise error_class(code, NotFoundError)(text, remedy=remedy)
         case 409:
-            raise ConflictError(text, remedy=remedy)
+            raise error_class(code, ConflictError)(text, remedy=remedy)
         case 429:
-            raise CommandError(text, CANNOT_START)
+            raise ServerError(text)
     if status >= 500:
-        raise CommandError(f"The server {server.url} failed ({status}): {text}", CANNOT_START)
-    raise UsageError(text, remedy=remedy)
+        raise ServerError(f"The server {server.url} failed ({status}): {text}")
+    raise RequestRefusedError(text, code=code, remedy=remedy)
 
 
 def _remedy(problem: Mapping[str, Any]) -> Remedy | None:
-    """Return the remedy of problem details, which a terminal names by its command."""
+    """Return the remedy of problem details, which says what to do instead."""
     try:
         found = RemedyOut.model_validate(problem.get("remedy"))
     except ValidationError:
         return None
     return Remedy(found.operation, found.effect, found.values)
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return a text of a server on one line, without control characters, cut to a limit."""
+    return " ".join(clean(text.replace("\r", "\n")).split())[:limit]
 
 
 def _pause(response: httpx.Response) -> float:
