@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django.contrib import admin
 
 from heartbit_site.admin.workspace_scoped import WorkspaceScopedAdmin
-from heartbit_site.shell.frame import PageFrame
+from heartbit_site.shell.frame import frame_of
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -42,7 +42,7 @@ class RowsOfWorkspaces(WorkspaceScopedAdmin):
 
     def reach_of(self, request: HttpRequest) -> Reach | None:
         """Return what the list says of workspaces; None: there is nothing to say."""
-        frame = PageFrame(request)
+        frame = frame_of(request)
         is_of_one = self.workspace_path in (None, "pk") or not frame.workspaces[1:]
         if is_of_one or frame.access is None:
             return None

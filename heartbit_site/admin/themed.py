@@ -39,7 +39,7 @@ from heartbit_site.admin.scripts import joined
 from heartbit_site.admin.workspace_scoped import ScopedInline
 from heartbit_site.base.audit import last_change
 from heartbit_site.shell.fields import LongText
-from heartbit_site.shell.frame import PageFrame
+from heartbit_site.shell.frame import frame_of
 from heartbit_site.shell.live import opened_at
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class ModelAdmin(RowsOfWorkspaces, AuditedAdmin, PlainModelAdmin[M]):
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Show the list, with its scripts as one, or lead to the work page."""
         if self.work_page and not permissions_for(request).everywhere:
-            access = PageFrame(request).access
+            access = frame_of(request).access
             if access is not None:
                 return redirect(self.work_page, access.workspace.slug)
         reach = self.reach_of(request)

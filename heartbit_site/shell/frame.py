@@ -123,9 +123,18 @@ class PageFrame:
         return PlaceEntry(place, address, is_here=place.name == self.here)
 
 
+def frame_of(request: HttpRequest) -> PageFrame:
+    """Return the frame of a request, the same one whenever it is asked for."""
+    known: PageFrame | None = getattr(request, "heartbit_frame", None)
+    if known is None:
+        known = PageFrame(request)
+        request.heartbit_frame = known  # type: ignore[attr-defined]
+    return known
+
+
 def frame(request: HttpRequest) -> dict[str, Any]:
     """Context processor: ``frame`` for every page."""
-    return {"frame": PageFrame(request)}
+    return {"frame": frame_of(request)}
 
 
 def remember(request: HttpRequest, workspace: Workspace) -> None:

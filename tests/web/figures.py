@@ -226,14 +226,14 @@ def test_hands_and_eyes(visitors: Visitors, workspace: Workspace) -> None:
 def test_a_page_says_that_its_server_is_gone(
     database: None, browser: Browser, workspace: Workspace
 ) -> None:
+    unserved(workspace)
     places = {"a work page": "inbox/", "a page of the admin": "/admin/agents/agent/"}
     for place, path in places.items():
         with WebServer() as server:
             visitor = visit(browser, server.url, workspace, person(operator=True))
             said = visitor.page.locator("#connection")
-            with visitor.page.expect_websocket() as socket:
-                visitor.go(path)
-            socket.value.wait_for_event("framereceived")
+            visitor.go(path)
+            expect(visitor.page.locator("#waiting")).to_have_text("1")  # its socket has spoken
             expect(said).to_be_empty()
             os.kill(server.pid, signal.SIGKILL)
             with timed(f"stale said on {place}, s"):
