@@ -15,4 +15,4 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_use_index = False
 html_show_sphinx = False
-html_theme_options = {"top_of_page_buttons": []}
+html_theme_options: dict[str, list[str]] = {"top_of_page_buttons": []}

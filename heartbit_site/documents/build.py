@@ -59,8 +59,8 @@ def build(repository: Path) -> None:
         options = ("-q", "-W", "--keep-going", "-b", "html", "-d", f"{directory}/doctrees")
         if build_main([*options, str(sources), str(site)]):
             raise SystemExit("The documentation has problems: they are listed above.")
-        for page in site.rglob("*.html"):
-            page.write_text(_without_inline(page.read_text(), site / "_static"))
+        for path in site.rglob("*.html"):
+            path.write_text(_without_inline(path.read_text(), site / "_static"))
         for page, text in texts.items():
             pictures = "](" + "../" * page.count("/") + "_images/"
             (site / page).write_text(_PICTURE.sub(pictures, text))
