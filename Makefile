@@ -20,7 +20,7 @@ RUNNER := pytest
 WORKERS := 5
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # Tests of what measures, breaks and tests Heartbit; they say nothing of Heartbit itself.
-RIGS := tests/bench tests/continuous tests/mutants tests/chaos/test_planted.py
+RIGS := tests/bench tests/supply tests/continuous tests/mutants tests/chaos/test_planted.py
 # Tests that try everything of a kind: each page with axe and with many rows, each route as each kind of
 # person, each way out of the sandbox, each hostile edge. Beside the others they would take a minute.
 AUDITS := tests/web/figures.py tests/web/test_admin_pages_agents.py tests/web/test_admin_pages_definitions.py \
@@ -38,7 +38,7 @@ SYSTEM := sh tests/system_packages.sh
 OR_ELSEWHERE := || test $$? = 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test collect rigs audits docs reference durations check wheel format lock chaos bench evals shots figures security interop mutants
+.PHONY: help setup demo test collect rigs audits docs reference durations check wheel format lock chaos bench evals shots figures security supply advisories interop mutants
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -106,7 +106,14 @@ figures: $(STAMP) ## Measure what pages weigh and how soon they are of use, and 
 	@$(BIN)/python -m pytest -q tests/web/figures.py $(ARGS)
 
 security: $(STAMP) ## Attack the parts that guard, and write build/security.json; ONLY=S4,S6 for some, FUZZ=600 for seconds of random system calls
+	@$(BIN)/python -m tests.supply
 	@$(if $(FUZZ),HEARTBIT_FUZZ_SECONDS=$(FUZZ)) $(BIN)/python -m tests.security $(if $(ONLY),--only $(ONLY))
+
+supply: $(STAMP) ## Check the lock against the stored advisories, and write its bill of materials, build/sbom.json; takes no network
+	@$(BIN)/python -m tests.supply
+
+advisories: $(STAMP) ## Ask the package index about each pinned release, and store the answers with their date; ONLY=django,pillow for some
+	@$(BIN)/python -m tests.supply --refresh $(ONLY)
 
 interop: $(STAMP) ## Drive other people's MCP servers, and Heartbit with other people's clients; write build/interop.json
 	@failed=0; for side in servers doors; do $(BIN)/python -m tests.interop.$$side || failed=1; done; exit $$failed

@@ -16,6 +16,7 @@ from agents.actions.cancel_remote_tasks import cancel_remote_tasks as cancel_due
 from agents.actions.channels import poll_mailboxes as poll
 from agents.actions.deliver_results import deliver_results as deliver_due_results
 from agents.actions.environment_keys import check_environment_keys
+from agents.actions.notifications import send_notifications as send_due_notifications
 from agents.actions.provider_accounts import check_enabled_accounts
 from agents.actions.quotas import send_quota_notices as tell
 from agents.actions.task_pushes import send_task_pushes as send_due_pushes
@@ -24,6 +25,7 @@ from agents.housekeeping.run_housekeeping import run_housekeeping
 from agents.live.changes import notify
 from agents.runtime.execution import worker
 from heartbit_site.base import queues
+from heartbit_site.base.actions.reset_password import mail_password_links as mail_links
 from heartbit_site.base.database_faults import is_away
 from heartbit_site.base.loop_task import on_loop
 from memory.actions.follow_folders import follow_folders as follow
@@ -96,6 +98,12 @@ def send_task_pushes() -> int:
     return send_due_pushes()
 
 
+@shared_task(name=queues.SEND_NOTIFICATIONS)
+def send_notifications() -> int:
+    """Notify browsers of what waits for their people; return the number that arrived."""
+    return send_due_notifications()
+
+
 @shared_task(name=queues.POLL_MAILBOXES)
 def poll_mailboxes() -> int:
     """Hand new mail in the channels' mailboxes to their agents; return the number of mails."""
@@ -130,6 +138,12 @@ def follow_folders() -> int:
 def send_quota_notices() -> int:
     """Send due quota warnings; return the number of audit entries."""
     return tell()
+
+
+@shared_task(name=queues.MAIL_ACCOUNT_LINKS)
+def mail_account_links(ids: str = "") -> int:
+    """Send people the links by which they set a new password; return the number of mails."""
+    return mail_links(ids)
 
 
 @contextmanager

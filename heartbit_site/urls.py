@@ -13,7 +13,7 @@ from heartbit_site.documents.pages import documents
 from heartbit_site.doors.a2a import urls as a2a
 from heartbit_site.doors.agui import door as agui
 from heartbit_site.doors.openai import urls as openai
-from heartbit_site.web import connect, errors, login
+from heartbit_site.web import connect, errors, login, password
 from heartbit_site.web.approve_link import approve_link
 from heartbit_site.web.metrics import metrics
 from tools.actions.sign_in import CALLBACK, DOCUMENT
@@ -29,6 +29,8 @@ urlpatterns = [
     path("", login.home, name="home"),
     path("login/", login.Login.as_view(), name="login"),
     path("logout/", LogoutView.as_view(next_page="login"), name="logout"),
+    path("password/", password.forgotten, name="password-forgotten"),
+    path("password/<uidb64>/<token>/", password.NewPassword.as_view(), name="password-new"),
     path("metrics", metrics),
     path("docs/", documents, {"name": ""}, name="documents"),
     path("docs/<path:name>", documents),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from django.db import models
@@ -11,6 +11,11 @@ from django.db.models.functions import Coalesce, Now
 
 from memory.choices import DocumentState, Scope
 
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+    from heartbit_site.base.models import Workspace
+
 
 class MemoryQuerySet(models.QuerySet[Any]):
     """Queries of memories."""
@@ -18,6 +23,17 @@ class MemoryQuerySet(models.QuerySet[Any]):
     def live(self) -> Self:
         """Return the memories that are not forgotten."""
         return self.filter(forgotten_at=None)
+
+    def of_person(self, workspace: Workspace, user: User, agent: str = "") -> Self:
+        """Return the memories of a person, forgotten ones too.
+
+        Args:
+            workspace: Workspace of the memories.
+            user: The person.
+            agent: Name of the agent that recalls them; empty: all agents.
+        """
+        rows = self.filter(workspace=workspace, user=user)
+        return rows.filter(agent=agent) if agent else rows
 
     def recalled_by(
         self,

@@ -22,6 +22,10 @@ class TaskType(models.TextChoices):
     WORKFLOW = "workflow", "Run of a workflow with data"
 
 
+#: Kinds of work that take an input: a workflow's own, and the long form of a task.
+WITH_INPUT = frozenset({TaskType.WORKFLOW, TaskType.TASK})
+
+
 class CatchUp(models.TextChoices):
     """Policy for occurrences that were missed while no worker could fire them."""
 

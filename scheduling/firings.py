@@ -21,6 +21,7 @@ from agents.choices import BusyPolicy, RunKind
 from agents.delivery.targets import Target, read_targets
 from agents.errors import AgentNotFoundError, ConversationBusyError, HaltedError, NotNowError
 from agents.models import Agent, Conversation, Run
+from agents.output.payload import TaskPayload, parse
 from agents.runs.idempotency_keys import InternalKey
 from heartbit_site.base.audit import BY_SCHEDULE, Actor
 from heartbit_site.base.errors import HeartbitError
@@ -186,10 +187,12 @@ def _start(
         "" if is_call else _task(schedule, slot),
         agent=schedule.agent.name,
         call=call_of(schedule.tool, schedule.arguments) if is_call else None,
+        payload=_payload(schedule),
         conversation=_thread(schedule) if schedule.task_type == TaskType.MESSAGE else None,
         # A run of its own: a steered run would deliver to its own recipients.
         busy_policy=BusyPolicy.QUEUE,
         approve=schedule.require_approval,
+        review=schedule.review,
         hops=schedule.hops,
         # To the microsecond: a manual run in the same second is not the occurrence's run.
         idempotency_key=key
@@ -199,6 +202,11 @@ def _start(
         deliveries=read_targets(schedule.deliver) if deliveries is None else deliveries,
     )
     return admit(request).run_id
+
+
+def _payload(schedule: Schedule) -> TaskPayload | None:
+    is_long = schedule.task_type == TaskType.TASK and schedule.input
+    return parse(schedule.input) if is_long else None
 
 
 def _thread(schedule: Schedule) -> Conversation:
@@ -225,7 +233,7 @@ def _task(schedule: Schedule, slot: datetime) -> str:
     if schedule.agent.kind != RunKind.AGENT:
         return schedule.task
     when = format_time(slot, time_zone(schedule.time_zone))
-    return f"{schedule.task}\n\n(Scheduled for {when}.)"
+    return f"{schedule.task}\n\n(Scheduled for {when}.)".strip()
 
 
 #: Columns that define a schedule's occurrences.

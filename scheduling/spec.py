@@ -26,6 +26,7 @@ from pydantic import (
 )
 
 from agents.definitions import validators as agent_rules
+from agents.definitions.spec import Reviewers
 from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.spec import Spec
 from scheduling import recurrence
@@ -146,7 +147,11 @@ class TaskSpec(Spec):
         default_factory=dict, description="Arguments of a tool call: a JSON object."
     )
     input: dict[str, JsonValue] = Field(
-        default_factory=dict, description="Input of a workflow: a JSON object."
+        default_factory=dict,
+        description=(
+            "Input of a workflow: a JSON object. Of a task, its long form {action, spec, inputs, "
+            "constraints}, which follows its text."
+        ),
     )
 
 
@@ -186,6 +191,20 @@ class PolicySpec(Spec):
     )
     require_approval: bool = Field(
         default=False, description="Every tool call of its runs needs approval."
+    )
+    review: Reviewers = Field(
+        "",
+        description=(
+            "People who see each result before it is delivered, unless the agent names its own: "
+            "anyone (who may decide), group:NAME or person:USERNAME. Empty: no one."
+        ),
+    )
+    cost_brake: Annotated[int, Field(ge=2, le=1000)] | None = Field(
+        None,
+        description=(
+            "Pause it once a run costs more than this many times the median of the ten before. "
+            "Empty: never."
+        ),
     )
     #: In the form of ``agents.delivery.targets``.
     deliver: list[Any] = Field(default_factory=list, description="Recipients of each result.")

@@ -12,6 +12,7 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models.functions import Coalesce
 
+from agents.actions.check_agent import check_reviewers
 from agents.actions.fleet import wake_queue
 from agents.actions.run_request import RunRequest, refuse_other
 from agents.actions.write_run import Row, write_run
@@ -33,7 +34,7 @@ from agents.reads.agents import find_agent
 from agents.runs.idempotency_keys import InternalKey, run_with, stored_key
 from agents.runs.run_audit import record_of_run
 from agents.runtime.files.folder import Folder
-from agents.runtime.files.pictures import store_pictures
+from agents.runtime.files.pictures import given_before, store_pictures
 from agents.runtime.providers.preflight import has_obstacle, raise_if_not_ready
 from agents.runtime.providers.sight import refuse_unseen
 from heartbit_site.base.audit import Actor
@@ -197,13 +198,16 @@ def admit(request: RunRequest) -> Admitted:
         ModelUnreachableError: A run would start, and no model that the agent may use is available.
         NoSandboxError: A run would start, and there is no sandbox for its agent's code.
         UnseenPicturesError: The run's model reads text alone, or the agent is a workflow.
+        InvalidSettingError: No one could review the run's result.
         FolderError: The files are not valid for the run's folder.
     """
     require(request.by, "runs:write", workspace_id=request.workspace.pk)
+    check_reviewers(request.workspace, request.review, "The run")
     key = repeatable = stored_key(request.idempotency_key)
     if isinstance(request.idempotency_key, InternalKey) and request.idempotency_key.is_fresh:
         repeatable = None
-    beside = (request.files, request.deliveries, request.pictures)
+    shown = any("pictures" in one for one in request.thread)
+    beside = (request.files, request.deliveries, request.pictures, shown)
     # Else one statement, which is atomic by itself.
     is_more = any((repeatable, request.conversation, request.fork, *beside))
     with transaction.atomic() if is_more else nullcontext():
@@ -232,6 +236,8 @@ def _admit(request: RunRequest, key: str | None) -> Admitted:
     if row.is_new:
         Folder.give(row.run_id, request.files)
         store_pictures(row.run_id, request.pictures)
+        for number, earlier in enumerate(request.thread):
+            store_pictures(row.run_id, earlier.get("pictures", ()), given_before(number))
         create_deliveries(row.run_id, request.workspace, request.deliveries)
         if request.home is Placement.FLEET:
             wake_queue(row.run_id, row.queue)
@@ -246,7 +252,8 @@ def _refuse_unready(request: RunRequest) -> None:
     forked = request.fork
     asks_a_model = request.call is None and (forked is None or forked.source.kind == RunKind.AGENT)
     if asks_a_model and has_obstacle(request.workspace.pk, request.home):
-        raise_if_not_ready(_agent(request), request.model, request.home)
+        task = request.text if forked is None else forked.source.task
+        raise_if_not_ready(_agent(request), request.model, request.home, task)
 
 
 def _agent(request: RunRequest) -> Agent:

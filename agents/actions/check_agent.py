@@ -20,7 +20,9 @@ from agents.definitions.spec import GROUPS, ToolGrant
 from agents.definitions.validation_messages import Complaint, InvalidSettingError, Path
 from agents.models import Agent
 from agents.reads.agents import grantable, table_of
+from agents.reads.reviewers import reviewers_problem
 from agents.reads.skills import current_versions, skills_in
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.toolspec import ToolSpec
 from tools.credentials.choice import unmet_need
 from tools.definitions.catalogue import catalogue
@@ -175,6 +177,16 @@ def check_groups(definition: Mapping[str, Any], before: Mapping[str, Any]) -> No
         if node.get("group") not in known:
             for setting, message in _group_complaints(node.get("group"), ("nodes", index, "group")):
                 raise InvalidSettingError(setting, message)
+
+
+def check_reviewers(workspace: Workspace, reviewers: str, subject: str = "") -> None:
+    """Check the reviewers that are newly given to an agent, or given to a run.
+
+    Raises:
+        InvalidSettingError: No one could review a result.
+    """
+    if reviewers and (problem := reviewers_problem(workspace, reviewers)):
+        raise InvalidSettingError(("review",), problem, subject=subject)
 
 
 def _group_complaints(name: str | None, path: Path) -> Iterator[Complaint]:

@@ -154,7 +154,8 @@ def _mail(delivery: Delivery, target: EmailTarget, run: Run) -> _Outcome | None:
     report = report_of(run, attach=target.attach and not target.external)
     if target.external and (report.problem or not report.answer):
         return _Outcome("The run has no answer, so nothing is sent outside.", final=True)
-    if ENDINGS[ending_of(target)] and not delivery.released and (held := _reason_to_hold(run)):
+    is_seen = delivery.released or report.reviewed_by  # by a person
+    if ENDINGS[ending_of(target)] and not is_seen and (held := _reason_to_hold(run)):
         return _Outcome(held, final=True)
     try:
         letter = build_email(target, report, delivery.message_id)

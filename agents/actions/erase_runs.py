@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final
 from uuid import UUID
 
 from django.conf import settings
@@ -12,30 +11,17 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.module_loading import import_string
 
+from agents.actions.person_places import Reached, places_of
 from agents.choices import RunKind
 from agents.journal.events import RunForked
 from agents.live.changes import notify_on_commit
 from agents.live.valkey import erase_streams
-from agents.models import (
-    Conversation,
-    Delivery,
-    InboundMessage,
-    MemoryExtraction,
-    Message,
-    RecalledMemory,
-    Run,
-    RunEvent,
-    TaskPush,
-    WebhookDelivery,
-)
+from agents.models import MemoryExtraction, Message, RecalledMemory, Run, RunEvent
 from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.query import execute
 from heartbit_site.base.rights import require
-from memory.models import MemoryItem
-from tools.models import Credential
-
-_CHUNK: Final = 100  # trees that are deleted at once
 
 
 def erase_runs(
@@ -45,9 +31,11 @@ def erase_runs(
 
     The deletion includes the whole trees and conversations of these runs, because their texts are
     the history of later runs; forks, which copy their journals; the agents' messages and schedules,
-    and the runs that these started; and shared memories that one of these runs stored or changed. A
-    worker that executes one of the runs loses its lease. The usage ledger keeps their cost. If the
-    runs of all agents are deleted, the person's own credentials are deleted too.
+    and the runs that these started; shared memories and entries of the state store that one of
+    these runs stored or changed. A worker that executes one of the runs loses its lease. The usage
+    ledger keeps their cost. If the runs of all agents are deleted, the person's own credentials,
+    saved views and entries of the state store are deleted too, and the name where other rows keep
+    it (``agents.actions.person_places``).
 
     Args:
         workspace: Runs of other workspaces stay.
@@ -64,15 +52,13 @@ def erase_runs(
     with transaction.atomic():
         roots, conversations = reached_runs(workspace, user, agent, archived)
         runs = _lock_trees(roots)
-        gone = runs.union(archived)
-        _erase_traces(workspace, gone)
-        _erase_memories(workspace, gone, conversations)
-        if not agent:  # without an audit entry each, which would keep the name
-            Credential.objects.filter(workspace=workspace, user=user).delete()
-        ordered = sorted(roots)
-        for start in range(0, len(ordered), _CHUNK):
-            Run.objects.filter(root_id__in=ordered[start : start + _CHUNK]).delete()
-        Conversation.objects.filter(workspace=workspace, pk__in=conversations).delete()
+        reached = Reached(
+            workspace, user, agent, frozenset(roots), frozenset(conversations), runs.union(archived)
+        )
+        execute("SELECT set_config('heartbit.erasing', 'on', true)")  # see sql/guards.sql
+        for place in places_of(reached):
+            place.erase(reached)
+        execute("SELECT set_config('heartbit.erasing', '', true)")
         # Before the commit: after it, nothing knows their ids.
         erase_streams(runs)
         audit.record_person(by, "person.erase", user, workspace, {"agent": agent} if agent else {})
@@ -84,26 +70,6 @@ def _lock_trees(roots: Collection[UUID]) -> frozenset[UUID]:
     """Lock the trees of some roots, in the order of the SQL functions; return their runs."""
     trees = Run.objects.filter(root_id__in=roots).order_by("created_at", "pk")
     return frozenset(trees.select_for_update(of=("self",)).values_list("pk", flat=True))
-
-
-def _erase_traces(workspace: Workspace, runs: frozenset[UUID]) -> None:
-    """Delete plans of runs, and the data of messages, deliveries and channels with their ids."""
-    import_string(settings.HEARTBIT_ERASE_PLANS)(workspace, runs)
-    sent = Message.objects.filter(workspace=workspace)
-    sent.filter(Q(source_run_id__in=runs) | Q(run_id__in=runs)).delete()
-    Delivery.objects.filter(workspace=workspace, run_id__in=runs).delete()
-    WebhookDelivery.objects.filter(endpoint__workspace=workspace, run_id__in=runs).delete()
-    TaskPush.objects.filter(workspace=workspace, run_id__in=runs).delete()
-    came_in = InboundMessage.objects.filter(channel__workspace=workspace, run_id__in=runs)
-    came_in.update(sender="", title="")
-
-
-def _erase_memories(
-    workspace: Workspace, runs: Collection[UUID], conversations: Collection[UUID]
-) -> None:
-    """Delete memories of no one person; a person's go as ``memory.actions.erase`` says."""
-    told = Q(conversation_id__in=conversations) | Q(user=None, changes__run_id__in=runs)
-    MemoryItem.objects.filter(told, workspace=workspace).delete()
 
 
 def reached_runs(

@@ -16,44 +16,96 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import DatabaseError, transaction
-from django.db.models import DecimalField, F, Q, Sum
-from django.db.models.functions import Cast
+from django.db.models import DecimalField, F, Func, Q, Sum, Value
+from django.db.models.functions import Cast, Now
 from django.db.models.lookups import GreaterThanOrEqual
 
 from agents.models import Budget, Run, RunCount
-from heartbit_site.base.audit import SYSTEM, lock_chain, record
+from heartbit_site.base.audit import (
+    BY_SCHEDULE,
+    SYSTEM,
+    Actor,
+    changes,
+    lock_chain,
+    record,
+    record_on,
+)
 from heartbit_site.base.errors import ConfigurationError, ConflictError, about
 from heartbit_site.base.models import UsageEntry, Workspace
 from heartbit_site.base.query import fetch_one
+from heartbit_site.base.rights import require
 
 logger = logging.getLogger(__name__)
 
+_LIMITS = ("max_tokens", "max_usd", "warn_at", "ask_at")
 NO_LIMIT = "Set a limit of tokens, of US dollars, or both."
 
 
 @transaction.atomic
-def save_budget(budget: Budget) -> None:
+def save_budget(budget: Budget, *, by: Actor = SYSTEM) -> None:
     """Write the limits of a budget; only a new budget's initial usage is written here.
 
     The initial usage is read from the ledger; model calls that end at this moment may be missing.
 
+    Args:
+        budget: New or changed.
+        by: The actor, for the audit.
+
     Raises:
         ConfigurationError: The budget has no limit, or its agent belongs to another workspace.
-        ConflictError: There is a budget of the same scope and period.
+        ConflictError: There is a budget of the same scope and period, or it is the tier's.
+        ForbiddenError: The actor may not change agents of the workspace.
     """
+    require(by, "agents:write", workspace_id=budget.workspace_id)
+    _refuse_tier(budget)
     _check(budget)
+    before = Budget.objects.filter(pk=budget.pk).first() if budget.pk else None
+    _write(budget)
+    if before is None:
+        record_on(by, "budget.add", budget, details=changes(Budget(), budget, _LIMITS))
+    elif changed := changes(before, budget, _LIMITS):
+        record_on(by, "budget.change", budget, details=changed)
+
+
+@transaction.atomic
+def remove_budget(budget: Budget, *, by: Actor = SYSTEM) -> None:
+    """Delete a budget: its limits end at once; what was spent stays in the ledger.
+
+    Raises:
+        ConflictError: It is the tier's.
+        ForbiddenError: As for ``save_budget``.
+    """
+    require(by, "agents:write", workspace_id=budget.workspace_id)
+    _refuse_tier(budget)
+    record_on(by, "budget.delete", budget)
+    budget.delete()
+
+
+def _refuse_tier(budget: Budget) -> None:
+    if budget.from_tier:
+        raise ConflictError("This budget is the tier's: an operator changes the tier.")
+
+
+def _write(budget: Budget) -> None:
     if budget.pk:
         # With changed limits the notices of this period are due again.
         budget.warned_period = budget.exceeded_period = budget.exceeded_notified_period = None
         notices = ["warned_period", "exceeded_period", "exceeded_notified_period"]
-        budget.save(update_fields=["max_tokens", "max_usd", "warn_at", *notices])
+        budget.allowed_period = None
+        limits = ["max_tokens", "max_usd", "warn_at", "ask_at", "allowed_period"]
+        budget.save(update_fields=[*limits, *notices])
         return
     query = "SELECT date_trunc(%s, clock_timestamp(), 'UTC')"
     (budget.period_start,) = fetch_one(query, [budget.period])
     entries = UsageEntry.objects.filter(workspace=budget.workspace_id, at__gte=budget.period_start)
-    if budget.agent_id is not None:
-        runs = Run.objects.filter(version__agent=budget.agent_id)
-        entries = entries.filter(run_id__in=runs.values("pk"))
+    scope = {
+        "version__agent": budget.agent_id,
+        "root__started_user": budget.person_id,
+        "root__started_by": f"{BY_SCHEDULE}{budget.schedule}" if budget.schedule else None,
+    }
+    scope = {name: value for name, value in scope.items() if value is not None}
+    if scope:
+        entries = entries.filter(run_id__in=Run.objects.filter(**scope).values("pk"))
     spent = entries.aggregate(
         tokens=Sum(F("input_tokens") + F("output_tokens")), usd=Sum("cost_usd")
     )
@@ -69,9 +121,15 @@ def _check(budget: Budget) -> None:
     with about("agent"):
         if agent is not None and agent.workspace_id != budget.workspace_id:
             raise ConfigurationError(f"{agent.name} belongs to another workspace.")
-    others = Budget.objects.filter(workspace=budget.workspace_id, agent=agent, period=budget.period)
+    with about("ask_at"):
+        if budget.ask_at is not None and budget.ask_at < budget.warn_at:
+            raise ConfigurationError(
+                "The percentage is below that of the warning: raise it, or warn sooner."
+            )
+    scope = {"agent": agent, "person": budget.person, "schedule": budget.schedule}
+    others = Budget.objects.filter(workspace=budget.workspace_id, period=budget.period, **scope)
     if others.filter(from_tier=False).exclude(pk=budget.pk).exists():
-        whose = agent.name if agent is not None else "the whole workspace"
+        whose = budget.whose or "the whole workspace"
         raise ConflictError(f"There is a budget of {whose} for each {budget.period} already.")
 
 
@@ -125,7 +183,7 @@ def _tell(workspace_id: int) -> int:
     budgets = budgets.select_for_update(skip_locked=True, no_key=True, of=("self",))
     days = RunCount.objects.filter(_DAY_TO_WARN | _DAY_REACHED, workspace=workspace, agent=None)
     days = days.select_for_update(skip_locked=True, no_key=True, of=("self",))
-    sent = sum(_tell_of_budget(workspace, row) for row in budgets.select_related("agent"))
+    sent = sum(_tell_of_budget(workspace, row) for row in budgets.select_related("agent", "person"))
     return sent + sum(_tell_of_day(workspace, row) for row in days)
 
 
@@ -176,8 +234,13 @@ def _tell_of_day(workspace: Workspace, row: RunCount) -> int:
 def _label(workspace: Workspace, row: Budget) -> str:
     if row.from_tier:
         return f"the month of tier {workspace.tier}"
-    whose = "the workspace" if row.agent is None else f"agent {row.agent.name}"
-    return f"the {row.period}'s budget of {whose}"
+    return f"the {row.period}'s budget of {row.whose or 'the workspace'}"
+
+
+def allow_until_spent(budget_id: int) -> None:
+    """Let the runs that a budget counts go on in its present period, until it is spent."""
+    start = Func(F("period"), Now(), Value("UTC"), function="date_trunc")
+    Budget.objects.filter(pk=budget_id).update(allowed_period=start)
 
 
 def _budget_details(row: Budget, start: datetime) -> dict[str, Any]:

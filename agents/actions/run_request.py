@@ -92,13 +92,15 @@ class RunRequest:
         home: Placement of the run: fleet or local.
         priority: Higher starts first, among the workspace's runs.
         approve: True if every tool call, also of its sub-agents, waits for a person.
+        review: Reviewers of the result (``base.review_policy``), unless the agent names its own;
+            empty: no one.
         hops: Length of the chain of agents' schedules that led to the run, as in ``Run``.
         idempotency_key: Repeating the key in the same workspace returns the same run.
         by: The run's owner.
         files: Files of the run's folder, by path.
         deliveries: Targets of the result.
         thread: Earlier messages that the client sends along, each {task, output, steers}, and
-            images if the task has some.
+            pictures if the task has some, which are stored as artifacts of the run.
         pictures: Pictures beside the task, which are stored as artifacts of the run.
         response_schema: Response schema in place of the agent's own; None: the agent's own.
         client: Data that the client's protocol returns with the run.
@@ -121,6 +123,7 @@ class RunRequest:
     home: Placement = Placement.FLEET
     priority: int = 0
     approve: bool = False
+    review: str = ""
     hops: int = 0
     idempotency_key: str | InternalKey | None = None
     by: Actor = NOBODY

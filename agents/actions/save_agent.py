@@ -30,7 +30,7 @@ from agents.actions.write_agents import (
     write_agents,
 )
 from agents.definitions.kinds import find_kind, kind_of
-from agents.definitions.spec import DefinitionSpec
+from agents.definitions.spec import DefinitionSpec, with_default_mode
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.errors import IdempotencyMismatchError
 from agents.models import Agent
@@ -86,9 +86,10 @@ def create_agent(
         )
     known = grantable(locked.pk, catalogue(locked.pk))
     kind = kind_of(spec)
-    table = _table(spec, kind.spec.model_fields)
+    settled = with_default_mode(spec, spec.model_fields_set)
+    table = _table(settled, kind.spec.model_fields)
     check_agreement(table, names_of(locked), tools=known, kind=kind.name)
-    written = write_agents(locked, [spec], origin="", author=by.name)[spec.name]
+    written = write_agents(locked, [settled], origin="", author=by.name)[spec.name]
     written.record(by, **({_KEY: key, _DIGEST: _digest(spec)} if key is not None else {}))
     return written
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from contextlib import suppress
 from smtplib import SMTPException
 from typing import Any
 from uuid import UUID
@@ -16,17 +17,19 @@ from django.db import transaction
 from django.utils import timezone
 
 from agents.actions.fleet import wake_run
-from agents.approvals.call_display import token_of
+from agents.actions.notifications import notify_browsers
+from agents.actions.quotas import allow_until_spent
+from agents.approvals.call_display import token_of, token_of_review
 from agents.approvals.call_summary import summarize_call
 from agents.approvals.questions import answer_schema
 from agents.choices import CallResolution
 from agents.delivery.report import one_line
 from agents.errors import CallClosedError, InvalidEditError
-from agents.journal.waits import kind_of
+from agents.journal.waits import BUDGET, REVIEW, kind_of
 from agents.live.changes import notify_on_commit
 from agents.models import Run, ToolCall, Wait
 from agents.querysets import calls_waiting, shown_tool, waits_for_answers, waits_for_people
-from agents.reads.tools import question_of, questions_of
+from agents.reads.questions import WaitQuestion, question_of, questions_of
 from agents.runs.run_audit import record_of_call
 from agents.runs.sql_functions import call_function
 from heartbit_site.base import audit
@@ -57,6 +60,15 @@ Read it, and answer or decline:
 
 The link is yours alone and serves for one answer. All that waits: {inbox}
 """
+_REVIEW = """{agent} has a result, which you review before it is delivered.{more}
+
+{facts}
+
+Read it, and approve, change or reject it:
+{link}
+
+The link is yours alone and serves for one decision. All that waits: {inbox}
+"""
 _WAIT = """{agent} waits for {what}.
 
 {facts}
@@ -71,6 +83,8 @@ _ESCALATED = " No one has decided in time, so you may decide as well."
 def notify_approvers(run_id: UUID) -> int:
     """Mail a link for each new waiting call of the run to each member who may decide it.
 
+    Their browsers are notified too, once per wait.
+
     An unavailable mail server is logged, never raised: the inbox shows the calls too.
 
     Returns:
@@ -81,27 +95,33 @@ def notify_approvers(run_id: UUID) -> int:
     waits = list(waits_for_people().filter(pk__in=new))
     if run is None or not waits:
         return 0
-    Wait.objects.filter(pk__in=[wait.pk for wait in waits]).update(announced_at=timezone.now())
     calls = calls_waiting(run.workspace).filter(run=run, call_id__in=[one.call_id for one in waits])
-    mails = [
-        _mail(call, person)
+    to_decide = [
+        (call, person)
         for call in calls
         for person in _deciders(run, (call.approval_view or {}).get("group", ""))
     ]
     asked = questions_of(waits_for_answers(run.workspace).filter(pk__in=[one.pk for one in waits]))
-    return _send(
-        mails
-        + [
-            _wait_mail(wait, person)
-            for wait in waits
-            if wait.pk in asked
-            for person in _deciders(run, asked[wait.pk].group)
-        ]
-    )
+    to_answer = [
+        (wait, person)
+        for wait in waits
+        if wait.pk in asked
+        for person in _deciders(
+            run,
+            asked[wait.pk].group,
+            asked[wait.pk].person,
+            scope=asked[wait.pk].scope,
+        )
+    ]
+    with transaction.atomic():  # whoever is announced is also due for a notification
+        Wait.objects.filter(pk__in=[wait.pk for wait in waits]).update(announced_at=timezone.now())
+        notify_browsers(run.workspace, {person.pk for _, person in (*to_decide, *to_answer)})
+    mails = [_mail(call, person) for call, person in to_decide if person.email]
+    return _send(mails + [_wait_mail(wait, person) for wait, person in to_answer if person.email])
 
 
 def notify_escalation(wait_id: int) -> int:
-    """Mail a link for an escalated call to each member who may now decide it.
+    """Mail a link for an escalated call to each member who may now decide it, and notify browsers.
 
     Returns:
         The number of mails sent; 0 if the call was decided meanwhile.
@@ -109,13 +129,19 @@ def notify_escalation(wait_id: int) -> int:
     wait = Wait.objects.select_related("run__workspace").filter(pk=wait_id).first()
     if wait is None or wait.resolved_at is not None:
         return 0
+    if wait.kind == REVIEW.name:
+        people = _deciders(wait.run, "")
+        notify_browsers(wait.run.workspace, {person.pk for person in people})
+        return _send([_wait_mail(wait, one, more=_ESCALATED) for one in people if one.email])
     calls = calls_waiting(wait.run.workspace).filter(run=wait.run, call_id=wait.call_id)
+    to_decide = [
+        (call, person)
+        for call in calls
+        for person in _deciders(call.run, (call.approval_view or {}).get("escalated_to", ""))
+    ]
+    notify_browsers(wait.run.workspace, {person.pk for _, person in to_decide})
     return _send(
-        [
-            _mail(call, person, more=_ESCALATED)
-            for call in calls
-            for person in _deciders(call.run, (call.approval_view or {}).get("escalated_to", ""))
-        ]
+        [_mail(call, person, more=_ESCALATED) for call, person in to_decide if person.email]
     )
 
 
@@ -133,9 +159,13 @@ def _send(mails: list[EmailMessage]) -> int:
         return 0
 
 
-def _deciders(run: Run, group: str) -> list[User]:
-    people = get_user_model().objects.exclude(email="").order_by("pk")
-    found = people.filter(pk__in=members_with(run.workspace, "approvals:decide"))
+def _deciders(
+    run: Run, group: str, person: str = "", *, scope: str = "approvals:decide"
+) -> list[User]:
+    people = get_user_model().objects.order_by("pk")
+    found = people.filter(pk__in=members_with(run.workspace, scope))
+    if person:
+        return list(found.filter(username=person))
     return list(found.filter(groups__name=group) if group else found)
 
 
@@ -160,9 +190,15 @@ def _mail(call: ToolCall, person: User, *, more: str = "") -> EmailMessage:
     return EmailMessage(subject, text, to=[person.email])
 
 
-def _wait_mail(wait: Wait, person: User) -> EmailMessage:
+def _wait_mail(wait: Wait, person: User, *, more: str = "") -> EmailMessage:
     agent, what = wait.run.agent, kind_of(wait.kind).waits_for
     facts = _facts(wait.run, wait)
+    if wait.kind == REVIEW.name:
+        link = f"{settings.HEARTBIT_PUBLIC_URL}/approve/{token_of_review(wait, person.pk)}/"
+        text = _REVIEW.format(
+            agent=agent, facts=facts, more=more, link=link, inbox=_inbox(wait.run)
+        )
+        return EmailMessage(f"{agent} has a result for you to review", text, to=[person.email])
     text = _WAIT.format(agent=agent, what=what, facts=facts, inbox=_inbox(wait.run))
     return EmailMessage(f"{agent} waits for you: {what}", text, to=[person.email])
 
@@ -210,27 +246,76 @@ def resolve_call(call: ToolCall, outcome: CallResolution, *, by: Actor, result: 
     notify_on_commit(call.run.workspace_id, "runs", "calls")
 
 
-@transaction.atomic
+def refuse_others(asked: WaitQuestion, user_id: int | None) -> None:
+    """Raise unless a question asks this person.
+
+    Raises:
+        CallClosedError: Others are asked.
+    """
+    if asked.group and user_id not in _members(asked.group):
+        raise CallClosedError(f"Only members of the group {asked.group} may answer this question.")
+    people = User.objects.filter(username=asked.person).values_list("pk", flat=True)
+    if asked.person and user_id not in people:
+        raise CallClosedError(f"Only {asked.person} may answer this question.")
+
+
+def read_review(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return what a review consists of; a form sends the result with every decision.
+
+    Raises:
+        InvalidEditError: The message or the result of the decision is missing.
+    """
+    decision, message = answer["decision"], clean_text(answer.get("message", "")).strip()
+    found = {"decision": decision} | ({"message": message} if message else {})
+    if decision == "changes" and not message:
+        raise InvalidEditError("The message is empty: say what the agent is to change.")
+    if decision != "edit":
+        return found
+    result = answer.get("result")
+    if isinstance(result, str):
+        result = clean_text(result)
+    if result is None or (isinstance(result, str) and not result.strip()):
+        raise InvalidEditError("The result is empty: write what is to be delivered, or reject it.")
+    return found | {"result": result}
+
+
 def answer_wait(wait: Wait, answer: Any, *, by: Actor) -> None:
     """Resolve a wait with a JSON answer, and queue its run if that was its last open wait.
+
+    An owner's word to go on counts for all runs that the same budget has made wait.
 
     Raises:
         InvalidEditError: The answer does not fit the schema; nothing was resolved.
         CallClosedError: The wait is resolved, its run has ended, or others are asked.
     """
-    require(by, "approvals:decide", workspace_id=wait.run.workspace_id)
+    require(by, question_of(wait).scope, workspace_id=wait.run.workspace_id)
+    _answer(wait, answer, by=by)
+    if wait.kind != BUDGET.name or answer.get("decision") != "continue":
+        return
+    same = wait.key.rpartition(":")[0]
+    others = waits_for_answers(wait.run.workspace).filter(kind=BUDGET.name)
+    for other in others.filter(key__startswith=f"{same}:"):
+        with suppress(CallClosedError):  # another owner was faster
+            _answer(other, answer, by=by)
+
+
+@transaction.atomic
+def _answer(wait: Wait, answer: Any, *, by: Actor) -> None:
     kind, asked = kind_of(wait.kind), question_of(wait)
     if kind.answer is None:
         raise CallClosedError(f"A wait of the kind {kind.name!r} is not answered like this.")
-    if asked.group and by.user_id not in _members(asked.group):
-        raise CallClosedError(f"Only members of the group {asked.group} may answer this question.")
+    refuse_others(asked, by.user_id)
     declines = answer is None and kind.is_declinable
     problems = [] if declines else validate(asked.form, answer)
     if problems:
         raise InvalidEditError(f"The answer does not fit: {'; '.join(problems)}.")
+    if kind is REVIEW:
+        answer = read_review(answer)
     query = "SELECT heartbit_answer(%s, %s, %s, %s, %s)"
     parameters = (wait.run_id, wait.key, json.dumps(answer), by.name, by.user_id)
     ring = call_function(query, parameters)
+    if kind is BUDGET and answer["decision"] == "continue":
+        allow_until_spent(int(wait.key.split(":")[1]))
     audit.record(
         by,
         "wait.answer",

@@ -13,8 +13,10 @@ from agents.actions.check_agent import (
     check_credentials_of_skills,
     check_grant,
     check_groups,
+    check_reviewers,
 )
 from agents.actions.publish_agent import Led, Publication, make_current
+from agents.definitions.definition import BLACKBOARD
 from agents.definitions.kinds import kind_of
 from agents.definitions.spec import GRANT_SETTINGS, AgentSpec, DefinitionSpec, ToolGrant
 from agents.definitions.validation_messages import InvalidSettingError
@@ -135,6 +137,7 @@ def create_row(workspace: Workspace, spec: DefinitionSpec, origin: str) -> Agent
     """Write the row of a new agent, without tools, team and version."""
     columns = {"kind": kind_of(spec).name, "name": spec.name, **columns_of(spec)}
     check_groups(columns["definition"], {})
+    check_reviewers(workspace, columns["review"])
     return Agent.objects.create(workspace=workspace, origin=origin, **columns)
 
 
@@ -145,6 +148,8 @@ def update(row: Agent, columns: Mapping[str, Any]) -> dict[str, Any]:
         InvalidSettingError: A group that a workflow newly asks does not exist.
     """
     check_groups(columns.get("definition", {}), row.definition)
+    if columns.get("review", row.review) != row.review:
+        check_reviewers(row.workspace, columns["review"])
     changes = _set(row, columns)
     written = list(changes)
     if not written:
@@ -216,8 +221,6 @@ def _same(one: object, other: object) -> bool:
 ORCHESTRATOR = "orchestrator"
 #: Long enough for a team on the built-in model on a busy machine.
 DELEGATION_SECONDS = 600
-#: Tools that every member of a team has, unless a file or a program says otherwise.
-BLACKBOARD = ("blackboard_list", "blackboard_read", "blackboard_write")
 
 
 def _granted(*tools: str) -> list[ToolGrant]:

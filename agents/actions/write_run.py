@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 from uuid import UUID
 
 from agents.actions.run_request import Fork, RunRequest
 from agents.journal.events import encode
-from agents.runtime.files.pictures import addresses_of
+from agents.runtime.files.pictures import addresses_of, given_before
 from heartbit_site.base import tracing
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.log_context import TRACEPARENT
@@ -113,15 +114,23 @@ def _submit(request: RunRequest, values: dict[str, Any]) -> Any:
 def _more(request: RunRequest, run_id: UUID) -> dict[str, Any]:
     """Return more of the event that opens the run's journal."""
     more = {
-        "thread": request.thread,
+        "thread": [_earlier(one, run_id, number) for number, one in enumerate(request.thread)],
         "images": addresses_of(run_id, request.pictures),
         "client": request.client,
+        "review": request.review,
         "client_tools": request.client_tools,
         "traceparent": TRACEPARENT.get() if tracing.is_on() else "",
     }
     found: dict[str, Any] = {name: value for name, value in more.items() if value}
     if request.response_schema is not None:
         found["response_schema"] = request.response_schema
+    return found
+
+
+def _earlier(message: Mapping[str, Any], run_id: UUID, number: int) -> dict[str, Any]:
+    found = dict(message)
+    if pictures := found.pop("pictures", ()):
+        found["images"] = addresses_of(run_id, pictures, given_before(number))
     return found
 
 

@@ -13,22 +13,14 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from unfold.views import ChangeList
 
-from agents.choices import DeliveryStatus, RunStatus
+from agents.choices import DeliveryStatus
 from agents.models import Run
 from heartbit_site.admin.columns import Tone, link, pill
 from heartbit_site.admin.themed import M, ReadOnlyAdmin
 from heartbit_site.base.amounts import counted, duration, money
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.tone import STATUS_TONES, status_word
 
-RUN_TONES: dict[str, Tone] = {
-    RunStatus.QUEUED: "",
-    RunStatus.RUNNING: "info",
-    RunStatus.WAITING: "primary",
-    RunStatus.SUCCEEDED: "success",
-    RunStatus.FAILED: "danger",
-    RunStatus.CANCELLED: "warning",
-    RunStatus.QUARANTINED: "danger",
-}
 DELIVERY_TONES: dict[str, Tone] = {
     DeliveryStatus.PENDING: "info",
     DeliveryStatus.DELIVERED: "success",
@@ -44,7 +36,7 @@ AGENT_TONES: dict[str, Tone] = {
 
 def run_pill(status: str) -> SafeString:
     """Return a run's status as a label."""
-    return pill(str(RunStatus(status).label), tone=RUN_TONES[status])
+    return pill(status_word(status), tone=STATUS_TONES.get(status, ""))
 
 
 def agent_pill(state: str) -> SafeString:

@@ -20,7 +20,8 @@ from django.core import signing
 
 from agents.approvals.call_view import CallDisplayOut, HostOut, PieceOut, ShownArgumentOut
 from agents.errors import CallClosedError
-from agents.models import ToolCall
+from agents.journal.waits import REVIEW
+from agents.models import ToolCall, Wait
 from agents.querysets import shown_tool
 from heartbit_site.base.access import Access, NoWorkspaceError, access_of_user
 from heartbit_site.base.effect_text import describe_effect
@@ -108,6 +109,18 @@ _SCOPE = "approvals:decide"
 
 
 @dataclass(frozen=True, slots=True)
+class OpenedReview:
+    """A valid link to the review of a run's result.
+
+    Attributes:
+        wait: Its wait, open or not.
+    """
+
+    access: Access
+    wait: Wait
+
+
+@dataclass(frozen=True, slots=True)
 class Opened:
     """A valid link: its person's access, and its call.
 
@@ -126,8 +139,13 @@ def token_of(call: ToolCall, user_id: int) -> str:
     return signing.dumps(content, salt=_SALT)
 
 
-def open_link(token: str) -> Opened:
-    """Return the access and the call of a link.
+def token_of_review(wait: Wait, user_id: int) -> str:
+    """Return the last part of the URL of a link to a review, for one person."""
+    return signing.dumps([str(wait.run_id), wait.key, user_id], salt=_SALT)
+
+
+def open_link(token: str) -> Opened | OpenedReview:
+    """Return the access of a link, and its call or review.
 
     Raises:
         CallClosedError: The link is forged or expired, its call is gone, or its person has no right
@@ -135,20 +153,27 @@ def open_link(token: str) -> Opened:
     """
     age = timedelta(hours=settings.HEARTBIT_APPROVAL_LINK_HOURS)
     try:
-        run_id, call_id, digest, user_id = signing.loads(token, salt=_SALT, max_age=age)
+        run_id, *place, user_id = signing.loads(token, salt=_SALT, max_age=age)
     except signing.SignatureExpired as error:
         raise CallClosedError("The link is too old: open the inbox instead.") from error
     except (signing.BadSignature, ValueError) as error:
         raise CallClosedError("The link is not whole: open it as it was sent.") from error
-    calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
-    call = calls.filter(run_id=run_id, call_id=call_id).first()
+    found: ToolCall | Wait | None
+    if len(place) == 1:
+        waits = Wait.objects.select_related("run__workspace").filter(kind=REVIEW.name)
+        found = waits.filter(run_id=run_id, key=place[0]).first()
+    else:
+        calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
+        found = calls.filter(run_id=run_id, call_id=place[0]).first()
     user = get_user_model().objects.filter(pk=user_id).first()
-    if call is None or user is None:
+    if found is None or user is None:
         raise CallClosedError("The call of this link is gone: nothing can be decided.")
     try:
-        access = access_of_user(user, call.run.workspace.slug)
+        access = access_of_user(user, found.run.workspace.slug)
     except NoWorkspaceError as error:
         raise CallClosedError(str(error)) from error
     if not access.allows(_SCOPE):
         raise CallClosedError(describe_refusal(access, _SCOPE))
-    return Opened(access, call, digest)
+    if isinstance(found, Wait):
+        return OpenedReview(access, found)
+    return Opened(access, found, place[1])

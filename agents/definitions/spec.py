@@ -7,13 +7,15 @@ from ``ToolGrant`` for a bound tool. To add a setting, see docs/contributing/add
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
 from agents.definitions import validators
+from heartbit_site.base.review_policy import MOST_CHARACTERS, read_reviewers
 from heartbit_site.base.spec import Spec
 from heartbit_site.base.view import dollars
 
@@ -36,6 +38,12 @@ FullReference = Annotated[
     AfterValidator(validators.reference),
 ]
 Group = Annotated[str, Field(max_length=150), AfterValidator(validators.storable)]
+Reviewers = Annotated[
+    str,
+    Field(max_length=MOST_CHARACTERS),
+    AfterValidator(validators.storable),
+    AfterValidator(read_reviewers),
+]
 Queue = Annotated[str, Field(max_length=64), AfterValidator(validators.queue)]
 _JSON_TABLE = BeforeValidator(validators.json_table, json_schema_input_type=dict[str, Any] | str)
 Schema = Annotated[dict[str, Any], _JSON_TABLE, AfterValidator(validators.usable_schema)]
@@ -171,6 +179,20 @@ class DefinitionSettings(Spec):
     )
     enabled: bool = Field(default=True, description="A stopped agent takes no new runs.")
     queue: Queue = Field("agents", description="Worker queue of its runs.")
+    review: Reviewers = Field(
+        "",
+        description=(
+            "People who see a result before it is delivered: anyone (who may decide), group:NAME "
+            "or person:USERNAME. Empty: as the schedule or the run says, else no one."
+        ),
+    )
+    review_timeout_seconds: Positive | None = Field(
+        None, description="Seconds after which a run without a review fails. Empty: never."
+    )
+    review_escalate_after_minutes: Positive | None = Field(
+        None,
+        description="Minutes after which all who may decide may review too. Empty: never.",
+    )
 
 
 class DefinitionSpec(DefinitionSettings):
@@ -307,6 +329,14 @@ class AgentSettings(DefinitionSettings):
             "of being sent the schema of each."
         ),
     )
+    memory: Annotated[bool, Pinned(late=True)] = Field(
+        default=False,
+        description=(
+            "Remember across runs: give the model what it remembers of the task, and store what "
+            "is worth remembering after each run, as the settings below say or with their usual "
+            "values."
+        ),
+    )
     memory_weights: Annotated[MemoryWeights, Pinned(late=True)] = Field(
         default_factory=dict,
         description=(
@@ -318,7 +348,7 @@ class AgentSettings(DefinitionSettings):
         0,
         description=(
             "Tokens of memories that fit the task best, which the model is given at the start of "
-            "a run. 0: none."
+            "a run. 0: none, or 1,000 if memory is on."
         ),
     )
     extract_memories: Annotated[bool, Pinned(late=True)] = Field(
@@ -359,6 +389,32 @@ class AgentSpec(DefinitionSpec, AgentSettings):
 CODE_TOOL = "run_code"
 #: The tools that replace an agent's tools in code mode, the one that runs scripts first.
 CODE_MODE_TOOLS = ("run_script", "find_tools")
+
+
+def has_code_tool(spec: DefinitionSpec) -> bool:
+    """Return True if an agent is given the tool that runs the code of answers."""
+    return any(tool.enabled and tool.name == CODE_TOOL for tool in spec.tools)
+
+
+AnySpec = TypeVar("AnySpec", bound=DefinitionSpec)
+
+
+def with_default_mode(spec: AnySpec, given: Collection[str]) -> AnySpec:
+    """Return a new agent's settings with its default execution mode.
+
+    It is ``task`` for an agent that is given ``run_code``, else ``never``.
+
+    Args:
+        spec: The settings.
+        given: Names of the settings that were given.
+    """
+    if not isinstance(spec, AgentSpec) or "execution_mode" in given:
+        return spec
+    if not has_code_tool(spec):
+        return spec
+    return spec.model_copy(update={"execution_mode": "task"})
+
+
 #: Settings of an agent that are columns of its row, in display order.
 SETTINGS = tuple(name for name in AgentSettings.model_fields if name != "name")
 #: Settings of a bound tool that are columns of its row.

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from agents.context import strategy as context_strategy
 from agents.llm.bridge.known import KNOWN
+from agents.llm.program_models import find, is_program_model
 from agents.llm.providers import PROVIDERS
 from agents.output.check import check_response_schema
 from heartbit_site.base.errors import ConfigurationError
@@ -98,8 +99,13 @@ def provider(name: str) -> str:
 def reference(name: str) -> str:
     """Accept ``provider:model`` with a known provider, or an empty text."""
     prefix, _, model = name.partition(":")
-    if not name:
+    if not name or find(name) is not None:
         return name
+    if is_program_model(name):
+        raise ValueError(
+            f'is "{name}", a model of a Python program that this process does not have; write '
+            "provider:model"
+        )
     if prefix not in PROVIDER_NAMES and not model:
         raise ValueError(f'is "{name}"; write provider:model, such as openai:{name}')
     provider(prefix)

@@ -62,6 +62,7 @@ class Report:
         files: Attached files, within the size limit.
         left_out: Files that are not attached, with their sizes.
         link: The run's page.
+        reviewed_by: Person who approved the answer; empty: no one reviewed it.
     """
 
     run_id: UUID
@@ -75,10 +76,11 @@ class Report:
     files: tuple[File, ...]
     left_out: tuple[str, ...]
     link: str
+    reviewed_by: str = ""
 
     def notes(self) -> list[str]:
-        """Return sentences about what is missing from the report."""
-        said = []
+        """Return sentences about who approved the report, and what is missing from it."""
+        said = [f"Approved by {self.reviewed_by}."] if self.reviewed_by else []
         if self.unseen:
             attached = any(file.name == ANSWER_FILE for file in self.files)
             where = f"the attached {ANSWER_FILE}" if attached else "the run's page"
@@ -128,6 +130,7 @@ def report_of(run: Run, *, attach: bool) -> Report:
         files=tuple(files),
         left_out=tuple(left_out),
         link=f"{settings.HEARTBIT_PUBLIC_URL}/w/{run.workspace.slug}/runs/{run.pk}/",
+        reviewed_by=visible(result.reviewed_by or ""),
     )
 
 
@@ -138,16 +141,18 @@ def one_line(text: str, most: int) -> str:
 
 
 def _answer(result: ResultOut) -> str:
-    if result.data is None or isinstance(result.data, str):
-        return result.text if result.data is None else result.data
-    return in_fence(as_text(result.data), "json")
+    data = result.structured
+    if data is None or isinstance(data, str):
+        return result.text if data is None else data
+    return in_fence(as_text(data), "json")
 
 
 def _files(result: ResultOut, answer: str) -> Iterator[File]:
     if answer.strip():
         yield File(ANSWER_FILE, answer, "markdown")
     for artifact in result.artifacts:
-        if artifact.kind != "file":  # a file artifact is a copy of the answer
+        # A file artifact is a copy of the answer, or stored.
+        if artifact.kind not in ("file", "log"):
             yield File(file_name(artifact), artifact.content, "plain")
 
 

@@ -20,6 +20,7 @@ from django.db.models.functions import Now
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.models import Delivery, Run, WebhookDelivery, WebhookEndpoint
 from agents.models.attempted import Attempted
+from agents.reads.outcome import result_of
 from agents.runs.webhook_events import MOST_CHARACTERS
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.query import fetch_all, fetch_one
@@ -82,7 +83,7 @@ RUN_DELIVERED = "run.delivered"
 
 
 def data_of(run: Run) -> dict[str, Any]:
-    """Return the fields of an ended run; the names are those of ``GET /runs/{id}``.
+    """Return the fields of an ended run; the names are those of ``GET /runs/{id}`` and its result.
 
     Task and output are cut as in other messages; a structured answer that is too long is left out,
     because a cut one is not valid JSON.
@@ -105,6 +106,7 @@ def data_of(run: Run) -> dict[str, Any]:
         "structured": structured,
         "cut": any(long),
         "error": run.error,
+        "reviewed_by": result_of(run).reviewed_by,
         "usage": {"input_tokens": run.input_tokens, "output_tokens": run.output_tokens},
         "created_at": _time(run.created_at),
         "started_at": _time(run.started_at),

@@ -73,7 +73,7 @@ def task_at(push: TaskPush, mark: str) -> dict[str, Any]:
     result = read_outcome(push.run_id).result
     if result is None:
         return task
-    if result.text or result.data is not None:
+    if result.text or result.structured is not None:
         task["artifacts"] = [artifact(content_parts(result))]
     if result.error:
         about = {"messageId": f"{push.run_id}:{mark}", "taskId": str(push.run_id)}
@@ -108,8 +108,8 @@ def artifact(parts: list[dict[str, Any]]) -> dict[str, Any]:
 
 def content_parts(result: ResultOut) -> list[dict[str, Any]]:
     """Return a result as parts."""
-    if result.data is not None:
-        return [{"data": result.data, "mediaType": "application/json"}]
+    if result.structured is not None:
+        return [{"data": result.structured, "mediaType": "application/json"}]
     return [{"text": result.text, "mediaType": "text/plain"}]
 
 

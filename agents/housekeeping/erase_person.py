@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
@@ -54,14 +54,47 @@ class ArchivedRuns:
 
     def erase(self) -> None:
         """Rewrite the files without the runs of the last ``reach``."""
+        for path, gone in self._gone():
+            lines = zip(archive_files.read(path), gone, strict=True)
+            archive_files.replace(path, (line for line, is_erased in lines if not is_erased))
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines that ``erase`` would delete."""
+        for path, gone in self._gone():
+            lines = zip(archive_files.read(path), gone, strict=True)
+            yield from (line for line, is_erased in lines if is_erased)
+
+    def runs_of(self, user_id: int, *, agent: str) -> set[str]:
+        """Return the ids of the runs in trees that a person started.
+
+        Args:
+            user_id: The person.
+            agent: Only trees of this agent; empty for all agents.
+        """
+        heads = [one for rows in self._heads.values() for one in rows if one.type == "run"]
+        own = {one.id for one in heads if one.user == user_id and agent in ("", one.agent)}
+        return {str(one.id) for one in heads if one.root in own}
+
+    def change(self, changed: Callable[[Iterator[str]], Iterable[str]], runs: set[str]) -> None:
+        """Rewrite the files that have some runs.
+
+        Args:
+            changed: Returns the lines of a file as they are from now on.
+            runs: Ids of the runs.
+        """
+        for path, heads in self._heads.items():
+            if any(head.id in runs for head in heads):
+                archive_files.replace(path, changed(archive_files.read(path)))
+
+    def _gone(self) -> Iterator[tuple[Path, list[bool]]]:
+        """Yield each file that has runs of the last ``reach``, and which lines are theirs."""
         for path, heads in self._heads.items():
             gone = [
                 head.id in (self._conversations if head.type == "conversation" else self._runs)
                 for head in heads
             ]
             if any(gone):
-                lines = zip(archive_files.read(path), gone, strict=True)
-                archive_files.replace(path, (line for line, is_erased in lines if not is_erased))
+                yield path, gone
 
 
 class _Head(NamedTuple):
@@ -118,13 +151,39 @@ def _reached(
     return roots, conversations
 
 
+def find_archived(
+    archives: ArchivedRuns,
+    workspace: Workspace,
+    user: User,
+    *,
+    agent: str,
+    known: Collection[UUID] = (),
+) -> set[UUID]:
+    """Return the ids of the archived runs that an erasure reaches.
+
+    Args:
+        archives: The workspace's archives.
+        workspace: Its workspace.
+        user: The person.
+        agent: Start only from runs of this agent; empty for all agents.
+        known: Runs that were erased from the archives before.
+    """
+    archived = set(known)
+    while True:  # a fork in an archive may be one of a run here, whose source is in an archive
+        roots, _ = reached_runs(workspace, user, agent, archived)
+        here = Run.objects.filter(root_id__in=roots).values_list("pk", flat=True)
+        found = archives.reach(user.pk, agent=agent, runs={*here, *archived})
+        if found <= archived:
+            return archived
+        archived |= found
+
+
 def erase_runs_everywhere(workspace: Workspace, user: User, *, agent: str, by: Actor) -> int:
     """Permanently delete a person's runs, archived ones too; return their number.
 
     ``HEARTBIT_ERASE_RUNS`` names this function for the memory app. Nothing is archived in the
-    meantime. After an error, a repetition completes the erasure, but no longer finds what came from
-    runs that were erased from an archive before the error: forks, messages and plans in the
-    database.
+    meantime. The ids of archived runs are noted before the archives are rewritten, until the rows
+    are deleted: after an error, a repetition finds what came from them.
 
     Args:
         workspace: Runs of other workspaces stay.
@@ -138,14 +197,14 @@ def erase_runs_everywhere(workspace: Workspace, user: User, *, agent: str, by: A
         LiveOutputError: Valkey is down; nothing was deleted from the database.
     """
     with archive_files.locked(directory()):
+        note = directory() / f"erasing.{workspace.slug}.{user.pk}.gz"
+        noted = {UUID(one) for one in archive_files.read(note)} if note.exists() else set()
         archives = ArchivedRuns(directory(), workspace.slug)
-        archived: set[UUID] = set()
-        while True:  # a fork in an archive may be one of a run here, whose source is in an archive
-            roots, _ = reached_runs(workspace, user, agent, archived)
-            here = Run.objects.filter(root_id__in=roots).values_list("pk", flat=True)
-            found = archives.reach(user.pk, agent=agent, runs={*here, *archived})
-            if found <= archived:
-                break
-            archived |= found
+        archived = find_archived(archives, workspace, user, agent=agent, known=noted)
+        if archived:
+            archive_files.replace(note, map(str, archived))
         archives.erase()
-        return len(archived) + erase_runs(workspace, user, agent=agent, by=by, archived=archived)
+        erased = erase_runs(workspace, user, agent=agent, by=by, archived=archived)
+        if archived:
+            archive_files.replace(note, ())
+        return len(archived) + erased

@@ -9,6 +9,8 @@ from datetime import timedelta
 from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
+from agents.actions.notified_browsers import prune_browsers
+from agents.actions.state import prune_state
 from agents.actions.task_pushes import prune_task_pushes
 from agents.choices import DeliveryStatus
 from agents.housekeeping.archive_files import ArchiveError, ArchivingError
@@ -85,7 +87,9 @@ PRUNES = (
     prune_result_deliveries,
     prune_inbound_messages,
     prune_old_pushes,
+    prune_browsers,
     expire_memories,
+    prune_state,
 )
 
 

@@ -16,7 +16,9 @@ from django.db import connection
 from django.utils import timezone
 
 from agents.actions.quotas import workspaces_with_notices
+from agents.choices import DeliveryStatus
 from agents.inbound.channels import mailboxes_are_overdue
+from agents.models import NotifiedBrowser
 from heartbit_site.base import queues
 from heartbit_site.base.enqueue import TaskMessage, send
 from heartbit_site.base.models import AlertState
@@ -92,6 +94,7 @@ def enqueue_overdue(notices: PendingQuotaNotices) -> tuple[str, ...]:
         (queues.DELIVER_WEBHOOKS, webhooks_are_overdue(OVERDUE_SECONDS)),
         (queues.DELIVER_RESULTS, results_are_overdue(OVERDUE_SECONDS)),
         (queues.SEND_TASK_PUSHES, pushes_are_overdue(OVERDUE_SECONDS)),
+        (queues.SEND_NOTIFICATIONS, notifications_are_overdue(OVERDUE_SECONDS)),
         (queues.CANCEL_REMOTE_TASKS, remote_tasks_are_overdue(OVERDUE_SECONDS)),
         (queues.POLL_MAILBOXES, mailboxes_are_overdue(timezone.now(), UNREAD_SECONDS)),
         (queues.INGEST_DOCUMENTS, documents_are_overdue(OVERDUE_SECONDS)),
@@ -139,6 +142,13 @@ def results_are_overdue(seconds: float) -> bool:
 def pushes_are_overdue(seconds: float) -> bool:
     """Return True if a receiver has waited for the last state of its task for ``seconds``."""
     return bool(fetch_one(_PUSHES, [seconds, seconds])[0])
+
+
+def notifications_are_overdue(seconds: float) -> bool:
+    """Return True if a browser's notification has been due for more than ``seconds``."""
+    late = timezone.now() - timedelta(seconds=seconds)
+    due = NotifiedBrowser.objects.filter(status=DeliveryStatus.PENDING, next_at__lt=late)
+    return due.exists()
 
 
 def remote_tasks_are_overdue(seconds: float) -> bool:

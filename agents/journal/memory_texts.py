@@ -143,7 +143,7 @@ class MemoryTexts:
                 # A script's state and output may repeat results of its calls.
                 return replace(event, calls=shown, snapshot="", printed="")
             case ToolFinished(call_id=call_id, content=content):
-                return replace(event, content=self._result(call_id, content))
+                return replace(event, content=self.result_of(call_id, content))
             case ApprovalRequested(tool=tool, arguments=arguments):
                 given = self.arguments(tool, json.dumps(arguments))
                 return replace(event, arguments=json.loads(given))
@@ -171,7 +171,8 @@ class MemoryTexts:
             return _sentence(None, self.person)
         return shown_result(name, content, self.person)
 
-    def _result(self, call_id: str, content: str) -> str:
+    def result_of(self, call_id: str, content: str) -> str:
+        """Return the result of a call whose events were redacted before."""
         below = (name for one, name in self.names.items() if one.startswith(f"{call_id}."))
         if call_id in self.readers or any(map(is_recall, below)):  # or a script that recalled
             return _sentence(None, self.person)

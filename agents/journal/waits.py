@@ -32,6 +32,14 @@ _DECISIONS: Final = {
     "retried": "sent again",
     "skipped": "left as it is",
 }
+#: Words and icon of each decision of a review.
+_REVIEWS: Final[dict[str, tuple[str, str, Tone]]] = {
+    "approve": ("result approved", "check", "success"),
+    "changes": ("changes of the result requested", "edit_note", "warning"),
+    "edit": ("result approved with an edit", "check", "success"),
+    "reject": ("result rejected", "block", "warning"),
+}
+_NOT_REVIEWED: Final[tuple[str, str, Tone]] = ("no one reviewed the result", "block", "warning")
 _AGREEING: Final = ("approved", "edited", "answered", "confirmed")
 
 
@@ -52,6 +60,23 @@ def _decided(value: Value, call: str) -> Phrase:
     tone: Tone = "success" if status in _AGREEING else "warning"
     title = f"{decision(value)}: {call}" if call else decision(value)
     return Phrase(title, visible(text), icon, tone)
+
+
+def _reviewed(value: Value, call: str) -> Phrase:
+    """Describe a review of a run's result."""
+    answer = value.get("answer") or {}
+    said, icon, tone = _REVIEWS.get(answer.get("decision", ""), _NOT_REVIEWED)
+    by = f" by {visible(str(value['by']))}" if answer else ""
+    return Phrase(f"{said}{by}", visible(str(answer.get("message") or "")), icon, tone)
+
+
+def _continued(value: Value, call: str) -> Phrase:
+    """Describe the answer to a question about a budget."""
+    goes_on = (value.get("answer") or {}).get("decision") == "continue"
+    by = visible(str(value.get("by", "")))
+    if goes_on:
+        return Phrase(f"{by} let runs go on", "", "check", "success")
+    return Phrase(f"{by} stopped the run", "", "block", "warning")
 
 
 def _joined(value: Value, call: str) -> Phrase:
@@ -226,6 +251,33 @@ QUESTION: Final = register(
         *(suspensions.QUESTION, "Question", "an answer", ANSWER),
         answer={},
         is_declinable=True,
+    )
+)
+
+
+#: The result of a run, which people review before it is delivered.
+REVIEW: Final = register(
+    WaitKind(
+        *("review", "Review", "a review of its result", ANSWER),
+        answer={},
+        describe=_reviewed,
+        opened_by="review.requested",
+    )
+)
+
+
+#: A budget at the threshold from which on an owner is asked (``Budget.ask_at``).
+BUDGET: Final = register(
+    WaitKind(
+        *("budget", "Budget", "an owner to go on", ANSWER),
+        answer={
+            "type": "object",
+            "properties": {"decision": {"enum": ["continue", "stop"]}},
+            "required": ["decision"],
+            "additionalProperties": False,
+        },
+        describe=_continued,
+        opened_by="budget.asked",
     )
 )
 

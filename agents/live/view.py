@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Final
 
 from agents.journal import events
 from agents.journal.folding import folds
-from agents.journal.waits import APPROVAL, CHILD, OUTCOME, PAUSE, WaitKind, kind_of
+from agents.journal.waits import APPROVAL, BUDGET, CHILD, OUTCOME, PAUSE, REVIEW, WaitKind, kind_of
 from agents.live.live_run import LiveRun, activity
 from agents.live.view_parts import OPEN, CallView, Parts, Timeline, to_ms
 from agents.live.words import heading, say
@@ -56,6 +56,8 @@ class RunView(LiveRun):
         events.ApprovalEscalated,
         events.ApprovalLapsed,
         events.CancelRequested,
+        events.ReviewRequested,
+        events.BudgetAsked,
         events.RunDiscarded,
     )
     REMARKS: ClassVar[tuple[type[events.Event], ...]] = (
@@ -223,6 +225,14 @@ class RunView(LiveRun):
         call.effect, call.reason = event.effect, event.reason
         self._wait(event.key, APPROVAL, call=event.call_id)
 
+    @folds(events.BudgetAsked)
+    def _budget_asked(self, event: events.BudgetAsked) -> None:
+        self._wait(event.key, BUDGET)
+
+    @folds(events.ReviewRequested)
+    def _review_requested(self, event: events.ReviewRequested) -> None:
+        self._wait(event.key, REVIEW)
+
     @folds(events.ApprovalEscalated)
     def _approval_escalated(self, event: events.ApprovalEscalated) -> None:
         if event.key in self.waits:
@@ -249,6 +259,7 @@ class RunView(LiveRun):
         call = self._call(event.call_id)
         call.status, call.result, self.lost = event.status, event.content, ""
         call.duration_ms, call.grant = event.duration_ms, event.grant
+        call.images = list(event.images)
         call.effect = event.effect or call.effect
         call.asked = call.doubt = False
         if not call.children:
@@ -284,6 +295,8 @@ class RunView(LiveRun):
         self.pause = None
         self._times.close(event.key, self._at)
         self._changed["run"] = None
+        if event.kind in (REVIEW.name, BUDGET.name):
+            self._note(event)
         call = self.asked_by(event.key)
         if call is not None:
             call.asked, call.doubt, call.status = False, False, "pending"

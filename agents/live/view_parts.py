@@ -134,6 +134,7 @@ class CallView:
         doubt: True while the call waits for a person to resolve its outcome.
         decision: Value of the wait that a person resolved, with the time.
         children: Ids of the runs that the call waits for.
+        images: Addresses of the pictures that the tool returned.
         progress: Last sentence of the running tool; not journaled.
         grant: Id of the standing permission that allowed the call.
     """
@@ -150,6 +151,7 @@ class CallView:
     decision: dict[str, Any] | None = None
     children: list[str] = field(default_factory=list)
     result: str | None = None
+    images: list[str] = field(default_factory=list)
     duration_ms: int = 0
     grant: int | None = None
     progress: str = ""

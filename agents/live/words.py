@@ -161,7 +161,8 @@ def _say_question(event: events.Event, name_of: Namer) -> Phrase:
             return Phrase(title, text, "back_hand", "warning", _of(effect))
         case events.ApprovalEscalated(call_id=call_id, group=group):
             people = visible(group) or "everyone who may decide"
-            title = f"no one decided about {_name(call_id, name_of)} in time: escalated to {people}"
+            about = _name(call_id, name_of) if call_id else "the result"
+            title = f"no one decided about {about} in time: escalated to {people}"
             return Phrase(title, "", "back_hand", "warning")
         case events.ApprovalLapsed(call_id=call_id, reason=reason):
             title = f"did not run {_name(call_id, name_of)}: it needs a new approval"

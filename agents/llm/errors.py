@@ -63,6 +63,18 @@ class BudgetSpentError(ModelError):
     """A budget has too little left for this call: nothing was sent, and waiting will not help."""
 
 
+class BudgetAsksError(BudgetSpentError):
+    """A budget has reached the threshold from which on an owner decides whether runs go on.
+
+    Attributes:
+        budget: Id of the budget.
+    """
+
+    def __init__(self, message: str, budget: int) -> None:
+        super().__init__(message)
+        self.budget = budget
+
+
 class OverloadedError(BusyError):
     """HTTP 5xx or the provider's overload event, before or inside the stream."""
 

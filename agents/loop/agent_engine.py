@@ -9,11 +9,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agents.journal.events import Event, ModelAnswered, ModelDelayed, RunFailed, RunSucceeded
-from agents.llm.errors import BudgetSpentError, ModelError, ThrottledError
+from agents.journal.events import (
+    BudgetAsked,
+    Event,
+    ModelAnswered,
+    ModelDelayed,
+    RunFailed,
+    RunSucceeded,
+)
+from agents.llm.errors import BudgetAsksError, BudgetSpentError, ModelError, ThrottledError
 from agents.llm.messages import AssistantMessage, is_empty_answer
 from agents.llm.wrappers.limit import LONGEST_PAUSE_SECONDS
-from agents.loop import empty_answers, final_answer
+from agents.loop import empty_answers, final_answer, review
 from agents.loop.agent_state import AgentState
 from agents.loop.effect_gate import EffectGate
 from agents.loop.execution_mode import with_code_called
@@ -65,10 +72,9 @@ class AgentEngine:
         A decision acts only through the ports, so the replay of recorded journals calls this with
         recording ports (``tests/chaos/replay``).
         """
+        if (outcome := await review.end_by_people(self._journaled)) is not None:
+            return outcome
         state = self._state
-        if state.cancel_reason is not None:
-            await self._journaled.cancel()
-            return "cancelled"
         answer = state.answer or self._spared()
         if answer is not None:
             ending = self._ending(answer)
@@ -108,10 +114,11 @@ class AgentEngine:
         return answer if answer is not None and self._limits.reached() is not None else None
 
     async def _end(self, ending: RunSucceeded | RunFailed, *events: Event) -> Outcome | None:
-        """End the run; return None after a conflict: the engine must decide again."""
-        if not await self._journaled.finish(ending, *events):
-            return None
-        return "succeeded" if isinstance(ending, RunSucceeded) else "failed"
+        """End the run or let it be reviewed; None after a conflict: the engine decides again."""
+        schema = self._definition.response_schema
+        return await review.end_run(
+            self._journaled, ending, *events, can_continue=True, response_schema=schema
+        )
 
     async def _ask(self) -> Outcome | None:
         await self._gate.wait_until_alive()
@@ -119,6 +126,9 @@ class AgentEngine:
             answered = await self._model_calls.call_model()
         except TimeoutError:
             return await self._end(self._limits.out_of_time())
+        except BudgetAsksError as error:
+            asked = BudgetAsked(self._state.budget_asks + 1, error.budget, str(error))
+            return "suspended" if await self._journaled.suspend(asked) else None
         except BudgetSpentError as error:
             return await self._end(self._limits.out_of_budget(error))
         except ModelError as error:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from agents.context import summary
 from agents.journal.events import (
+    BudgetAsked,
     ContextSummarized,
     MemoriesRecalled,
     ModelAnswered,
@@ -19,11 +20,14 @@ from agents.journal.events import (
     RunStarted,
     RunSteered,
     ToolFinished,
+    WaitResolved,
 )
 from agents.journal.folding import folds
+from agents.journal.waits import BUDGET
 from agents.llm.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from agents.loop.call_state import CallingState, CallState
 from agents.loop.past_runs import to_messages
+from agents.loop.state import requested_changes
 from agents.output import respond
 
 POOR_ANSWERS = 2  # in a row, then the stronger model takes over
@@ -47,6 +51,8 @@ class AgentState(CallingState):
         recalled: True once the run was given memories at its start.
         response_schema: Response schema in place of the agent's own; None: the agent's own.
         may_delegate: True if the run delegates to its team although it is a child.
+        budget_asks: Number of questions about budgets.
+        stopped_by: Owner who has stopped the run at a budget's question; empty: no one.
         client_tools: Tools that the client runs itself, as in ``RunCreated``.
         streamed: Text of the model call in flight; not journaled.
     """
@@ -64,6 +70,8 @@ class AgentState(CallingState):
     response_schema: dict[str, Any] | None = None
     may_delegate: bool = False
     client_tools: tuple[dict[str, Any], ...] = ()
+    budget_asks: int = 0
+    stopped_by: str = ""
     last_text: str = ""
     streamed: Annotated[str, Field(exclude=True)] = ""
     _task_index: int | None = None
@@ -88,12 +96,27 @@ class AgentState(CallingState):
 
     @folds(RunForked)
     def _release_model(self, _: RunForked) -> None:
+        self.stopped_by = ""
         self.model = ""  # chosen at the fork's own first start: its version may differ
 
     @folds(RunSteered)
     def _grant_turns(self, steered: RunSteered) -> None:
         if steered.source == "person":  # two agents that answer each other would never stop
             self.steered_turn = self.turn
+
+    @folds(WaitResolved)
+    def _hear_person(self, resolved: WaitResolved) -> None:
+        if requested_changes(resolved) is not None:
+            self.steered_turn = self.turn
+
+        if resolved.kind == BUDGET.name:
+            self._forget(resolved.key)
+            if (resolved.value.get("answer") or {}).get("decision") != "continue":
+                self.stopped_by = str(resolved.value.get("by", ""))
+
+    @folds(BudgetAsked)
+    def _ask_owner(self, asked: BudgetAsked) -> None:
+        self.budget_asks = asked.number
 
     @folds(ModelAnswered)
     def _answer(self, answer: ModelAnswered) -> None:

@@ -1,6 +1,8 @@
 """Execution mode: run the code of an answer as a call of ``run_code``, or only show it. Pure.
 
-Code means fenced blocks (CommonMark 0.31, section 4.5) in a language that can be run.
+Code means fenced blocks (CommonMark 0.31, section 4.5) that name a language, except those of data
+and markup. A block in a language that cannot be run becomes a call, too: its refusal names those
+that can, so nothing is skipped in silence.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from agents.llm.messages import AssistantMessage, Message, ToolCall
 
 Mode: TypeAlias = Literal["never", "always", "auto", "task"]
 
+_LANGUAGE_CHARACTERS: Final = 32
 _LANGUAGES: Final = {
     "python": "python",
     "python3": "python",
@@ -29,6 +32,15 @@ _LANGUAGES: Final = {
     "sh": "shell",
     "shell": "shell",
 }
+#: Names of blocks that are no programs.
+_DATA: Final = frozenset(
+    [
+        *("", "text", "txt", "plain", "plaintext", "output", "console", "log", "none", "math"),
+        *("json", "jsonc", "jsonl", "json5", "yaml", "yml", "toml", "ini", "csv", "tsv", "env"),
+        *("xml", "html", "svg", "css", "markdown", "md", "rst", "tex", "latex", "mermaid", "dot"),
+        *("diff", "patch", "http", "properties", "conf", "nginx", "dockerfile", "makefile"),
+    ]
+)
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^`\s]*)[^`]*")
 _MARK: Final = re.compile(r"\[\s*(NO_)?EXECUTE\s*\]|<!--\s*(NO_)?EXECUTE\s*-->", re.IGNORECASE)
 #: The first verb of action in a task; group 1 if it asks to run something.
@@ -53,7 +65,11 @@ _NOTES["task"] = _NOTES["always"]
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A fenced block of a language that can be run."""
+    """A fenced block of code.
+
+    Attributes:
+        language: As ``run_code`` names it; one that it does not know is as it was written.
+    """
 
     language: str
     code: str
@@ -70,6 +86,11 @@ def is_work(task: str) -> bool:
     """Return True if the first action verb of a task asks to run code."""
     found = _ACTION.search(task)
     return found is not None and found[1] is not None
+
+
+def code_in(text: str) -> list[Code]:
+    """Return the code of an answer."""
+    return _take_apart(text)[1]
 
 
 def with_code_called(
@@ -111,7 +132,7 @@ def _is_to_run(mode: Mode, task: str, prose: str) -> bool:
 def _run_before(conversation: Iterable[Message]) -> set[Code]:
     answers = (one for one in conversation if isinstance(one, AssistantMessage))
     ran = (one for one in answers if any(call.name == CODE_TOOL for call in one.tool_calls))
-    return {code for answer in ran for code in _take_apart(answer.text)[1]}
+    return {code for answer in ran for code in code_in(answer.text)}
 
 
 def _take_apart(text: str) -> tuple[str, list[Code]]:
@@ -125,9 +146,9 @@ def _take_apart(text: str) -> tuple[str, list[Code]]:
             prose.append(line)
             continue
         block = _rest_of_block(lines, opening[1])
-        language = _LANGUAGES.get(opening[2].lower())
-        if language and block:
-            codes.append(Code(language, block))
+        written = opening[2].lower().strip("{}.")
+        if block and written not in _DATA:
+            codes.append(Code(_LANGUAGES.get(written, written[:_LANGUAGE_CHARACTERS]), block))
     return "\n".join(prose), codes
 
 

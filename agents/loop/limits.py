@@ -31,6 +31,10 @@ class Limits:
     def reached(self) -> RunFailed | None:
         """Return the limit that forbids another model call, or None."""
         definition, state = self._definition, self._state
+        if state.stopped_by:
+            return self._limit(
+                "budget", f"Stopped by {state.stopped_by}, whom a budget asked to go on."
+            )
         if state.turn - state.steered_turn >= definition.max_turns:
             most = definition.max_turns
             turns = "1 turn" if most == 1 else f"{most} turns"

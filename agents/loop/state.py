@@ -19,6 +19,7 @@ from agents.journal.events import (
     Closing,
     ModelDelayed,
     RecordedEvent,
+    ReviewRequested,
     RunCreated,
     RunForked,
     RunPaused,
@@ -29,7 +30,9 @@ from agents.journal.events import (
     WaitResolved,
 )
 from agents.journal.folding import Fold, folds
+from agents.journal.waits import REVIEW
 from agents.llm.messages import Message, Usage
+from heartbit_site.base.review_policy import ReviewPolicy
 from heartbit_site.base.suspensions import WaitOutcome
 
 # Events that others write, even while no worker has the run. The lease holder writes all others.
@@ -68,6 +71,9 @@ class RunState(Fold):
             by the key of their wait.
         resolved: Waits that ended and whose outcome is not used yet, by key.
         worked_seconds: Duration of earlier slices, without time spent waiting or queued.
+        review: Review of the result before it is delivered; None: no one reviews it.
+        reviews: Number of reviews that were requested.
+        proposed: The result that is reviewed, or was reviewed last.
         cancel_reason: Reason of a cancel request, if there is one.
         team_tokens: Tokens used by its ended sub-agents.
         cost_usd: Cost of all these tokens, as far as prices are known.
@@ -81,6 +87,9 @@ class RunState(Fold):
     children: dict[str, ChildStarted] = field(default_factory=dict)
     resolved: dict[str, WaitOutcome] = field(default_factory=dict)
     worked_seconds: float = 0.0
+    review: ReviewPolicy | None = None
+    reviews: int = 0
+    proposed: ReviewRequested | None = None
     cancel_reason: str | None = None
     input_tokens: int = 0
     output_tokens: int = 0
@@ -122,7 +131,7 @@ class RunState(Fold):
 
     @folds(RunCreated)
     def _take_task(self, created: RunCreated) -> None:
-        self.task = created.task
+        self.task, self.review = created.task, created.review
 
     @folds(ChildStarted)
     def _start_child(self, started: ChildStarted) -> None:
@@ -142,6 +151,13 @@ class RunState(Fold):
         else:
             self.resolved[key] = WaitOutcome(str(value.get("subject", key)), value)
         self._spent_by_team(value.get("usage") or {})
+        if (changes := requested_changes(resolved)) is not None:
+            self._forget(key)
+            self.inbox.append(SteeringMessage(self.folded_seq, changes, "person"))
+
+    @folds(ReviewRequested)
+    def _propose(self, requested: ReviewRequested) -> None:
+        self.reviews, self.proposed = requested.number, requested
 
     @folds(RunSteered)
     def _steer(self, steered: RunSteered) -> None:
@@ -163,7 +179,7 @@ class RunState(Fold):
         self.worked_seconds = 0.0
         self.input_tokens = self.output_tokens = self.team_tokens = 0
         self.cost_usd = Decimal(0)
-        self._slice_began = self._worked_at = None
+        self._slice_began = self._worked_at = self.proposed = None
         self._pauses.clear()
         self.children = {key: c for key, c in self.children.items() if key in self.resolved}
 
@@ -202,6 +218,14 @@ class RunState(Fold):
     def partial(self) -> str:
         """Text to report for a run that is stopped now."""
         return ""
+
+
+def requested_changes(resolved: WaitResolved) -> str | None:
+    """Return what a reviewer wants changed in the result; None: nothing."""
+    answer = resolved.value.get("answer")
+    if resolved.kind != REVIEW.name or not isinstance(answer, dict):
+        return None
+    return str(answer["message"]) if answer.get("decision") == "changes" else None
 
 
 def state_of(kind: str) -> type[RunState]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.journal.events import RunFailed, RunSucceeded
+from agents.loop import review
 from agents.loop.effect_gate import EffectGate
 from agents.loop.journaled import JournaledState
 from agents.loop.ports import Toolbox
@@ -44,9 +45,8 @@ class ToolCallEngine:
         """Do nothing: ``ToolCallRunner`` journals an interrupted call."""
 
     async def _step(self) -> Outcome | None:
-        if self._state.cancel_reason is not None:
-            await self._journaled.cancel()
-            return "cancelled"
+        if (outcome := await review.end_by_people(self._journaled)) is not None:
+            return outcome
         if self._state.open_calls():
             return "suspended" if await self._tool_calls.run_open_calls() else None
         served = self._state.served
@@ -56,5 +56,4 @@ class ToolCallEngine:
         if result.status != "ok":
             message = f"The tool {served.call.name} failed: {result.content}"
             return "failed" if await self._journaled.finish(RunFailed("tool", message)) else None
-        ended = await self._journaled.finish(RunSucceeded(result.content))
-        return "succeeded" if ended else None  # None after a conflict: decide again
+        return await review.end_run(self._journaled, RunSucceeded(result.content))

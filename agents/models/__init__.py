@@ -14,11 +14,14 @@ from agents.models.draft import AgentDraft
 from agents.models.extraction import LearnedMemory, MemoryExtraction
 from agents.models.journal import BlackboardEntry, RunEvent, ToolCall, Wait
 from agents.models.message import InboxEntry, Message, MessageKind
+from agents.models.notified_browser import NotifiedBrowser
 from agents.models.pause import Pause
+from agents.models.push_key import PushKey
 from agents.models.recalled_memory import RecalledMemory
 from agents.models.run import Run
 from agents.models.run_count import RunCount
 from agents.models.skill import Skill, SkillFile, SkillVersion
+from agents.models.state import StateEntry
 from agents.models.task_push import TaskPush
 from agents.models.version import AgentVersion
 from agents.models.webhook import WebhookDelivery, WebhookEndpoint

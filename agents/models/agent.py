@@ -99,6 +99,7 @@ class Agent(models.Model):
         max_length=8, choices=ExecutionMode.choices, **_agent("execution_mode")
     )
     code_mode = models.BooleanField(**_agent("code_mode"))
+    memory = models.BooleanField(**_agent("memory"))
     memory_weights = models.JSONField(
         default=dict, db_default=Value({}, models.JSONField()), **_agent("memory_weights")
     )
@@ -135,6 +136,13 @@ class Agent(models.Model):
         ),
     )
     enabled = models.BooleanField(**_agent("enabled"))
+    review = models.CharField(max_length=160, **_agent("review"))
+    review_timeout_seconds = models.PositiveIntegerField(
+        null=True, blank=True, **_agent("review_timeout_seconds")
+    )
+    review_escalate_after_minutes = models.PositiveIntegerField(
+        null=True, blank=True, **_agent("review_escalate_after_minutes")
+    )
     enabled_at = models.DateTimeField(db_default=Now(), editable=False)
     origin = models.CharField(max_length=16, blank=True, default="", db_default="", editable=False)
     current_version = models.ForeignKey(

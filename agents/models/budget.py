@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
@@ -9,6 +10,7 @@ from django.db.models.functions import Now
 
 from agents.choices import BudgetPeriod
 from agents.models.agent import Agent
+from heartbit_site.base.budget_scope import describe_scope
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.models.constraints import one_of
 
@@ -21,6 +23,10 @@ class Budget(models.Model):
 
     Attributes:
         agent: Agent whose runs count; null: all runs of the workspace.
+        person: Person whose runs count, with their sub-agents; null: everyone's.
+        schedule: Name of the schedule whose runs count; empty: all runs.
+        ask_at: Usage in percent at which runs wait until an owner lets them go on.
+        allowed_period: Start of the last period in which an owner has let runs go on.
         max_usd: Limit in US dollars; calls of unknown price count as 0 here, their tokens count.
         from_tier: True for the limit of the workspace's tier, which the database creates, updates
             and deletes with the tier (``sql/quotas.sql``).
@@ -33,6 +39,21 @@ class Budget(models.Model):
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="budgets")
     agent = models.ForeignKey(
         Agent, null=True, blank=True, on_delete=models.CASCADE, related_name="budgets"
+    )
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="+",
+        help_text="Person whose runs count. Empty: everyone's.",
+    )
+    schedule = models.CharField(
+        max_length=100,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Name of the schedule whose runs count. Empty: all runs.",
     )
     period = models.CharField(max_length=8, choices=BudgetPeriod.choices)
     max_tokens = models.PositiveBigIntegerField(
@@ -61,6 +82,16 @@ class Budget(models.Model):
         validators=[MinValueValidator(1), MaxValueValidator(100)],
         help_text="Usage in percent of a limit that triggers a warning, once per period.",
     )
+    ask_at = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text=(
+            "Usage in percent of a limit at which runs wait until an owner lets them go on, once "
+            "per period. Empty: never."
+        ),
+    )
+    allowed_period = models.DateTimeField(null=True, blank=True, editable=False)
     warned_period = models.DateTimeField(null=True, blank=True, editable=False)
     exceeded_period = models.DateTimeField(null=True, blank=True, editable=False)
     exceeded_notified_period = models.DateTimeField(null=True, blank=True, editable=False)
@@ -72,6 +103,8 @@ class Budget(models.Model):
             models.UniqueConstraint(
                 "workspace",
                 F("agent"),
+                F("person"),
+                "schedule",
                 "period",
                 "from_tier",
                 name="budget_once",
@@ -88,5 +121,13 @@ class Budget(models.Model):
         ]
 
     def __str__(self) -> str:
-        whose = self.agent.name if self.agent is not None else self.workspace.slug
-        return f"{whose} a {self.period}"
+        return f"{self.whose or self.workspace.slug} a {self.period}"
+
+    @property
+    def whose(self) -> str:
+        """Whose runs count; empty: all of the workspace."""
+        return describe_scope(
+            self.agent.name if self.agent is not None else "",
+            self.person.get_username() if self.person is not None else "",
+            self.schedule,
+        )

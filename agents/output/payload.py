@@ -21,13 +21,12 @@ from agents.output.text import as_text
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.untrusted import UntrustedJSONError, clean_json
 
-MAX_SPEC_CHARACTERS = 100_000
-MAX_INPUTS = 64
-MAX_INPUT_NAME_CHARACTERS = 128
+MAX_SPEC_CHARACTERS = 100_000  # as text, or as JSON
 MAX_INPUTS_CHARACTERS = 262_144  # as JSON
 MAX_CONSTRAINTS = 64
 MAX_CONSTRAINT_CHARACTERS = 4_000
 _SHOWN_CHARACTERS = 60
+_NOTHING: tuple[JsonValue, ...] = (None, "", {}, [])
 
 
 class PayloadError(HeartbitError):
@@ -40,16 +39,21 @@ def _not_blank(text: str) -> str:
     return text
 
 
-def _not_too_large(inputs: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    size = len(json.dumps(inputs))
-    if size > MAX_INPUTS_CHARACTERS:
-        raise ValueError(
-            f"is too large: {size} characters of JSON, at most {MAX_INPUTS_CHARACTERS}"
-        )
-    return inputs
+def _usable_spec(spec: JsonValue) -> JsonValue:
+    if isinstance(spec, str):
+        _not_blank(spec)
+    return _not_too_large(spec, MAX_SPEC_CHARACTERS)
 
 
-_Name = Annotated[str, Field(max_length=MAX_INPUT_NAME_CHARACTERS), AfterValidator(_not_blank)]
+def _not_too_large(value: JsonValue, most: int = MAX_INPUTS_CHARACTERS) -> JsonValue:
+    is_text = isinstance(value, str)
+    size = len(value) if isinstance(value, str) else len(json.dumps(value))
+    if size > most:
+        what = "characters" if is_text else "characters of JSON"
+        raise ValueError(f"is too large: {size} {what}, at most {most}")
+    return value
+
+
 _Constraint = Annotated[
     str, Field(max_length=MAX_CONSTRAINT_CHARACTERS), AfterValidator(_not_blank)
 ]
@@ -60,15 +64,15 @@ class TaskPayload(BaseModel):
 
     Attributes:
         action: One verb in lower case, such as ``review`` or ``deploy``.
+        spec: What is to be done: text that says something, or any other JSON.
+        inputs: What the task is about: any JSON.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     action: str = Field(pattern=r"^[a-z][a-z_-]{0,31}\z")
-    spec: Annotated[str, Field(max_length=MAX_SPEC_CHARACTERS), AfterValidator(_not_blank)]
-    inputs: Annotated[
-        dict[_Name, JsonValue], Field(max_length=MAX_INPUTS), AfterValidator(_not_too_large)
-    ] = {}
+    spec: Annotated[JsonValue, AfterValidator(_usable_spec)]
+    inputs: Annotated[JsonValue, AfterValidator(_not_too_large)] = {}
     constraints: Annotated[list[_Constraint], Field(max_length=MAX_CONSTRAINTS)] = []
 
 
@@ -94,13 +98,21 @@ def parse(value: object) -> TaskPayload:
 
 def render(payload: TaskPayload) -> str:
     """Return the task as text for a model; equal payloads give equal texts."""
-    parts = [f"# Task: {payload.action}", payload.spec.strip()]
-    if payload.inputs:
-        # Sorted, because jsonb does not keep the order of names.
-        parts += ["## Inputs", in_fence(as_text(dict(payload.inputs)), "json")]
+    spec = payload.spec
+    parts = [
+        f"# Task: {payload.action}",
+        spec.strip() if isinstance(spec, str) else in_fence(as_text(spec), "json"),
+    ]
+    if payload.inputs not in _NOTHING:
+        # Sorted, because jsonb does not keep the order of names. A text keeps its quotes.
+        parts += ["## Inputs", in_fence(_as_json(payload.inputs), "json")]
     if payload.constraints:
         parts += ["## Constraints", "\n".join(map(_item, payload.constraints))]
     return "\n\n".join(parts)
+
+
+def _as_json(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else as_text(value)
 
 
 def _item(constraint: str) -> str:

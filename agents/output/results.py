@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, PrivateAttr
 
 from agents.output.fences import fenced
+from agents.output.programs import ExecutedProgram
 from agents.output.text import as_text
 from heartbit_site.base.view import View
 
@@ -29,7 +30,9 @@ class ArtifactOut(View):
 
     kind: Literal["code", "file", "data", "log"]
     name: str
-    content: str
+    content: str = Field(
+        description="Empty for a stored file that is long or no text: fetch it by its name."
+    )
     language: str
 
 
@@ -49,12 +52,26 @@ class ResultOut(View):
     """Result of a run."""
 
     status: Literal["success", "failure", "partial"]
-    data: JsonValue
+    data: JsonValue = Field(
+        description=(
+            "The structured answer; of a run that was to execute code and has none, the last "
+            "program: {output, error, code, exit_code, executed}."
+        )
+    )
     text: str
     artifacts: list[ArtifactOut]
     metrics: MetricsOut
     error: str | None
     finish_reason: str | None = Field(description="length: the answer was cut at max_tokens.")
+    reviewed_by: str | None = Field(
+        default=None, description="Person who approved or edited it; null: no one reviewed it."
+    )
+    _is_program: bool = PrivateAttr(default=False)
+
+    @property
+    def structured(self) -> JsonValue:
+        """The structured answer alone; None if the data is a program, or there is none."""
+        return None if self._is_program else self.data
 
 
 def build(
@@ -67,6 +84,10 @@ def build(
     kept: Sequence[str] = (),
     finish_reason: str | None = None,
     left_out: str = "",
+    programs: Sequence[ExecutedProgram] = (),
+    files: Sequence[ArtifactOut] = (),
+    ran: ExecutedProgram | None = None,
+    reviewed_by: str = "",
 ) -> ResultOut:
     """Return the result of a run that has ended.
 
@@ -78,7 +99,12 @@ def build(
         metrics: Time and usage.
         kept: Names under which the whole answer is also an artifact.
         finish_reason: Reason for the end of the last answer.
+        reviewed_by: Person who approved the result; empty: no one reviewed it.
         left_out: What failed although the run succeeded; its result is then partial.
+        programs: Programs that it executed.
+        files: Files that these left.
+        ran: The program that the task was about; its end decides about success, and it is the data
+            of a result without a structured answer.
 
     Raises:
         ValueError: The run has not ended.
@@ -87,23 +113,49 @@ def build(
     if not succeeded and status not in _UNSUCCESSFUL:
         raise ValueError(f"a run that is {status!r} has no result")
     is_something = bool(text.strip()) or data is not None
-    is_whole = succeeded and not left_out
-    return ResultOut(
-        status="success" if is_whole else "partial" if succeeded or is_something else "failure",
-        data=data,
+    problem = ran.problem if succeeded and ran is not None else ""
+    artifacts = artifacts_in(text, data, kept=kept, programs=programs, files=files)
+    result = ResultOut(
+        status=_status(succeeded, problem, left_out, is_something=is_something),
+        data=ran.data() if data is None and ran is not None else data,
         text=text,
-        artifacts=artifacts_in(text, data, kept=kept),
+        artifacts=artifacts,
         metrics=metrics,
-        error=(left_out or None) if succeeded else error or f"The run was {status}.",
+        error=(problem or left_out or None) if succeeded else error or f"The run was {status}.",
         finish_reason=finish_reason,
+        reviewed_by=reviewed_by or None,
     )
+    result._is_program = data is None and ran is not None
+    return result
 
 
-def artifacts_in(text: str, data: JSONValue, *, kept: Sequence[str] = ()) -> list[ArtifactOut]:
+def _status(
+    succeeded: bool,  # noqa: FBT001
+    problem: str,
+    left_out: str,
+    *,
+    is_something: bool,
+) -> Literal["success", "failure", "partial"]:
+    if problem:
+        return "failure"
+    if succeeded:
+        return "partial" if left_out else "success"
+    return "partial" if is_something else "failure"
+
+
+def artifacts_in(
+    text: str,
+    data: JSONValue,
+    *,
+    kept: Sequence[str] = (),
+    programs: Sequence[ExecutedProgram] = (),
+    files: Sequence[ArtifactOut] = (),
+) -> list[ArtifactOut]:
     """Return the artifacts of a run that has ended.
 
-    These are the non-empty code blocks of its text (at most ``MAX_ARTIFACTS``), the data, and the
-    whole answer, if there is one, under each of the names in ``kept``.
+    These are the non-empty code blocks of its text, the structured answer, the whole answer, if
+    there is one, under each of the names in ``kept``, what its programs printed, and the files that
+    they left; at most ``MAX_ARTIFACTS`` of blocks, of logs and of files.
     """
     blocks = [block for block in fenced(text) if block.content.strip()][:MAX_ARTIFACTS]
     found = [
@@ -120,4 +172,9 @@ def artifacts_in(text: str, data: JSONValue, *, kept: Sequence[str] = ()) -> lis
         found += [
             ArtifactOut(kind="file", name=name, content=whole, language=language) for name in kept
         ]
-    return found
+    logs = [
+        ArtifactOut(kind="log", name=f"log-{number}", content=program.log, language="text")
+        for number, program in enumerate(programs, start=1)
+        if program.log
+    ]
+    return [*found, *logs[:MAX_ARTIFACTS], *files[:MAX_ARTIFACTS]]

@@ -18,7 +18,9 @@ from uuid import UUID
 from agents.choices import TERMINAL, DeliveryKind
 from agents.errors import ArtifactNotFoundError, RunStateError, WorkFileNotFoundError
 from agents.models import Artifact, Delivery, Run, WorkFile
+from agents.output.programs import ExecutedProgram
 from agents.output.results import ArtifactOut, artifacts_in
+from agents.reads.programs import programs_of
 from heartbit_site.base.artifact_names import stored_file
 from heartbit_site.base.errors import Remedy
 
@@ -73,6 +75,7 @@ def produced_below(run: Run) -> list[Produced]:
     for row in found:  # the list grows during the loop
         found += children[row.pk]
     kept = kept_names([row.pk for row in found])
+    programs = programs_of([row.pk for row in found])
     stored: defaultdict[UUID, list[Artifact]] = defaultdict(list)
     for one in Artifact.objects.filter(run__in=[row.pk for row in found]).defer("content"):
         stored[one.run_id].append(one)
@@ -86,7 +89,9 @@ def produced_below(run: Run) -> list[Produced]:
                 artifact,
                 len(artifact.content.encode()),
             )
-            for number, artifact in enumerate(_artifacts(row, kept.get(row.pk, ())))
+            for number, artifact in enumerate(
+                _artifacts(row, kept.get(row.pk, ()), programs.get(row.pk, ()))
+            )
         ]
         produced += [
             Produced(row.pk, row.agent, f"{row.pk}.stored.{one.pk:019d}", _stored(one), one.size)
@@ -107,7 +112,8 @@ def find_artifact(run: Run, name: str) -> ArtifactOut:
         return _stored(stored, bytes(stored.content).decode("utf-8", "replace"))
     if run.status not in TERMINAL:
         raise RunStateError(f"The run is {run.status}: it has artifacts once it has ended.")
-    for artifact in _artifacts(run, kept_names([run.pk]).get(run.pk, ())):
+    programs = programs_of([run.pk]).get(run.pk, ())
+    for artifact in _artifacts(run, kept_names([run.pk]).get(run.pk, ()), programs):
         if artifact.name == name:
             return artifact
     raise ArtifactNotFoundError(
@@ -146,10 +152,12 @@ def _stored(row: Artifact, content: str = "") -> ArtifactOut:
     return ArtifactOut(kind="data", name=row.name, content=content, language=language)
 
 
-def _artifacts(run: Run, kept: Sequence[str]) -> list[ArtifactOut]:
+def _artifacts(
+    run: Run, kept: Sequence[str], programs: Sequence[ExecutedProgram]
+) -> list[ArtifactOut]:
     if run.status not in TERMINAL:
         return []
-    return artifacts_in(run.output or "", run.structured, kept=kept)
+    return artifacts_in(run.output or "", run.structured, kept=kept, programs=programs)
 
 
 def work_files(run: Run) -> list[WorkFile]:

@@ -23,17 +23,20 @@ from agents.choices import TERMINAL
 from agents.errors import RunNotFoundError
 from agents.models import Run
 from agents.output.results import MetricsOut, ResultOut, build
+from agents.reads.programs import files_of, main_program, programs_in
 from heartbit_site.base.query import fetch_all
 
 #: Query of a run's id, for ``outcome_in``; one, since those who wait for an end wait for it too.
 OUTCOME: Final = """
     SELECT r.status, r.output, r.structured, r.error, r.created_at, r.started_at, r.finished_at,
-           (SELECT jsonb_build_array(e.payload -> 'finish_reason', e.payload -> 'left_out')
+           (SELECT jsonb_build_array(e.payload -> 'finish_reason', e.payload -> 'left_out',
+                                    e.payload -> 'reviewed_by')
             FROM agents_runevent e
             WHERE e.run_id = r.id AND e.type = 'run.succeeded' ORDER BY e.seq LIMIT 1),
            ARRAY(SELECT d.target ->> 'name' FROM agents_delivery d
                  WHERE d.run_id = r.id AND d.kind = 'artifact' ORDER BY d.position),
            (SELECT count(*) FROM agents_toolcall c WHERE c.run_id = ANY(t.ids)),
+           CASE WHEN v.mode IS NOT NULL THEN r.task END, v.mode, p.calls,
            u.calls, u.unpriced, u.input_tokens, u.output_tokens, u.cost_usd
     FROM agents_run r
     CROSS JOIN LATERAL (
@@ -45,6 +48,14 @@ OUTCOME: Final = """
                coalesce(sum(e.output_tokens), 0)::bigint AS output_tokens,
                coalesce(sum(e.cost_usd), 0) AS cost_usd
         FROM base_usageentry e WHERE e.run_id = ANY(t.ids)) u
+    LEFT JOIN LATERAL (
+        SELECT w.snapshot ->> 'execution_mode' AS mode FROM agents_agentversion w
+        WHERE w.id = r.version_id) v ON true
+    CROSS JOIN LATERAL (
+        SELECT jsonb_agg(jsonb_build_array(c.call_id, c.status, c.arguments, c.result)
+                         ORDER BY c.id) AS calls
+        FROM agents_toolcall c
+        WHERE c.run_id = r.id AND c.tool IN ('run_code', 'run_code_online')) p
     WHERE r.id = %s
 """
 _SPENT: Final = ("calls", "unpriced", "input_tokens", "output_tokens", "cost_usd")
@@ -82,15 +93,17 @@ def outcome_in(rows: Sequence[Sequence[Any]], run_id: UUID) -> Outcome:
     """
     if not rows:
         raise RunNotFoundError(f"There is no run {run_id}.")
-    status, output, structured, error, created, started, finished, ending, kept, calls, *sums = (
+    status, output, structured, error, created, started, finished, ending, kept, calls, *rest = (
         rows[0]
     )
-    finish_reason, left_out = _loaded(ending) or (None, None)
+    task, mode, ran, *sums = rest
+    finish_reason, left_out, reviewed_by = _loaded(ending) or (None, None, None)
     spent = dict(zip(_SPENT, sums, strict=True))
     metrics = _metrics(created, started, finished, spent, tool_calls=calls)
     told = _loaded(error)
     result = None
     if status in TERMINAL:
+        programs = programs_in(_loaded(ran) or (), run_id)
         result = build(
             status,
             text=output or "",
@@ -100,6 +113,10 @@ def outcome_in(rows: Sequence[Sequence[Any]], run_id: UUID) -> Outcome:
             kept=kept,
             finish_reason=finish_reason,
             left_out=left_out or "",
+            programs=programs,
+            files=files_of(programs, run_id),
+            ran=main_program(programs, mode, task or "", output or ""),
+            reviewed_by=reviewed_by or "",
         )
     return Outcome(status, result, metrics, told)
 

@@ -1,33 +1,32 @@
-"""Tools of agents: published definitions, questions to people, and results of calls.
+"""Tools of agents: published definitions, and results of calls.
 
 Calls of the workspaces' newest runs are counted, so that a page costs the same after years.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet
 
 from agents.choices import CallStatus
-from agents.definitions.definition import AgentDefinition
+from agents.definitions.definition import BLACKBOARD, AgentDefinition
 from agents.definitions.server_grants import ALL
-from agents.journal.events import CallWaiting
-from agents.journal.waits import QUESTION, kind_of
-from agents.models import Run, RunEvent, ToolBinding, ToolCall, Wait
+from agents.models import Run, ToolBinding, ToolCall
 from agents.querysets import shown_tool
 from heartbit_site.base.schema_references import in_schema_order
 from heartbit_site.base.toolspec import ToolSpec
 from tools.definitions import catalogue as definitions
+from tools.definitions.registry import registry
 
 
 def pinned_tools(definition: AgentDefinition) -> dict[str, ToolSpec]:
-    """Return the tools of a version by name, each as it was published."""
+    """Return the tools of a version by name, each as it was published; the blackboard's as now."""
+    shared = {name: registry[name] for name in BLACKBOARD}
     found = {tool.name: definitions.find(tool.name, tool.pinned) for tool in definition.tools}
-    return {name: spec for name, spec in found.items() if spec is not None}
+    return shared | {name: spec for name, spec in found.items() if spec is not None}
 
 
 def pinned_tool(call: ToolCall) -> ToolSpec | None:
@@ -52,45 +51,6 @@ def in_tool_order(call: ToolCall, arguments: Mapping[str, Any]) -> dict[str, Any
     """
     spec = pinned_tool(call)
     return in_schema_order(arguments, spec.parameters if spec is not None else None)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolQuestion:
-    """Text and form of a question.
-
-    Attributes:
-        text: Empty: the kind of wait needs no text.
-        form: JSON Schema of the answer.
-        group: Django group whose members may answer; empty: all who may decide in the workspace.
-    """
-
-    text: str
-    form: dict[str, Any]
-    group: str = ""
-
-
-def question_of(wait: Wait) -> ToolQuestion:
-    """Return the question that a wait asks a person."""
-    return questions_of([wait])[wait.pk]
-
-
-def questions_of(waits: Iterable[Wait]) -> dict[int, ToolQuestion]:
-    """Return the questions of waits by the waits' ids, with one query."""
-    rows = list(waits)
-    runs = {wait.run_id for wait in rows if wait.kind == QUESTION.name}
-    asked: dict[tuple[UUID, str], ToolQuestion] = {}
-    if runs:
-        events = RunEvent.objects.filter(
-            run__in=runs, type=CallWaiting.type, payload__kind=QUESTION.name
-        )
-        for run_id, payload in events.values_list("run_id", "payload"):
-            found = ToolQuestion(payload["question"], payload["form"], payload.get("group", ""))
-            asked |= {(run_id, key): found for key in payload["keys"]}
-    return {
-        wait.pk: asked.get((wait.run_id, wait.key))
-        or ToolQuestion("", dict(kind_of(wait.kind).answer or {}))
-        for wait in rows
-    }
 
 
 RECENT_RUNS: Final = 1_000

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
+from heartbit_site.base.budget_scope import describe_scope
 from heartbit_site.base.view import Id, Money, Seconds, Time, View
 
 AgentState = Literal["idle", "busy", "error", "stopped"]
@@ -214,10 +215,17 @@ class MoneyGaugeOut(View):
 class BudgetUseOut(View):
     """A budget, and what was spent of it in this period."""
 
-    agent: NameOrNull = Field(description="Whose; null: all of the workspace.")
+    agent: NameOrNull = Field(description="Agent whose runs count; null: all agents.")
+    person: NameOrNull = Field(description="Person whose runs count; null: everyone's.")
+    schedule: NameOrNull = Field(description="Schedule whose runs count; null: all runs.")
     period: Literal["day", "month"]
     tokens: CountGaugeOut | None = Field(description="Null: it does not limit them.")
     usd: MoneyGaugeOut | None = Field(description="Null: it does not limit it.")
+
+    @property
+    def whose(self) -> str:
+        """Whose runs count; empty: all of the workspace."""
+        return describe_scope(self.agent or "", self.person or "", self.schedule or "")
 
 
 class AgentUseOut(View):
@@ -249,6 +257,9 @@ class WorkspaceUsageOut(View):
     usd_this_month: MoneyGaugeOut
     runs_at_once: CountGaugeOut = Field(description="Runs of the fleet that are running now.")
     queued: int = Field(description="Runs that could start now if there were room.")
+    memory_days: int | None = Field(
+        None, description="Days without use until a memory is erased; null: never."
+    )
     unpriced_calls: int = Field(description="Calls of this month whose price is unknown.")
     day_ends: Time
     month_ends: Time

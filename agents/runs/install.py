@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "15eeaeec503ae5488edb27c8a0386a0f2be502626b3e78e93917e37b148d32d6"
+FINGERPRINT = "0fd51a87fe1abe678eca8cf4696827a26a507798227760c1c329d0f6f2db8aee"
 
 
 def statements() -> str:

@@ -78,6 +78,22 @@ def kind_of(data: bytes) -> str:
     return next((kind for mark, at, kind in _KINDS if data[at : at + len(mark)] == mark), "")
 
 
+def require_kind(data: bytes, name: str) -> str:
+    """Return ``kind_of`` a file that may be a picture of accepted size.
+
+    Raises:
+        PictureError: It is another kind of file, or too large.
+    """
+    kind = kind_of(data)
+    if not kind:
+        raise PictureError(f"{name} is no PNG, JPEG, GIF or WebP picture: send it as one of them.")
+    if len(data) > MOST_BYTES:
+        raise PictureError(
+            f"{name} has {len(data):,} bytes: a picture may have {MOST_BYTES:,}; make it smaller."
+        )
+    return kind
+
+
 def reencode(data: bytes, name: str) -> Picture:
     """Return a picture re-encoded: upright, of bounded size, without metadata, one frame.
 
@@ -88,13 +104,7 @@ def reencode(data: bytes, name: str) -> Picture:
     Raises:
         PictureError: It is another kind of file, damaged, or too large.
     """
-    kind = kind_of(data)
-    if not kind:
-        raise PictureError(f"{name} is no PNG, JPEG, GIF or WebP picture: send it as one of them.")
-    if len(data) > MOST_BYTES:
-        raise PictureError(
-            f"{name} has {len(data):,} bytes: a picture may have {MOST_BYTES:,}; make it smaller."
-        )
+    kind = require_kind(data, name)
     words = (kind, str(MOST_PIXELS), str(LONGEST_SIDE))
     try:
         answer = read(_SCRIPT, words, data, _LIMITS)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from heartbit_site.base.audit import Actor
+from django.db import transaction
+
+from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.models import Workspace
 from tools.actions.mcp_servers import save_mcp_server, set_mcp_server
@@ -113,24 +115,35 @@ def _disable_others(rows: Iterable[McpServer], named: set[str], by: Actor) -> li
     return [row.name for row in others]
 
 
-def check_servers(workspace: Workspace, specs: Sequence[McpServerSpec]) -> None:
-    """Check that the workspace has some servers, set up in the same way.
+def provide_servers(workspace: Workspace, specs: Sequence[McpServerSpec]) -> None:
+    """Check that the workspace has some servers, set up in the same way; add plain addresses.
 
-    Tools are looked up by the workspace of a run, so a file that is only run cannot add a server: a
-    different address under a known name would be called as if people had approved it.
+    Tools are looked up by the workspace of a run, so a file that is only run changes no server: a
+    different address under a known name would be called as if people had approved it. A server that
+    is a command is not added either: it would be executed.
 
     Raises:
-        ConfigurationError: One of them is missing or different.
+        ConfigurationError: One of them is different, cannot be added, or cannot be read.
     """
     rows = _rows(workspace) if specs else {}
+    missing = [spec for spec in specs if spec.name not in rows]
     for spec in specs:
         row = rows.get(spec.name)
-        if row is None or _differs(row, spec):
+        is_plain = spec == McpServerSpec(name=spec.name, url=spec.url) and spec.url
+        if (row is None and not is_plain) or (row is not None and _differs(row, spec)):
             fault = "is not in this workspace" if row is None else "is set up differently here"
             raise ConfigurationError(
                 f"The MCP server {spec.name!r} of the file {fault}: `heartbit config import` adds "
                 "the file's servers, or changes them."
             )
+    readings = read_servers(workspace, missing)
+    for name, reading in readings.items():
+        if reading.offer is None:
+            raise ConfigurationError(f"The MCP server {name} cannot be used. {reading.fault}")
+    if missing:
+        with transaction.atomic():
+            locked = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
+            write_servers(locked, missing, readings, prune=False, by=SYSTEM)
 
 
 def _rows(workspace: Workspace) -> dict[str, McpServer]:

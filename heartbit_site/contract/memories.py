@@ -155,6 +155,22 @@ class MemorySettingsOut(View):
     kept_days: int | None = Field(
         description="Days without use until a memory is erased; null: never."
     )
+    tier_days: int | None = Field(
+        None,
+        validation_alias=AliasPath("workspace", "tier", "memory_days"),
+        description="Days of the workspace's tier, if it has any: the smaller number counts.",
+    )
+
+
+class PersonExportOut(View):
+    """A person's data of the workspace as an archive; nothing of it is kept."""
+
+    person: Word
+    rows: int = Field(description="Number of rows in the archive.")
+    size: int = Field(description="Size of the archive in bytes.")
+    content: str = Field(
+        description="ZIP archive in Base64: a file of JSON lines for each table, as in the guide."
+    )
 
 
 class MemorySettingsIn(Body):
@@ -187,6 +203,10 @@ CHANGE_SETTINGS = NOUN.patch(
 ERASE_MEMORIES = Operation(
     "memories.erase_memories", "DELETE /memories/persons/{username}", ErasedOut,
     "Erase a person's memories", MANAGE_OR_OWN,
+)  # fmt: skip
+EXPORT_PERSON = Operation(
+    "memories.export_person", "POST /memories/persons/{username}/export", PersonExportOut,
+    "Export a person's data", MANAGE, errors=(409,),
 )  # fmt: skip
 SHOW_MEMORY = NOUN.get("show_memory", "/memories/{memory_id}", MemoryDetailOut)
 CHANGE_MEMORY = NOUN.patch(

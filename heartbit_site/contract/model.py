@@ -128,8 +128,8 @@ Images = Annotated[
     list[_File],
     Field(
         max_length=MOST_PICTURES,
-        description="Pictures for the model: PNG, JPEG, GIF or WebP, each in base64 or as "
-        "artifact:RUN/NAME.",
+        description="Pictures for the model: PNG, JPEG, GIF or WebP, or a PDF, whose pages are "
+        "shown; each in base64 or as artifact:RUN/NAME.",
     ),
 ]
 Documents = Annotated[

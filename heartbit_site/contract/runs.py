@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
+from agents.definitions.spec import Reviewers
 from agents.output.results import MetricsOut, ResultOut
 from agents.runtime.files.folder_limits import LIMITS
 from heartbit_site.base.view import Id, Money, Time, View
@@ -171,6 +172,11 @@ class RunIn(Body):
         None, description="Conversation to answer on, by its agent: name no other."
     )
     require_approval: bool = Field(default=False, description="Every tool call waits for a person.")
+    review: Reviewers = Field(
+        "",
+        description="People who see the result before it is delivered, unless the agent names its "
+        "own: anyone (who may decide), group:NAME or person:USERNAME. Empty: no one.",
+    )
     deliver: Targets = Field(default_factory=list)
     files: dict[Word, FileContent] = Field(
         default_factory=dict,

@@ -116,6 +116,10 @@ class ScheduleSummaryOut(RecurrenceOut):
     overlap: Overlap
     jitter_seconds: int
     require_approval: bool
+    review: str = Field(description="Reviewers of each result; empty: as the agent says.")
+    cost_brake: int | None = Field(
+        description="Multiple of the usual cost of a run that pauses it; null: none."
+    )
     enabled: bool
     conversation_id: Id | None = Field(
         description="Conversation of its messages; null until the first message.",

@@ -26,8 +26,11 @@ class WaitOut(View):
     task: str = Field(description="Task of the run: the first 500 characters.")
     waiting_since: Time = Field(validation_alias="created_at")
     expires_at: Time | None = Field(description="Time at which the unanswered wait expires.")
-    question: str = Field(description="The question of the call's tool; empty if it asked none.")
+    question: str = Field(
+        description="Question of the call's tool, or the result to review; empty if there is none."
+    )
     group: str = Field(description="Group whose members may answer; empty: all who may decide.")
+    person: str = Field(description="The only person who may answer; empty: as `group` says.")
     is_declinable: bool = Field(
         description="True if the wait can be declined with the answer null."
     )

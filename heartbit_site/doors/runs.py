@@ -7,6 +7,7 @@ import contextlib
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
@@ -59,7 +60,7 @@ def start(
         agent: Name of an agent or a workflow.
         task: The task.
         thread: Messages before it, as runs of a thread, each {task, output, steers} and images.
-        images: Images beside the task, as data URLs; they are re-encoded.
+        images: Images beside the task, as data URLs; these and earlier ones are re-encoded.
         conversation: Conversation that it continues.
         schema: JSON Schema of the answer; None: the agent's own.
         client: Data that the protocol returns with the run (``kept_with``).
@@ -72,12 +73,19 @@ def start(
     """
     if images and takers(access).filter(name=agent).exclude(kind="agent").exists():
         raise RequestError("Images are for agents: a workflow reads text and data.")
+    counts = [len(one.get("images", ())) for one in thread]
+    earlier = [image for one in thread for image in one.get("images", ())]
+    pictures = iter(pictures_of(access, [*earlier, *images]))
     request = RunRequest(
         access.workspace,
         task,
         agent=agent,
-        thread=thread,
-        pictures=pictures_of(access, images),
+        thread=[
+            {name: value for name, value in one.items() if name != "images"}
+            | ({"pictures": list(islice(pictures, count))} if count else {})
+            for one, count in zip(thread, counts, strict=True)
+        ],
+        pictures=list(pictures),
         conversation=conversation,
         response_schema=schema,
         client=client or {},
@@ -139,8 +147,8 @@ async def _check_right(access: Access, checked_at: float) -> float:
 
 
 def content_of(result: ResultOut) -> str:
-    """Return what the assistant says: data as JSON, else the text."""
-    return as_text(result.data) if result.data is not None else result.text
+    """Return what the assistant says: a structured answer as JSON, else the text."""
+    return as_text(result.structured) if result.structured is not None else result.text
 
 
 async def updates_of(access: Access, run_id: UUID) -> AsyncGenerator[Sequence[Update], None]:

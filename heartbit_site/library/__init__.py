@@ -16,9 +16,12 @@ from heartbit_site.base.toolspec import Answer, Effect, ToolContext, tool
 from heartbit_site.library.approvals import Approval, Approve, Deny, Edit
 from heartbit_site.library.builder import Heartbit
 from heartbit_site.library.conversation import Conversation
+from heartbit_site.library.fleet import Fleet
+from heartbit_site.library.fleet_run import FleetRun
 from heartbit_site.library.language_model import LanguageModel
 from heartbit_site.library.result import AnswerError, Event, Result, RunFailedError, Usage
 from heartbit_site.library.tool_sources import bind
+from heartbit_site.remote.errors import RequestRefusedError, ServerError
 
 __all__ = [
     "Answer",
@@ -30,10 +33,14 @@ __all__ = [
     "Edit",
     "Effect",
     "Event",
+    "Fleet",
+    "FleetRun",
     "Heartbit",
     "LanguageModel",
+    "RequestRefusedError",
     "Result",
     "RunFailedError",
+    "ServerError",
     "ToolContext",
     "Usage",
     "bind",

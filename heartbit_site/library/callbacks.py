@@ -3,86 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from dataclasses import replace
-from functools import partial
-from typing import Any
+from typing import Protocol
 from uuid import UUID
 
-from agents.actions.decide_call import Always, decide_call
-from agents.approvals.questions import answer_schema
-from agents.choices import Verdict
-from agents.errors import CallClosedError
 from agents.journal.events import ApprovalRequested, ModelAnswered
-from agents.journal.waits import APPROVAL
 from agents.live.tree_view import TreeView
 from agents.live.updates import DeltaUpdate, EventUpdate, Update
 from agents.live.view_parts import Parts
-from agents.models import ToolCall, Wait
-from heartbit_site.base import orm
-from heartbit_site.base.audit import Actor
-from heartbit_site.base.toolspec import Answer
-from heartbit_site.library.approvals import (
-    Approval,
-    Approve,
-    Callbacks,
-    Decision,
-    Deny,
-    Edit,
-    decision_of,
-    invoke,
-)
+from heartbit_site.library.approvals import Approval, Callbacks, Decision, decision_of, invoke
 from heartbit_site.library.result import Event
-from heartbit_site.library.shared_host import SharedHost
-
-PROGRAM = Actor("the program", "inline")
-
-logger = logging.getLogger(__name__)
-
-
-def refresh_approval(approval: Approval) -> Approval | None:
-    """Return the approval, a question with its form; None if it is decided or its run has ended."""
-    waits = Wait.objects.filter(
-        run_id=approval.run_id,
-        run__finished_at=None,
-        call_id=approval.call_id,
-        kind=APPROVAL.name,
-        resolved_at=None,
-    )
-    return replace(approval, form=answer_schema(_call(approval))) if waits.exists() else None
-
-
-def decide(approval: Approval, decision: Decision) -> None:
-    """Store the decision, unless the call is already decided.
-
-    Raises:
-        InvalidEditError: The arguments do not fit the tool, the answer does not fit its form, or a
-            question was approved.
-    """
-    verdict, given = _said(decision)
-    try:
-        decide_call(_call(approval), verdict, digest=approval.digest, by=PROGRAM, **given)
-    except CallClosedError as error:
-        logger.info("%s", error)
-
-
-def _said(decision: Decision) -> tuple[Verdict, dict[str, Any]]:
-    match decision:
-        case Approve(always):
-            return Verdict.APPROVED, {"always": Always(always) if always else None}
-        case Edit(arguments):
-            return Verdict.EDITED, {"arguments": json.dumps(dict(arguments))}
-        case Answer(value):
-            return Verdict.ANSWERED, {"answer": value}
-        case Deny(reason):
-            return Verdict.DENIED, {"reason": reason}
-
-
-def _call(approval: Approval) -> ToolCall:
-    calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
-    return calls.get(run_id=approval.run_id, call_id=approval.call_id)
-
 
 logger = logging.getLogger(__name__)
 
@@ -96,6 +26,23 @@ def warn_of_waiting(tool: str, agent: str) -> None:
     )
 
 
+class Decider(Protocol):
+    """Place where the calls of a run are decided: this process, or a server."""
+
+    async def refresh(self, approval: Approval) -> Approval | None:
+        """Return the approval with its form; None if it is decided or its run has ended."""
+        ...
+
+    async def decide(self, approval: Approval, decision: Decision) -> None:
+        """Store the decision, unless the call is already decided.
+
+        Raises:
+            InvalidEditError: The arguments do not fit the tool, the answer does not fit its form,
+                or a question was approved.
+        """
+        ...
+
+
 class CallbackDispatcher:
     """Delivers the updates of one run tree to the callbacks.
 
@@ -103,10 +50,10 @@ class CallbackDispatcher:
         events: Journaled events so far.
     """
 
-    def __init__(self, callbacks: Callbacks, shared: SharedHost) -> None:
+    def __init__(self, callbacks: Callbacks, decider: Decider) -> None:
         self.events: list[Event] = []
         self._callbacks = callbacks
-        self._shared = shared
+        self._decider = decider
         self._tree = TreeView()
         self._text = TextAssembler(callbacks)
         self._waiting: asyncio.Queue[Approval] = asyncio.Queue()
@@ -124,14 +71,7 @@ class CallbackDispatcher:
     async def _happened(self, update: EventUpdate) -> None:
         run_id, recorded = update.run_id, update.recorded
         fact = recorded.event
-        event = Event(
-            run_id=run_id,
-            agent=self._tree.runs[run_id].agent,
-            seq=recorded.seq,
-            type=fact.type,
-            data=fact,
-            at=recorded.at,
-        )
+        event = event_of(self._tree, update)
         self.events.append(event)
         match fact:
             case ApprovalRequested():
@@ -164,13 +104,24 @@ class CallbackDispatcher:
         """Ask the program about one call after the other, until cancelled."""
         while True:
             heard = await self._waiting.get()
-            approval = await self._shared.run_on_host(
-                orm.run_in_thread(partial(refresh_approval, heard))
-            )
+            approval = await self._decider.refresh(heard)
             if approval is None:
                 continue
             decision = decision_of(await invoke(self._callbacks.ask, approval))
-            await self._shared.run_on_host(orm.run_in_thread(partial(decide, approval, decision)))
+            await self._decider.decide(approval, decision)
+
+
+def event_of(tree: TreeView, update: EventUpdate) -> Event:
+    """Return an update that a tree has applied as an event for a program."""
+    recorded = update.recorded
+    return Event(
+        run_id=update.run_id,
+        agent=tree.runs[update.run_id].agent,
+        seq=recorded.seq,
+        type=recorded.event.type,
+        data=recorded.event,
+        at=recorded.at,
+    )
 
 
 class TextAssembler:

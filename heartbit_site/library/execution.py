@@ -29,10 +29,14 @@ from heartbit_site.base.database_faults import is_away
 from heartbit_site.library import outcome
 from heartbit_site.library.approvals import Callbacks
 from heartbit_site.library.callbacks import CallbackDispatcher, warn_of_waiting
+from heartbit_site.library.local_decider import LocalDecider
+from heartbit_site.library.memories import Memories, said_in
 from heartbit_site.library.result import Result
 from heartbit_site.library.shared_host import SharedHost
 from heartbit_site.library.team_request import STARTER
-from memory.providers.calls import is_in_process
+from memory.errors import MemoryProviderError
+from memory.providers.calls import attach, call_after, detach, is_in_process
+from memory.providers.protocol import MemoryContext
 
 T = TypeVar("T")
 
@@ -53,11 +57,13 @@ class RunExecution:
         shared: SharedHost,
         start: Callable[[], UUID],
         tell: Callable[[Update | None], None] | None = None,
+        memories: Memories | None = None,
     ) -> None:
         """Start the run in a thread now, before the host's loop reaches ``run``.
 
         ``tell`` receives every update on the host's thread, and None at the end.
         """
+        self._memories = memories
         self._host = shared.host
         self._tell = tell
         self._accepting: Future[UUID] = orm.shared().submit(start)
@@ -69,6 +75,8 @@ class RunExecution:
         """
         try:
             run_id = await asyncio.wrap_future(self._accepting)
+            if self._memories is not None:
+                attach(run_id, self._memories.provider)
             self._host.execute(run_id)
             if self._tell is None:
                 found = await self._unfollowed(run_id)
@@ -79,6 +87,8 @@ class RunExecution:
                 await self._remember(run_id)
             return found
         finally:
+            if self._accepting.done() and not self._accepting.exception():
+                detach(self._accepting.result())
             if self._tell is not None:
                 self._tell(None)
 
@@ -176,16 +186,18 @@ async def execute(
     start: Callable[[], UUID],
     callbacks: Callbacks,
     answer_type: type[BaseModel] | None,
+    *,
+    memories: Memories | None = None,
 ) -> Result:
     """Execute the run that ``start`` creates or finds, and call its callbacks.
 
     The run is cancelled if this is cancelled or a callback fails.
     """
     updates: asyncio.Queue[Update | None] = asyncio.Queue()
-    execution = RunExecution(shared, start, _teller(updates) if callbacks else None)
+    execution = RunExecution(shared, start, _teller(updates) if callbacks else None, memories)
     playing = asyncio.wrap_future(shared.submit(execution.run()))
     playing.add_done_callback(lambda future: future.cancelled() or future.exception())
-    dispatcher = CallbackDispatcher(callbacks, shared)
+    dispatcher = CallbackDispatcher(callbacks, LocalDecider(shared))
     work = (dispatcher.dispatch(updates), dispatcher.decide()) if callbacks else ()
     tasks = [asyncio.create_task(one) for one in work]
     try:
@@ -203,8 +215,23 @@ async def execute(
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
     events = tuple(dispatcher.events) if callbacks else found.events
-    structured = outcome.typed(found.structured, answer_type)
-    return replace(found, structured=structured, events=events)
+    found = replace(found, events=events)
+    if memories is not None and memories.extract and found.succeeded:
+        await shared.run_on_host(_hand_over(memories, found))
+    return replace(found, structured=outcome.typed(found.structured, answer_type))
+
+
+async def _hand_over(memories: Memories, found: Result) -> None:
+    """Tell a program's memory what was said; its failure is logged, and does not fail the run."""
+    run = await orm.read_in_thread(lambda: Run.objects.get(pk=found.run_id))
+    context = MemoryContext(run.pk, run.workspace_id, run.agent, None, run.conversation_id)
+    attach(run.pk, memories.provider)
+    try:
+        await call_after(context, said_in(run.task, found), run.pk)
+    except MemoryProviderError as error:
+        logger.warning("run %s is not remembered: %s", run.pk, error)
+    finally:
+        detach(run.pk)
 
 
 def _teller(updates: asyncio.Queue[Update | None]) -> Callable[[Update | None], None]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agents.llm.protocol import ChatModel
 from heartbit_site.library.builder import Heartbit
 from heartbit_site.library.tool_sources import ResolvedTool, Tool
 
@@ -15,15 +16,15 @@ class LanguageModel:
     """A language model.
 
     Attributes:
-        name: ``provider:model``.
+        name: ``provider:model``, or a ``ChatModel`` object of the program.
     """
 
-    name: str
+    name: str | ChatModel
 
     def as_agent(
         self,
-        name: str,
-        prompt: str,
+        name: str = "assistant",
+        prompt: str = "You are a helpful assistant.",
         *,
         tools: Sequence[Tool | ResolvedTool] = (),
         description: str = "",

@@ -73,7 +73,7 @@ def _result(run_id: UUID, row: Sequence[Any], *, events: tuple[Event, ...] = ())
         raise ValueError(f"run {run_id} is {outcome.status}")
     return Result(
         text=result.text,
-        structured=result.data,
+        structured=result.structured,
         status=cast("Status", outcome.status),
         error=_reason(run_id, outcome),
         run_id=run_id,
@@ -81,6 +81,7 @@ def _result(run_id: UUID, row: Sequence[Any], *, events: tuple[Event, ...] = ())
         cost=None if metrics.cost_usd is None else Decimal(metrics.cost_usd),
         blackboard=json.loads(blackboard or "{}"),
         events=events,
+        outcome=result,
     )
 
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any, Literal, Self
 from uuid import UUID
 
+from agents.output.results import ResultOut
 from heartbit_site.base.errors import HeartbitError
 
 Status = Literal["succeeded", "failed", "cancelled", "quarantined"]
@@ -66,6 +67,8 @@ class Result:
         cost: US dollars, sub-agents included; None if a model's price is unknown.
         blackboard: The team's shared entries at the end.
         events: The journals of the run and its sub-agents, as they were read.
+        outcome: The result in the form of every interface: ``status`` (``success``, ``partial`` or
+            ``failure``), ``data``, ``artifacts``, ``metrics`` and ``error``.
     """
 
     text: str
@@ -77,6 +80,7 @@ class Result:
     cost: Decimal | None
     blackboard: Mapping[str, Any]
     events: tuple[Event, ...]
+    outcome: ResultOut
 
     @property
     def succeeded(self) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from agents.definitions import validation_messages
 from agents.definitions.validation_messages import Complaint, sentence_of
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.config import consistency
+from heartbit_site.config import consistency, rust_original
 from heartbit_site.config.sections import (
     AgentSection,
     OrchestratorSection,
@@ -194,7 +194,21 @@ def check_member(table: Table, *, leads: bool) -> None:
     for key, instead in OWN_STEPS.items():
         if key in table:
             raise ConfigurationError(f"Agent {name!r}: {key} is not accepted here; {instead}.")
-    _check_settings({"orchestrator": table} if leads else {"agents": [table]})
+    content: Table = {"orchestrator": table} if leads else {"agents": [table]}
+    found = rust_original.translate(content)  # addresses of MCP servers become grants
+    _refuse(found.complaints, content)
+    _check_settings(found.content)
+
+
+def check_every(settings: Table) -> None:
+    """Check settings of all agents.
+
+    Raises:
+        ConfigurationError: As for ``check_member``.
+    """
+    check_member(
+        {"name": "every", "description": "", "system_prompt": "x", **settings}, leads=False
+    )
 
 
 def check(content: Table) -> None:

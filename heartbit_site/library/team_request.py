@@ -19,6 +19,7 @@ from agents.choices import Placement
 from agents.errors import AgentsChangedError
 from agents.models import Agent, BlackboardEntry
 from agents.models import Conversation as Thread
+from agents.output.payload import TaskPayload
 from agents.querysets import find_run
 from agents.runtime.execution.installed_executors import installed_executors
 from heartbit_site.base import variables
@@ -28,6 +29,7 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 from heartbit_site.config.apply import ephemeral_agent
 from heartbit_site.config.build import Configuration, build
+from heartbit_site.config.rust_original import translate
 from heartbit_site.library import team as teams
 from heartbit_site.library.conversation import Conversation
 from heartbit_site.library.ready_team import ReadyTeam
@@ -66,6 +68,7 @@ class TeamRequest:
         by: The run's owner.
         configuration: Content of a file whose agents replace ``team``; None without one.
         files: Files of the run's folder, by path.
+        payload: The task in its long form.
     """
 
     task: str
@@ -77,6 +80,7 @@ class TeamRequest:
     by: Actor = STARTER
     configuration: Configuration | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
+    payload: TaskPayload | None = None
 
 
 def create_run(request: TeamRequest) -> UUID:
@@ -141,6 +145,7 @@ def _start(request: TeamRequest, agent: Agent, *, versions: Sequence[int] | None
         home=Placement.LOCAL,
         by=request.by,
         files=request.files,
+        payload=request.payload,
         versions=versions,
     )
     return admit(wanted).run_id
@@ -171,7 +176,7 @@ def _workspace(slug: str) -> Workspace:
 
 def _ready(slug: str, team: Team) -> ReadyTeam:
     workspace = _workspace(slug)
-    content = team.content(DEFAULT_TEAM)
+    content = translate(team.content(DEFAULT_TEAM)).content
     teams.check(content)
     configuration = build(content, {})
     # A model named in the program's code takes precedence over the environment's.

@@ -7,6 +7,7 @@ import binascii
 import hashlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from typing import Final
 
 from agents.llm.wrappers.pictured import ADDRESS
@@ -14,7 +15,8 @@ from agents.querysets import find_run
 from agents.reads.artifacts import stored_content
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import HeartbitError, NotFoundError
-from heartbit_site.base.pictures import Picture, PictureError, from_base64, reencode
+from heartbit_site.base.pdf_pages import is_pdf, pages_of, pictures_in
+from heartbit_site.base.pictures import MOST_PICTURES, Picture, PictureError, from_base64
 from heartbit_site.base.reader_process import MOST_AT_ONCE
 from heartbit_site.base.untrusted import clean_text
 from heartbit_site.contract.model import MAX_TASK_CHARACTERS
@@ -31,8 +33,45 @@ class AttachmentError(HeartbitError):
     """A document cannot be attached; the message is one sentence that names it."""
 
 
+def attached(
+    access: Access, text: str, *, images: Sequence[str], documents: Mapping[str, str]
+) -> tuple[str, list[Picture]]:
+    """Return a message with documents as marked parts of its text, and the pictures beside it.
+
+    The chat folds the parts. A PDF without text, such as a scan, is shown: its pages are pictures.
+
+    Args:
+        access: The caller.
+        text: The message; with pictures alone the result says so, as no message is empty.
+        images: As of ``pictures_of``.
+        documents: Content in base64, by file name.
+
+    Raises:
+        PictureError: A picture or a page is not accepted, or there are more than 20.
+        AttachmentError: A document is not base64, of another type, or cannot be read; or they are
+            too long together.
+    """
+    pictures = pictures_of(access, images)
+    parts = []
+    for name, content in documents.items():
+        part, pages = _part(name, content)
+        parts.append(part)
+        pictures += pages
+    if len(pictures) > MOST_PICTURES:
+        raise PictureError(
+            f"These are {len(pictures)} pictures and pages: attach at most {MOST_PICTURES}."
+        )
+    if sum(map(len, parts)) > MAX_TASK_CHARACTERS:
+        raise AttachmentError(
+            f"The documents have more than {MAX_TASK_CHARACTERS:,} characters together: attach "
+            "fewer."
+        )
+    said = "\n\n".join(filter(None, (text.strip(), *parts)))
+    return said or ("See the attached." if pictures else ""), pictures
+
+
 def pictures_of(access: Access, images: Sequence[str]) -> list[Picture]:
-    """Return the pictures of a request, re-encoded.
+    """Return the pictures of a request, re-encoded; of a PDF its pages.
 
     Args:
         access: The caller.
@@ -46,7 +85,7 @@ def pictures_of(access: Access, images: Sequence[str]) -> list[Picture]:
         (_content(access, image, name), name) for image, name in zip(images, names, strict=True)
     ]
     with ThreadPoolExecutor(MOST_AT_ONCE) as readers:  # each waits for a process of its own
-        return list(readers.map(lambda one: reencode(*one), given))
+        return list(chain(*readers.map(lambda one: pictures_in(*one), given)))
 
 
 def _content(access: Access, image: str, name: str) -> bytes:
@@ -62,47 +101,29 @@ def _content(access: Access, image: str, name: str) -> bytes:
     return content
 
 
-def with_documents(text: str, documents: Mapping[str, str], images: Sequence[str]) -> str:
-    """Return a message with documents as marked parts of its text, which the chat folds.
-
-    Args:
-        text: The message.
-        documents: Content in base64, by file name.
-        images: Pictures beside it: with these alone the text says so, as no message is empty.
-
-    Raises:
-        AttachmentError: One is not base64, of another type, or cannot be read; or they are too long
-            together.
-    """
-    parts = [_part(name, content) for name, content in documents.items()]
-    if sum(map(len, parts)) > MAX_TASK_CHARACTERS:
-        raise AttachmentError(
-            f"The documents have more than {MAX_TASK_CHARACTERS:,} characters together: attach "
-            "fewer."
-        )
-    said = "\n\n".join(filter(None, (text.strip(), *parts)))
-    return said or ("See the attached." if images else "")
-
-
-def _part(given: str, content: str) -> str:
+def _part(given: str, content: str) -> tuple[str, list[Picture]]:
     name = given.replace('"', "_").replace("\n", "_").replace("\r", "_")[-120:] or "file"
     try:
         data = base64.b64decode(content, validate=True)
     except (binascii.Error, ValueError):
         raise AttachmentError(f"{name} is not base64: encode its bytes.") from None
     text = _text(name, data)
+    pages = [] if text or not is_pdf(data) else pages_of(data, name)
+    text = f"[shown as {len(pages)} pictures, one a page]" if pages else text
     mark = hashlib.sha256(data).hexdigest()[:8]
     while mark in text:  # so that nothing in the file ends the part early
         mark = hashlib.sha256(mark.encode()).hexdigest()[:8]
     head = f'<attachment id="{mark}" name="{name}" bytes="{len(data)}">'
-    return f'{head}\n{text}\n</attachment id="{mark}">'
+    return f'{head}\n{text}\n</attachment id="{mark}">', pages
 
 
 def _text(name: str, data: bytes) -> str:
-    if data.startswith(b"%PDF-"):
+    if is_pdf(data):
         text, is_cut = _read(name, DocumentKind.PDF, data)
     elif data.startswith(b"PK\x03\x04") and name.lower().endswith(".docx"):
         text, is_cut = _read(name, DocumentKind.DOCX, data)
+        if not text:
+            raise AttachmentError(f"{name} has no text: attach it as pictures.")
     else:
         text, is_cut = _plain(name, data), False
     if is_cut or len(text) > MOST_CHARACTERS:
@@ -122,7 +143,10 @@ def _plain(name: str, data: bytes) -> str:
 
 
 def _read(name: str, kind: str, data: bytes) -> tuple[str, bool]:
-    """Return the text of a document, page by page, and True if pages were left out."""
+    """Return the text of a document, page by page, and True if pages were left out.
+
+    The text of a scan is empty.
+    """
     pages_read, texts, last = 0, [], 0
     while True:
         try:
@@ -137,6 +161,4 @@ def _read(name: str, kind: str, data: bytes) -> tuple[str, bool]:
         if part.is_last or is_long or part.pages_read <= pages_read:
             break
         pages_read = part.pages_read
-    if not texts:
-        raise AttachmentError(f"{name} has no text: attach its pages as pictures.")
     return "\n\n".join(texts), is_long and not part.is_last

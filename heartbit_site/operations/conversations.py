@@ -25,7 +25,7 @@ from heartbit_site.contract.conversations import (
     ThreadOut,
 )
 from heartbit_site.contract.model import Cursor, Limit, Name, Word
-from heartbit_site.operations.attached import pictures_of, with_documents
+from heartbit_site.operations.attached import attached
 from heartbit_site.operations.messages_of_conversations import (
     find_conversation,
     find_message,
@@ -123,10 +123,11 @@ def post_message(
 ) -> PostedOut:
     """Send the agent a message; 409 if a run is active and the policy is `reject`."""
     policy = body.busy_policy
+    text, pictures = attached(access, body.text, images=body.images, documents=body.documents)
     request = RunRequest(
         access.workspace,
-        with_documents(body.text, body.documents, body.images),
-        pictures=pictures_of(access, body.images),
+        text,
+        pictures=pictures,
         conversation=find_conversation(access.workspace, conversation_id, lock=True),
         busy_policy=None if policy is None else BusyPolicy(policy),
         model=body.model,

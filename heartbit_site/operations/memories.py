@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from base64 import b64encode
+from tempfile import TemporaryFile
+from typing import Annotated, Final
 
 from django.contrib.auth.models import User
 from django.db.models import Q
@@ -13,7 +15,7 @@ from agents.models import Agent, LearnedMemory
 from agents.reads.agents import weights_of_agent
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
-from heartbit_site.base.errors import ForbiddenError, NotFoundError, Remedy
+from heartbit_site.base.errors import ConflictError, ForbiddenError, NotFoundError, Remedy
 from heartbit_site.contract import memories as contract
 from heartbit_site.contract.members import Username
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
@@ -21,6 +23,7 @@ from heartbit_site.contract.operation import MANAGE
 from heartbit_site.operations.paging import find_row, list_page, row_id
 from memory.actions.erase import erase_memories as erase
 from memory.actions.erase import erase_person
+from memory.actions.export import export_person as export
 from memory.actions.memories import forget, remember, supersede, undo
 from memory.actions.policy import save_policy
 from memory.choices import Scope
@@ -34,6 +37,13 @@ from memory.scoring import Weights
 OfAgent = Annotated[Name, Field(description="Filter by agent; empty: all.")]
 OfPerson = Annotated[Word, Field(description="Filter by person, by user name; empty: all.")]
 OfScope = Annotated[contract.ScopeName | None, Field(description="Filter by scope.")]
+
+
+_MOST_EXPORTED: Final = 50_000_000  # bytes
+
+
+class ExportTooLargeError(ConflictError):
+    """The archive of a person's data is too large for an answer."""
 
 
 class PersonNotFoundError(NotFoundError):
@@ -149,6 +159,28 @@ def erase_memories(
         )
     erased = erase(access.workspace, user, by=actor_of(access), agent=agent)
     return contract.ErasedOut(person=user.get_username(), agent=agent, erased=erased)
+
+
+def export_person(access: Access, username: Username) -> contract.PersonExportOut:
+    """Return everything that erasing a person with their runs would delete, as a ZIP archive.
+
+    Nothing is stored: each request builds its own archive, and the audit records it. Secrets of the
+    person's credentials are left out. 409 if the archive is larger than 50 MB: the admin sends it.
+    """
+    user = _person(access, username)
+    with TemporaryFile() as file:
+        rows = export(access.workspace, user, file, by=actor_of(access))
+        size = file.tell()
+        if size > _MOST_EXPORTED:
+            raise ExportTooLargeError(
+                f"The archive has {size:,} bytes, and an answer at most {_MOST_EXPORTED:,}: "
+                "download it in the admin, on the page of one of the person's memories."
+            )
+        file.seek(0)
+        content = b64encode(file.read()).decode()
+    return contract.PersonExportOut(
+        person=user.get_username(), rows=rows, size=size, content=content
+    )
 
 
 def show_memory(access: Access, memory_id: Word) -> contract.MemoryDetailOut:

@@ -19,7 +19,7 @@ from heartbit_site.base.audit import actor_of, starter_of
 from heartbit_site.contract.model import Word
 from heartbit_site.contract.operation import Answered, PendingAnswer
 from heartbit_site.contract.runs import RunDetailOut, RunIn, RunStateOut, SteerIn
-from heartbit_site.operations.attached import pictures_of, with_documents
+from heartbit_site.operations.attached import attached
 from heartbit_site.operations.messages_of_conversations import find_conversation
 from heartbit_site.operations.run_reads import Wait, read_at_end
 from heartbit_site.operations.run_views import detail, detail_of_new, detail_of_root
@@ -59,9 +59,10 @@ def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") ->
         origin: Whose agents are meant, as ``Agent.origin`` says; empty: the workspace's own.
     """
     workspace, thread = access.workspace, body.conversation_id
+    text, pictures = attached(access, body.task, images=body.images, documents=body.documents)
     request = RunRequest(
         workspace,
-        with_documents(body.task, body.documents, body.images),
+        text,
         agent=body.agent or ORCHESTRATOR,
         origin=origin,
         payload=parse(body.payload) if body.payload is not None else None,
@@ -69,9 +70,10 @@ def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") ->
         model=body.model,
         priority=body.priority,
         approve=body.require_approval,
+        review=body.review,
         idempotency_key=key,
         by=starter_of(access),
-        pictures=pictures_of(access, body.images),
+        pictures=pictures,
         files=decode(body.files, body.archive),
         deliveries=check_targets(workspace, body.deliver),
     )

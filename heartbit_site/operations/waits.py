@@ -9,7 +9,7 @@ from agents.actions import waits as action
 from agents.journal import waits
 from agents.models import ToolCall, Wait
 from agents.querysets import find_run, waits_for_answers
-from agents.reads.tools import ToolQuestion, questions_of
+from agents.reads.questions import WaitQuestion, questions_of
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.preview import preview
@@ -55,7 +55,7 @@ def _calls(found: list[Wait]) -> Mapping[tuple[UUID, str], ToolCall]:
     return {(row.run_id, row.call_id): row for row in rows}
 
 
-def _view(wait: Wait, calls: Mapping[tuple[UUID, str], ToolCall], asked: ToolQuestion) -> WaitOut:
+def _view(wait: Wait, calls: Mapping[tuple[UUID, str], ToolCall], asked: WaitQuestion) -> WaitOut:
     kind, call = waits.kind_of(wait.kind), calls.get((wait.run_id, wait.call_id))
     return WaitOut.of(
         wait,
@@ -67,6 +67,7 @@ def _view(wait: Wait, calls: Mapping[tuple[UUID, str], ToolCall], asked: ToolQue
         task=preview(wait.run.task),
         question=asked.text,
         group=asked.group,
+        person=asked.person,
         answer_schema=asked.form,
         is_declinable=kind.is_declinable,
     )

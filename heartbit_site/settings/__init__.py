@@ -159,6 +159,8 @@ AXES_CLIENT_IP_CALLABLE = "heartbit_site.web.login.client_address"
 AXES_RESET_ON_SUCCESS = True
 AXES_LOCKOUT_CALLABLE = "heartbit_site.web.login.locked_out"
 AXES_VERBOSE = False
+#: Seconds for which the link of a mail about a forgotten password is valid.
+PASSWORD_RESET_TIMEOUT = 3600
 
 # --- Mail -----------------------------------------------------------------------------------------
 
@@ -263,10 +265,16 @@ HEARTBIT_MEMORY_WEIGHTS = "agents.reads.agents.weights_of_run"
 HEARTBIT_MEMORY_PROVIDER = variables.MEMORY_PROVIDER.read()
 #: Dotted path of the class that reads a knowledge base's folder; the memory app may not import it.
 HEARTBIT_FOLDER_SOURCE = "tools.connectors.drive.folder.DriveSource"
-#: Dotted paths of functions that delete a person's runs, and the runs that extracted memories.
+#: Dotted paths of functions that delete a person's runs, the texts of memory tools in the journals
+#: of these runs, and the runs that extracted memories.
 HEARTBIT_ERASE_RUNS = "agents.housekeeping.erase_person.erase_runs_everywhere"
+HEARTBIT_ERASE_MEMORY_TEXTS = "agents.housekeeping.erase_memory_texts.erase_memory_texts"
 HEARTBIT_ERASE_EXTRACTIONS = "agents.actions.erase_runs.erase_extractions"
-#: Dotted paths of functions that find the runs of schedules which runs planned, and delete these.
+#: Dotted path of the function that writes what an erasure would delete into an archive.
+HEARTBIT_EXPORT_PERSON = "agents.housekeeping.export_person.export_person"
+#: Dotted paths of functions that find the schedules which runs planned, find the runs of these
+#: schedules, and delete the schedules.
+HEARTBIT_PLANS = "scheduling.actions.schedules.planned_in"
 HEARTBIT_PLANNED_RUNS = "scheduling.actions.schedules.find_planned_runs"
 HEARTBIT_ERASE_PLANS = "scheduling.actions.schedules.erase_plans"
 #: A callable that returns the keys of stored secrets, newest first; the same on all machines.

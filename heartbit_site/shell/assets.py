@@ -52,6 +52,8 @@ _OF_DJANGO: Final = (
     "SelectBox",
     "SelectFilter2",
 )
+#: SelectFilter2 names the sign of its filter, which no element without a role may have.
+_NAMED_SIGN: Final = (b"search-label-icon',", b"search-label-icon', 'role', 'img',")
 #: What pages need not load beside `admin-scripts.js`.
 JOINED: Final = frozenset(f"admin/js/{one}.js" for one in (*_OF_DJANGO, "vendor/jquery/jquery"))
 #: And these without a field that is filled in from another.
@@ -106,7 +108,7 @@ def build(place: Path = DIST) -> dict[str, str]:
             sheet = path.relative_to(OWN).as_posix()
             dist.add(f"heartbit/{sheet}", _sheet(sheet).encode())
         dist.add("heartbit/admin-theme.js", _joined(THEME / "js", _OF_THEME))
-        dist.add("heartbit/admin-scripts.js", _joined(DJANGO, _OF_DJANGO))
+        dist.add("heartbit/admin-scripts.js", _joined(DJANGO, _OF_DJANGO).replace(*_NAMED_SIGN))
         for name, entries in _entries().items():
             dist.add(f"heartbit/{name}", join_modules(entries, _read).encode())
         dist.add("heartbit/web/theme.js", (OWN / "web" / "theme.js").read_bytes())

@@ -9,6 +9,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from heartbit_site.base.tone import STATUS_TONES, status_word
 from heartbit_site.shell import moment as moments
 from heartbit_site.shell.live import HEADER, add_region
 from heartbit_site.shell.sentences import with_code
@@ -47,6 +48,14 @@ def icon(name: str, small: object = False) -> SafeString:  # noqa: FBT002  a tag
     """Show a symbol; decorative, so without a name."""
     return format_html(
         '<span class="icon{}" aria-hidden="true">{}</span>', " small" if small else "", name
+    )
+
+
+@register.simple_tag
+def status(of: str) -> SafeString:
+    """Show the status of a run, a call or a delivery as a label."""
+    return format_html(
+        '<span class="pill {}">{}</span>', STATUS_TONES.get(of) or "neutral", status_word(of)
     )
 
 

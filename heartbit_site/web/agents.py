@@ -22,15 +22,6 @@ from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.web.page import page, show
 
-TONES = {
-    "running": "info",
-    "waiting": "primary",
-    "succeeded": "success",
-    "failed": "danger",
-    "quarantined": "danger",
-    "cancelled": "warning",
-}
-
 
 @page("agents:read")
 def agents(request: HttpRequest, access: Access) -> HttpResponse:
@@ -96,7 +87,7 @@ def _cost(traffic: Traffic) -> str:
 
 
 def figures(traffic: Traffic) -> dict[str, Any]:
-    """Return traffic as texts, with the colour of its last run's status."""
+    """Return traffic as texts, with its last run."""
     return {
         "runs": f"{traffic.runs:,}",
         "failures": f"{traffic.failures:,}",
@@ -105,5 +96,4 @@ def figures(traffic: Traffic) -> dict[str, Any]:
         "latency": "-" if traffic.seconds is None else amounts.duration(traffic.seconds),
         "last_run": traffic.last_run,
         "last_status": traffic.last_status,
-        "tone": TONES.get(traffic.last_status, "neutral"),
     }

@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from agents.actions.decide_call import VERDICTS, decide_call
-from agents.approvals.call_display import Opened, display_call, open_link
+from agents.approvals.call_display import Opened, OpenedReview, display_call, open_link
 from agents.approvals.call_summary import summarize_call
 from agents.approvals.call_view import PieceOut
 from agents.approvals.questions import answer_schema, describe_question_state, load_question_state
@@ -20,6 +20,7 @@ from agents.reads.tools import in_tool_order
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.untrusted import UntrustedJSONError
 from heartbit_site.base.visible_text import visible
+from heartbit_site.web.review_link import review_link
 from tools.calls.questions import explained, read_answer, without_form
 
 _PAGE = "web/approve_link.html"
@@ -34,6 +35,8 @@ def approve_link(request: HttpRequest, token: str) -> HttpResponse:
     """Show the call of a link, or decide it as the link's person."""
     try:
         opened = open_link(token)
+        if isinstance(opened, OpenedReview):
+            return review_link(request, opened)
         if request.method == "POST":
             return _decided(request, opened)
         return _page(request, _shown(opened))

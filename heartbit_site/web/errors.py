@@ -63,7 +63,7 @@ def _access(request: HttpRequest) -> Access | None:
 
 
 #: Where pages for people are.
-_PEOPLES: Final = ("/w/", "/admin/", "/approve/", "/login", "/logout")
+_PEOPLES: Final = ("/w/", "/admin/", "/approve/", "/login", "/logout", "/password")
 _PAGE: Final = (
     "<!doctype html><html lang='en'><head><title>503</title></head><body><p>{sentence}</p></body>"
     "</html>"

@@ -10,16 +10,11 @@ from typing import Any, Final
 from agents.choices import LIVE
 from agents.delivery.words import DELIVERIES
 from heartbit_site.base import amounts
+from heartbit_site.base.tone import STATUS_TONES
 from scheduling.choices import FiringStatus, Trigger
 from scheduling.models import Schedule
 from scheduling.outcomes import lasted, late_by, total_cost
 
-_RUNS: Final = {
-    "succeeded": "success",
-    "failed": "danger",
-    "quarantined": "danger",
-    "cancelled": "warning",
-}
 _FIRINGS: Final = {
     FiringStatus.DEFERRED: "info",
     FiringStatus.SKIPPED: "neutral",
@@ -95,7 +90,7 @@ def _cell(firing: Any, jitter: int, now: datetime) -> Cell:
         run, tone = FiringStatus(firing.status).label.lower(), _FIRINGS[firing.status]
     else:
         run = firing.run_status or "archived"
-        tone = "info" if run in LIVE else _RUNS.get(run, "neutral")
+        tone = "info" if run in LIVE else STATUS_TONES.get(run, "neutral")
     status = firing.delivery_status
     is_over = firing.run_status is not None and firing.run_status not in LIVE
     delivery = DELIVERIES[status] if status and (is_over or status != "pending") else NO_DELIVERY

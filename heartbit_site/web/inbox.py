@@ -12,12 +12,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from django.contrib.auth.models import Group
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 
+from agents.actions.notified_browsers import (
+    add_browser,
+    browsers_of,
+    push_key,
+    remove_browser,
+)
 from agents.approvals.call_summary import summarize_call
+from agents.journal.waits import REVIEW
 from agents.querysets import calls_waiting, is_asked
 from heartbit_site.base import amounts
 from heartbit_site.base.access import Access
@@ -39,6 +47,7 @@ KINDS: Final = {
     "approval": "To approve",
     "question": "Questions",
     "outcome": "Outcome unknown",
+    "review": "To review",
     "wait": "Other waits",
 }
 KEYS: Final = (
@@ -114,6 +123,28 @@ def inbox(request: HttpRequest, access: Access) -> HttpResponse:
         "keys": [one for one in KEYS if decides or one[0] in LOOKS],
     }
     return show(request, access, "web/inbox.html", context, here="inbox")
+
+
+@page("approvals:decide")
+def notify(request: HttpRequest, access: Access) -> HttpResponse:
+    """Have the viewer notified in this browser, or no longer; answer with the installation's key.
+
+    Scripts post here; at first without an address, for the key that the browser subscribes with.
+    """
+    if request.method != "POST":
+        return redirect("web:inbox", access.workspace.slug)
+    endpoint, public = request.POST.get("endpoint", ""), request.POST.get("p256dh", "")
+    secret = request.POST.get("auth", "")
+    try:
+        if public:
+            add_browser(access, endpoint=endpoint, public=public, secret=secret)
+        else:
+            for one in browsers_of(access):
+                if one.endpoint == endpoint:
+                    remove_browser(access, one)
+    except HeartbitError as error:
+        return HttpResponse(str(error), status=422, content_type="text/plain; charset=utf-8")
+    return HttpResponse(push_key().public, content_type="text/plain")
 
 
 @page("runs:read")
@@ -204,21 +235,28 @@ def _rows(access: Access) -> tuple[list[InboxRow], bool]:
     mine = {(str(run), call) for run, call in asked.values_list("run_id", "call_id")}
     me = approvals.decider(access).name
     found: list[Asked] = [*calls.calls, *doubts.calls, *waits.waits]
-    rows = [_row(one, mine, me) for one in found]
+    groups: set[str] = set()
+    if any(wait.group for wait in waits.waits):
+        groups |= set(Group.objects.filter(user=access.user_id).values_list("name", flat=True))
+    rows = [_row(one, mine, me, groups) for one in found]
     rows.sort(key=lambda row: (row.asked.waiting_since is not None, row.asked.waiting_since))
     more = calls.next_cursor or doubts.next_cursor or waits.next_cursor
     return rows, bool(more)
 
 
-def _row(asked: Asked, mine: Collection[tuple[str, str]], me: str) -> InboxRow:
+def _row(
+    asked: Asked, mine: Collection[tuple[str, str]], me: str, groups: Collection[str]
+) -> InboxRow:
     place = f"{asked.run_id}/{asked.call_id}"
     is_mine = True  # of what has no approver group
     match asked:
         case WaitOut():
             title, tool = visible(asked.question) or asked.label, asked.tool or asked.label
-            return InboxRow(
-                asked, f"{place}/{asked.key}", "wait", title[:_MOST_TITLE], tool, is_mine
-            )
+            kind = REVIEW.name if asked.kind == REVIEW.name else "wait"
+            escalated = "" if asked.group or asked.person else "/all"
+            key = f"{place}/{asked.key}{escalated}"
+            is_mine = asked.person in ("", me) and (not asked.group or asked.group in groups)
+            return InboxRow(asked, key, kind, title[:_MOST_TITLE], tool, is_mine)
         case UncertainCallOut():
             key, kind = f"{place}/{asked.question}", "outcome"
         case ApprovalOut():

@@ -20,7 +20,6 @@ from heartbit_site.contract.turns import TurnRowOut
 from heartbit_site.operations import run_reads, turns
 from heartbit_site.web.page import page, show
 from heartbit_site.web.run_facts import tokens
-from heartbit_site.web.run_inspector import TONES
 
 _MOST_TURNS = 1000
 
@@ -49,10 +48,7 @@ def compare(request: HttpRequest, access: Access, run: UUID, other: UUID) -> Htt
         for number, (one, two) in enumerate(zip_longest(*rows), 1)
     ]
     context = {
-        "runs": [
-            {"view": view, "tone": TONES.get(view.status, "neutral"), "html": _ending(view)}
-            for view in views
-        ],
+        "runs": [{"view": view, "html": to_html(view.output or "")} for view in views],
         "figures": _figures(*views),
         "turns": pairs,
         "same_task": views[0].task == views[1].task,
@@ -75,7 +71,7 @@ def _side(turn: TurnRowOut | None) -> dict[str, Any] | None:
     if turn is None:
         return None
     return {
-        "text": visible(turn.text),
+        "html": to_html(turn.text),
         "tools": ", ".join(map(visible, turn.tools)),
         "model": turn.model,
         "tokens": tokens(turn.usage.input_tokens, turn.usage.output_tokens),
@@ -113,7 +109,3 @@ def _more(one: int | str | None, other: int | str | None) -> str:
 
 def _money(usd: str | None) -> str:
     return "unknown" if usd is None else money(Decimal(usd))
-
-
-def _ending(view: RunViewOut) -> str:
-    return to_html(view.output or "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Any
 
 from django.http import HttpRequest
 
@@ -19,16 +19,6 @@ from heartbit_site.web.run_facts import facts_of
 MOST = 200
 #: Characters of a shared value that are shown.
 LONGEST_VALUE = 20_000
-#: Classes of statuses' labels.
-TONES: Final = {
-    "running": "info",
-    "waiting": "primary",
-    "succeeded": "success",
-    "delivered": "success",
-    "failed": "danger",
-    "quarantined": "danger",
-    "cancelled": "warning",
-}
 
 
 def inspected(request: HttpRequest, access: Access, run: Run) -> dict[str, Any]:
@@ -45,7 +35,7 @@ def inspected(request: HttpRequest, access: Access, run: Run) -> dict[str, Any]:
         "facts": facts_of(access, run, view),
         "artifacts": [(one, _size(one.size)) for one in produced],
         "files": [(one, one.path.rpartition("/")[2], _size(one.size)) for one in files],
-        "deliveries": [(one, TONES.get(one.status, "neutral")) for one in deliveries],
+        "deliveries": deliveries,
         "is_delivering": pending and view.finished_at is not None,
         "shared": [_entry(one) for one in blackboard(run.root_id).order_by("key")[:MOST]],
         "payload": None if view.payload is None else as_json(view.payload),

@@ -38,7 +38,6 @@ STATES = {
     "skipped": ("skipped", "neutral"),
     "cancelled": ("cancelled", "warning"),
 }
-_TONES = {"ok": "success", "error": "danger", "running": "info", "cancelled": "warning"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,6 @@ class NodeCall:
 
     superstep: str
     status: str
-    tone: str
     took: str
     input: str
     retries: tuple[str, ...]
@@ -90,7 +88,6 @@ def _calls(
         NodeCall(
             superstep=call.call_id.partition(".")[0],
             status="running" if call.children and call.status == "waiting" else call.status,
-            tone=_TONES.get(call.status, "neutral"),
             took=duration(call.duration_ms / 1000) if call.duration_ms else "",
             input=messages.input_of(call.call_id),
             retries=tuple(messages.retries.get(call.call_id, ())),

@@ -26,12 +26,13 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.long_answers import answer_html
 from heartbit_site.base.rights import describe_refusal
+from heartbit_site.base.tone import STATUS_TONES, status_word
 from heartbit_site.base.visible_text import visible
 from heartbit_site.contract.turns import AssistantMessageOut, Message, UserMessageOut
 from heartbit_site.operations import turns, webhooks
 from heartbit_site.web.page import page, show
 from heartbit_site.web.run_facts import below
-from heartbit_site.web.run_inspector import TONES, as_json, inspected
+from heartbit_site.web.run_inspector import as_json, inspected
 from memory.history import visible_memories
 
 #: Rows for which the timeline reserves its place before they are known.
@@ -40,9 +41,9 @@ MOST_RESERVED = 5
 SHORT_TASK = 160
 _MORE_THAN_A_ROW = ("tool.finished", "model.answered", "node.finished")
 #: Words, class and sign of each way to wait, as ``web/run/waits.js`` has them.
-FOR_YOU = ("waits for you", "warning", "back_hand")
-FOR_SUB_AGENTS = ("waits for sub-agents", "info", "account_tree")
-FOR_OTHERS = ("waits for others", "neutral", "hourglass_top")
+FOR_YOU = ("Waits for you", "warning", "back_hand")
+FOR_SUB_AGENTS = ("Waits for sub-agents", "info", "account_tree")
+FOR_OTHERS = ("Waits for others", "neutral", "hourglass_top")
 
 
 @page("runs:read")
@@ -162,7 +163,7 @@ def _drawing(run: Run) -> str:
 def _label(access: Access, run: Run) -> tuple[str, str, str]:
     """Return words, class and sign of a run's status."""
     if run.status != RunStatus.WAITING:
-        return run.status, TONES.get(run.status, "neutral"), ""
+        return status_word(run.status), STATUS_TONES.get(run.status, "neutral"), ""
     waits = run.waits.filter(resolved_at__isnull=True)
     kinds = dict(waits.values_list("kind", "asks_person"))
     if any(kinds.values()):

@@ -35,10 +35,6 @@ from heartbit_site.web.page import page, show
 PAGE: Final = 30  # rows
 MOST_CHOSEN: Final = 300
 COLUMNS: Final = {"tokens": "Tokens", "cost": "Cost", "duration": "Duration", "started": "Started"}
-_TONES: Final = {
-    "running": "info", "waiting": "primary", "succeeded": "success", "failed": "danger",
-    "cancelled": "warning", "quarantined": "danger",
-}  # fmt: skip
 
 
 class Filters(forms.Form):
@@ -93,7 +89,6 @@ class ListedRun:
     """A run as the list shows it."""
 
     run: RunSummaryOut
-    tone: str
     by: str
     task: str
     error: SafeString | str
@@ -175,7 +170,6 @@ def _row(run: RunSummaryOut, access: Access) -> ListedRun:
     error = (run.error or {}).get("message") if run.status in ("failed", "quarantined") else ""
     return ListedRun(
         run,
-        _TONES.get(run.status, "neutral"),
         "You" if run.started_by == access.name else run.started_by,
         run.task.strip()[:300],
         with_code(first_sentence(str(error))) if error else "",

@@ -28,6 +28,7 @@ Target = dict[str, Any]
 PLAIN: Final = (
     *("name", "agent", "task_type", "task", "tool", "arguments", "input"),
     *("time_zone", "catch_up", "overlap", "jitter_seconds", "require_approval"),
+    *("review", "cost_brake"),
 )
 _LONG: Final = {"rows": 6, "placeholder": "Write the sales report of last week …"}
 _JSON: Final = {"rows": 3, "spellcheck": "false", "class": "code"}
@@ -91,6 +92,19 @@ class SchedulePageForm(forms.Form):
         label="Jitter in seconds", min_value=0, max_value=3600, help_text="At most so much later."
     )
     require_approval = forms.BooleanField(label="Every tool call needs approval", required=False)
+    review = forms.CharField(
+        label="Reviewers of each result",
+        required=False,
+        max_length=160,
+        help_text="They see it before it is delivered: anyone, group:NAME or person:USERNAME.",
+    )
+    cost_brake = forms.IntegerField(
+        label="Pause at a multiple of the usual cost",
+        required=False,
+        min_value=2,
+        max_value=1000,
+        help_text="Pauses once a run costs more than this multiple of the last ten. Empty: never.",
+    )
 
     def __init__(
         self, workspace: Workspace, row: Schedule, data: Any = None, *, initial: Any = None

@@ -7,6 +7,7 @@ from typing import Any
 from django.urls import path
 
 from heartbit_site.web import (
+    agent_new,
     agents,
     fleet,
     health,
@@ -47,6 +48,7 @@ urlpatterns: list[Any] = [
     path("schedules/preview/", schedules.preview, name="schedule-preview"),
     path("schedules/<int:schedule>/", schedules.schedule, name="schedule"),
     path("agents/", agents.agents, name="agents"),
+    path("new-agent/", agent_new.new_agent, name="agent-new"),
     path("agents/<slug:agent>/", studio.studio, name="agent"),
     path("agents/<slug:agent>/<uuid:test>/", studio.studio, name="agent-test"),
     path("agents/<slug:agent>/publish/", studio.publish, name="agent-publish"),
@@ -61,6 +63,7 @@ urlpatterns: list[Any] = [
     path("runs/<uuid:run>/compare/<uuid:other>/", run_compare.compare, name="run-compare"),
     path("inbox/", inbox.inbox, name="inbox"),
     path("inbox/decide/", inbox.decide_several, name="inbox-decide"),
+    path("inbox/notify/", inbox.notify, name="inbox-notify"),
     path("approvals/", inbox.approvals_moved, name="approvals"),
     path("runs/", runs, name="runs"),
     path("find/", find, name="find"),

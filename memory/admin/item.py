@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from tempfile import TemporaryFile
 from typing import Any, ClassVar, Final
 
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import Case, CharField, IntegerField, QuerySet, Value, When
-from django.http import HttpRequest
-from django.urls import reverse
+from django.http import FileResponse, Http404, HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import path, reverse
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanSwitchWidget
 
@@ -16,8 +19,10 @@ from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, link, pill, two_lines
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.admin.themed import ReadOnlyInline
+from heartbit_site.base.errors import HeartbitError
 from heartbit_site.shell.moment import moment, short
 from memory.actions.erase import erase_memories, erase_person
+from memory.actions.export import export_person
 from memory.actions.memories import forget, remember, supersede, undo
 from memory.choices import Scope
 from memory.history import CONTENT, Author, MemoryPlace
@@ -25,6 +30,7 @@ from memory.models import MemoryChange, MemoryItem
 from memory.recall import recall
 
 _MOST_FOUND: Final = 200
+_ALLOWED: Final = "person_export"  # in the session: the memory of the person, until the download
 _OWNERS: Final = ("workspace", "scope", "agent", "user")
 
 
@@ -82,7 +88,7 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
     """Memories of a workspace, for those who manage it: persons' memories are private."""
 
     needs: ClassVar = dict.fromkeys(
-        ("view", "add", "change", "forget", "erase"), "workspace:manage"
+        ("view", "add", "change", "forget", "erase", "export"), "workspace:manage"
     )
     form = MemoryForm
     inlines = (ChangeInline,)
@@ -94,7 +100,7 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
         "Words to search for, as agents recall; the best matches come first, with the reasons."
     )
     show_full_result_count = False
-    actions_detail = ("undo_change", "forget_now", "erase")
+    actions_detail = ("undo_change", "forget_now", "export", "erase")
     warn_unsaved_form = True
     fixed = _OWNERS
     readonly_fields = ("learned", "used", "state", "language", "from_outsiders")
@@ -181,6 +187,47 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
         """Undo the last change."""
         undo(row, by=Author(actor_of(request)))
         messages.success(request, f"The last change of {row} is undone.")
+
+    @dialog(
+        "Export this person",
+        "Downloads all that an erasure of this person with their runs would delete. The audit "
+        "records it, and nothing is kept.",
+        icon="download",
+        permission="export",
+        offered=lambda row: row.user_id is not None,
+    )
+    def export(self, request: HttpRequest, row: MemoryItem, form: DialogForm) -> str:
+        """Allow one download, and open it."""
+        request.session[_ALLOWED] = row.pk
+        return reverse("admin:memory_memoryitem_download", args=[row.pk])
+
+    def get_urls(self) -> list[Any]:
+        """Add the download of a person's data."""
+        view = self.admin_site.admin_view(self.download)
+        return [
+            path("<int:pk>/download/", view, name="memory_memoryitem_download"),
+            *super().get_urls(),
+        ]
+
+    def download(self, request: HttpRequest, pk: int) -> HttpResponseBase:
+        """Send a person's data, once for each time that the dialog was confirmed."""
+        row = self.get_object(request, str(pk))
+        allowed = request.session.pop(_ALLOWED, None) == pk
+        if row is None or row.user is None or not self.may(request, "export", row):
+            raise Http404("There is no such memory of a person.")
+        if not allowed:
+            messages.info(request, "Confirm each download: choose Export this person.")
+            return redirect("admin:memory_memoryitem_change", pk)
+        file = TemporaryFile()  # noqa: SIM115  the response closes it
+        try:
+            export_person(row.workspace, row.user, file, by=actor_of(request))
+        except HeartbitError as error:
+            file.close()
+            messages.error(request, str(error))
+            return redirect("admin:memory_memoryitem_change", pk)
+        file.seek(0)
+        name = f"{row.user.get_username()}.zip"
+        return FileResponse(file, as_attachment=True, filename=name, content_type="application/zip")
 
     @dialog(
         "Erase this person",

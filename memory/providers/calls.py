@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent import futures
 from typing import Final, TypeVar
+from uuid import UUID
 
 from django.conf import settings
 from django.db import connections
@@ -20,8 +21,27 @@ from memory.providers.protocol import MemoryContext, MemoryProvider, ProvidedTex
 IN_PROCESS: Final = "memory.providers.in_process.InProcessMemories"
 
 
-def provider_name() -> str:
-    """Return the class name of the provider; empty: Heartbit's own memory."""
+_attached: dict[UUID, MemoryProvider] = {}
+
+
+def attach(root_id: UUID, provider: MemoryProvider) -> None:
+    """Use a program's own provider for the runs of one tree in this process, until ``detach``."""
+    _attached[root_id] = provider
+
+
+def detach(root_id: UUID) -> None:
+    """Stop using a program's own provider for a tree, if there is one."""
+    _attached.pop(root_id, None)
+
+
+def provider_name(root_id: UUID | None = None) -> str:
+    """Return the class name of the provider; empty: Heartbit's own memory.
+
+    Args:
+        root_id: The tree of the run that asks, which may have a provider of its own.
+    """
+    if root_id in _attached:
+        return type(_attached[root_id]).__name__[:100]
     path: str = settings.HEARTBIT_MEMORY_PROVIDER
     return path.rpartition(".")[2][:100]
 
@@ -31,12 +51,14 @@ def is_in_process() -> bool:
     return bool(settings.HEARTBIT_MEMORY_PROVIDER == IN_PROCESS)
 
 
-def load_provider() -> MemoryProvider:
-    """Return the process's provider; the first call creates it.
+def load_provider(root_id: UUID | None = None) -> MemoryProvider:
+    """Return the provider of a tree, or the process's, which the first call creates.
 
     Raises:
         Exception: Any error of its module or its constructor.
     """
+    if root_id in _attached:
+        return _attached[root_id]
     return _load(settings.HEARTBIT_MEMORY_PROVIDER)
 
 
@@ -58,22 +80,24 @@ _MOST_SOURCE: Final = 100
 _places = threading.BoundedSemaphore(MOST_CALLS)
 
 
-async def call_before(run: MemoryContext, task: str) -> list[ProvidedText]:
+async def call_before(
+    run: MemoryContext, task: str, root_id: UUID | None = None
+) -> list[ProvidedText]:
     """Return a provider's texts for a run, without empty ones, at most ``MOST_TEXTS``.
 
     Raises:
         MemoryProviderError: It failed, returned something else, or did not answer in time.
     """
-    return await _call(lambda: _checked(load_provider().before(run, task)), BEFORE_SECONDS)
+    return await _call(lambda: _checked(load_provider(root_id).before(run, task)), BEFORE_SECONDS)
 
 
-async def call_after(run: MemoryContext, said: Sequence[Said]) -> None:
+async def call_after(run: MemoryContext, said: Sequence[Said], root_id: UUID | None = None) -> None:
     """Hand what was said in a run to the provider.
 
     Raises:
         MemoryProviderError: It failed or did not answer in time; it may have stored the texts.
     """
-    await _call(lambda: load_provider().after(run, said), AFTER_SECONDS)
+    await _call(lambda: load_provider(root_id).after(run, said), AFTER_SECONDS)
 
 
 def call_erase(workspace_id: int, user_id: int, agent: str) -> None:

@@ -17,9 +17,11 @@ from datetime import datetime
 
 from django.db import transaction
 
+from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.database_faults import is_away
 from scheduling.beat_sync import remove_from_beat, sync_to_beat
 from scheduling.choices import FiringStatus, Overlap, Trigger
+from scheduling.cost_brake import burning_run
 from scheduling.errors import ScheduleError
 from scheduling.firings import (
     defer_behind_first,
@@ -34,6 +36,8 @@ from scheduling.occurrences import due, fires_at
 from scheduling.querysets import database_now, due_schedules
 
 logger = logging.getLogger(__name__)
+
+_BRAKE = Actor("cost brake", "system")
 
 SECONDS = 60.0
 SILENCE_SECONDS = 3600.0
@@ -128,6 +132,13 @@ def _fire(schedule_id: int) -> int:
         logger.error("the schedule %s cannot be read, and is paused: %s", schedule, error)
         _pause(schedule)
         return done
+    if found.fire and (burnt := burning_run(schedule)) is not None:
+        schedule.braked_run_id, reason = burnt
+        for slot in (*found.skip, *found.fire):
+            record_firing(schedule, slot, FiringStatus.SKIPPED, reason)
+        record_on(_BRAKE, "schedule.brake", schedule, details={"reason": reason})
+        _pause(schedule)
+        return done + 1
     for slot in found.skip:
         record_firing(schedule, slot, FiringStatus.SKIPPED, _PASSED)
     for slot in found.fire:
@@ -181,5 +192,5 @@ def _move_on(schedule: Schedule, next_occurrence: datetime | None, now: datetime
 def _pause(schedule: Schedule) -> None:
     schedule.enabled = False
     schedule.next_occurrence = schedule.next_at = None
-    schedule.save(update_fields=["enabled", "next_occurrence", "next_at"])
+    schedule.save(update_fields=["enabled", "next_occurrence", "next_at", "braked_run_id"])
     sync_to_beat(schedule)

@@ -17,6 +17,8 @@ from agents.definitions.server_grants import names_in
 from agents.definitions.validation_messages import phrase, secrets, sentence_of
 from agents.definitions.validators import unknown_tool
 from agents.delivery.targets import check_targets
+from agents.output.payload import PayloadError, parse
+from agents.reads.reviewers import reviewers_problem
 from heartbit_site.base.audit import Actor, changes, record_on
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.jsonschema import validate
@@ -25,7 +27,7 @@ from heartbit_site.base.moments import to_utc
 from heartbit_site.base.rights import require
 from heartbit_site.base.untrusted import clean_text
 from scheduling.beat_sync import sync_to_beat
-from scheduling.choices import Kind, TaskType
+from scheduling.choices import WITH_INPUT, Kind, TaskType
 from scheduling.errors import ScheduleConflictError, ScheduleError
 from scheduling.firings import changes_next_occurrence, skip_unprocessed
 from scheduling.models import Schedule
@@ -135,6 +137,7 @@ def problems(
     checks = list(_PARTS.items())
     if workspace is not None:
         checks.append(("agent", partial(_check_agent, workspace=workspace)))
+        checks.append(("review", partial(_check_review, workspace=workspace)))
         checks.append(("deliver", partial(_check_targets, workspace=workspace)))
     for column, check_part in checks:
         name = _RHYTHM_COLUMNS.get(schedule.kind, column) if column == "kind" else column
@@ -157,7 +160,7 @@ def _forget_the_rest(schedule: Schedule) -> None:
         schedule.at = None
     if schedule.task_type != TaskType.TOOL_CALL:
         schedule.tool, schedule.arguments = "", {}
-    if schedule.task_type != TaskType.WORKFLOW:
+    if schedule.task_type not in WITH_INPUT:
         schedule.input = {}
     schedule.name = clean_text(schedule.name)
     schedule.task = clean_text(schedule.task).strip()
@@ -212,6 +215,11 @@ def _check_agent(schedule: Schedule, workspace: Workspace) -> None:
         raise ScheduleError(f"The workspace {workspace.slug} has no such agent.")
 
 
+def _check_review(schedule: Schedule, workspace: Workspace) -> None:
+    if schedule.review and (problem := reviewers_problem(workspace, schedule.review)):
+        raise ScheduleError(f"The schedule's {sentence_of(('review',), problem)}")
+
+
 def _check_targets(schedule: Schedule, workspace: Workspace) -> None:
     schedule.deliver = [
         target.model_dump(mode="json") for target in check_targets(workspace, schedule.deliver)
@@ -258,7 +266,10 @@ def _check_arguments(schedule: Schedule) -> None:
 
 
 def _check_input(schedule: Schedule) -> None:
-    """Reject a new input with secrets, or that does not fit the workflow."""
+    """Reject a new input with secrets, or that does not fit the workflow, or is no long form."""
+    if schedule.task_type == TaskType.TASK and schedule.input:
+        _check_long_form(schedule)
+        return
     if schedule.task_type != TaskType.WORKFLOW or not schedule.agent_id:
         return
     agent = schedule.agent
@@ -281,8 +292,22 @@ def _check_input(schedule: Schedule) -> None:
         )
 
 
+def _check_long_form(schedule: Schedule) -> None:
+    if Schedule.objects.filter(
+        pk=schedule.pk, task_type=TaskType.TASK, input=schedule.input
+    ).exists():
+        return
+    for path, message in secrets(schedule.input, ("input",)):
+        raise ScheduleError(f"The schedule's {sentence_of(path, message)}")
+    try:
+        parse(schedule.input)
+    except PayloadError as error:
+        raise ScheduleError(f"The schedule's input is the long form of its task: {error}") from None
+
+
 def _check_task(schedule: Schedule) -> None:
-    if schedule.task_type in (TaskType.TASK, TaskType.MESSAGE) and not schedule.task:
+    is_said = schedule.task or (schedule.task_type == TaskType.TASK and schedule.input)
+    if schedule.task_type in (TaskType.TASK, TaskType.MESSAGE) and not is_said:
         raise ScheduleError("The task is empty: describe what the agent should do each time.")
 
 

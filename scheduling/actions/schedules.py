@@ -18,7 +18,7 @@ from heartbit_site.base.models import Workspace
 from heartbit_site.base.rights import require
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.beat_sync import remove_from_beat
-from scheduling.choices import FiringStatus, TaskType
+from scheduling.choices import WITH_INPUT, FiringStatus, TaskType
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import find_schedule
@@ -67,6 +67,8 @@ def put(schedule: Schedule, given: Mapping[str, Any]) -> None:
         ScheduleError: A tool or an input is given for another type of task.
     """
     rest = dict(given)
+    if rest.get("task_type", schedule.task_type) != schedule.task_type:
+        rest.setdefault("input", {})  # that of another type of task means nothing
     for name, kind in KINDS.items():
         value = rest.pop(name, None)
         if value is not None:
@@ -79,8 +81,8 @@ def put(schedule: Schedule, given: Mapping[str, Any]) -> None:
     is_call = schedule.task_type == TaskType.TOOL_CALL
     if (given.get("tool") or given.get("arguments")) and not is_call:
         raise ScheduleError("Only the task_type tool_call takes a tool and its arguments.")
-    if given.get("input") and schedule.task_type != TaskType.WORKFLOW:
-        raise ScheduleError("Only the task_type workflow takes an input.")
+    if given.get("input") and schedule.task_type not in WITH_INPUT:
+        raise ScheduleError("Only the task_types workflow and task take an input.")
 
 
 @transaction.atomic
@@ -102,7 +104,7 @@ def find_planned_runs(workspace: Workspace, runs: Collection[UUID]) -> set[UUID]
 
     ``HEARTBIT_PLANNED_RUNS`` names this function for the agents app.
     """
-    firings = Firing.objects.filter(schedule__in=_planned(workspace, runs), run_id__isnull=False)
+    firings = Firing.objects.filter(schedule__in=planned_in(workspace, runs), run_id__isnull=False)
     return {one for one in firings.values_list("run_id", flat=True) if one is not None}
 
 
@@ -112,12 +114,16 @@ def erase_plans(workspace: Workspace, runs: Collection[UUID]) -> None:
     ``HEARTBIT_ERASE_PLANS`` names this function for the agents app. The caller's transaction and
     audit entry are those of the erasure: an entry for each schedule would repeat its name.
     """
-    for schedule in _planned(workspace, runs):
+    for schedule in planned_in(workspace, runs):
         remove_from_beat(schedule)
         schedule.delete()
 
 
-def _planned(workspace: Workspace, runs: Collection[UUID]) -> QuerySet[Schedule]:
+def planned_in(workspace: Workspace, runs: Collection[UUID]) -> QuerySet[Schedule]:
+    """Return the schedules that agents planned in these runs.
+
+    ``HEARTBIT_PLANS`` names this function for the agents app.
+    """
     return Schedule.objects.filter(workspace=workspace, created_by_run_id__in=runs)
 
 

@@ -137,7 +137,7 @@ class ScheduleForm(VerbForm[Schedule]):
             *("workspace", "name", "agent", "enabled"),
             *("task_type", "task", "tool", "arguments", "input", "require_approval"),
             *("kind", "cron", "every_seconds", "at", "time_zone", "begins_at", "ends_at"),
-            *("catch_up", "overlap", "jitter_seconds"),
+            *("catch_up", "overlap", "jitter_seconds", "review", "cost_brake"),
         )
         widgets = {
             "task": text_widget(rows=6, placeholder="Write the sales report of last week ..."),

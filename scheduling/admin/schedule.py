@@ -39,6 +39,7 @@ TABS: dict[str, tuple[Any, ...]] = {
     "Task and times": (
         *("task_type", "task", ("tool", "arguments"), "input"),
         *(("kind", "time_zone"), "cron", "every_seconds", "at", "require_approval"),
+        ("review", "cost_brake"),
     ),
     "Results": (("mail_to", "mail_attach"), "tell", "keep_as", "results_to"),
     "Policies": (("catch_up", "overlap", "jitter_seconds"), "begins_at", "ends_at", "made"),
@@ -156,7 +157,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
         wrong = [
             text for name, texts in form.errors.items() if name in RHYTHM_FIELDS for text in texts
         ]
-        return HttpResponse(format_html('<p class="hb-quiet">{}</p>', " ".join(wrong)))
+        return HttpResponse(format_html('<p class="quiet">{}</p>', " ".join(wrong)))
 
     @admin.display(description="results go to")
     def results_to(self, schedule: Schedule) -> SafeString | str:

@@ -33,6 +33,7 @@ class Schedule(models.Model):
         conversation_id: Conversation of a schedule of messages, created by the first firing. No
             foreign key: it may be archived, and the next firing creates another one.
         deliver: Targets of results (``agents.delivery.targets``).
+        braked_run_id: Run whose cost has paused the schedule last; it does so once.
         next_occurrence: Earliest unprocessed occurrence; null: there is none.
         next_at: Time of the next firing: the occurrence and its jitter, by the database's clock.
         last_occurrence: Latest processed occurrence.
@@ -52,7 +53,9 @@ class Schedule(models.Model):
     tool = models.CharField(max_length=64, **_setting("tool"))
     arguments = models.JSONField(default=dict, **_setting("arguments"))
     input = models.JSONField(
-        default=dict, db_default=models.Value({}, models.JSONField()), **_setting("input")
+        default=dict,
+        db_default=models.Value({}, models.JSONField()),
+        **_setting("input") | {"help_text": "Input of a workflow: a JSON object."},
     )
     kind = models.CharField(max_length=8, choices=Kind.choices, default=Kind.CRON)
     cron = models.CharField(
@@ -73,6 +76,9 @@ class Schedule(models.Model):
     overlap = models.CharField(max_length=8, choices=Overlap.choices, **_setting("overlap"))
     jitter_seconds = models.PositiveIntegerField(**_setting("jitter_seconds"))
     require_approval = models.BooleanField(**_setting("require_approval"))
+    review = models.CharField(max_length=160, db_default="", **_setting("review"))
+    cost_brake = models.PositiveSmallIntegerField(null=True, blank=True, **_setting("cost_brake"))
+    braked_run_id = models.UUIDField(null=True, editable=False)
     deliver = models.JSONField(default=list, blank=True)
     enabled = models.BooleanField(**_setting("enabled"))
     conversation_id = models.UUIDField("conversation", null=True, editable=False)

@@ -17,6 +17,7 @@ from agents.journal.events import (
     CallWaiting,
     Event,
     ModelAnswered,
+    ReviewRequested,
     RunFailed,
     RunSucceeded,
     ToolFinished,
@@ -24,7 +25,7 @@ from agents.journal.events import (
     encode,
 )
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
-from agents.models import Run
+from agents.models import Run, Wait
 from agents.models import ToolCall as Call
 from agents.runs.claims import GENERATION
 from agents.runtime.recovery.control_session import LOCK_CLASS
@@ -137,6 +138,14 @@ class Held:
             *(self.id, self.token, run.last_seq, json.dumps([asked.wait])),
         )
 
+    def propose(self, asked: ReviewRequested) -> None:
+        """Suspend the run until somebody reviews its result."""
+        run = Run.objects.get(pk=self.id)
+        sql(
+            "SELECT * FROM heartbit_suspend(%s, %s, %s, %s, %s)",
+            *(self.id, self.token, run.last_seq, _json(asked), json.dumps([asked.wait])),
+        )
+
     def delegate(self, call_id: str, agent: str, task: str) -> UUID:
         """Suspend the run on one child; the child's id."""
         child = new_id()
@@ -197,6 +206,14 @@ def asking(
     held.record(answer(1, "", ToolCall("x", tool, json.dumps(given))))
     held.ask("1.0", tool, given)
     return Call.objects.select_related("run__version__agent").get(run=held.id)
+
+
+def reviewing(workspace: Workspace, text: str, agent: str = "researcher", **review: Any) -> Wait:
+    """A run that waits until somebody reviews its result."""
+    held = hold(workspace, "Report.", agent=agent)
+    held.record(answer(1, text))
+    held.propose(ReviewRequested(1, text, **{"by": "anyone", **review}))
+    return Wait.objects.select_related("run__workspace").get(run=held.id)
 
 
 def _json(*events: Event) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -85,6 +87,19 @@ def test_a_person_is_erased_with_all_runs(browser: Client, item: MemoryItem) -> 
     assert not MemoryItem.objects.filter(user=item.user).exists()
     entries = AuditEntry.objects.filter(workspace=item.workspace, target=f"user:{item.user_id}")
     assert set(entries.values_list("action", flat=True)) == {"person.erase", "memory.erase"}
+
+
+def test_a_person_s_data_is_downloaded_once(browser: Client, item: MemoryItem) -> None:
+    url = reverse("admin:memory_memoryitem_download", args=[item.pk])
+    assert browser.get(url).status_code == 302, "not confirmed"
+    press(browser, item, "export")
+    sent = browser.get(url)
+    assert sent["Content-Disposition"] == 'attachment; filename="ann-of-tests.zip"'
+    with zipfile.ZipFile(io.BytesIO(b"".join(sent))) as packed:
+        assert b"green tea" in packed.read("memory_memoryitem.jsonl")
+    assert browser.get(url).status_code == 302, "again"
+    entries = AuditEntry.objects.filter(workspace=item.workspace, action="person.export")
+    assert entries.count() == 1
 
 
 def test_forgetting_is_the_one_way_to_remove_a_memory(browser: Client, item: MemoryItem) -> None:

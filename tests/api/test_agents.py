@@ -10,6 +10,8 @@ import pytest
 from agents.definitions.spec import SETTINGS, AgentSpec, ToolGrant
 from agents.models import Agent, AgentVersion, ToolBinding
 from heartbit_site.base.models import AuditEntry, Workspace
+from heartbit_site.config.export import export
+from heartbit_site.config.read import parse
 
 if TYPE_CHECKING:
     import httpx
@@ -309,3 +311,21 @@ def test_the_description_names_every_key_but_the_file_s(caller: Caller) -> None:
     assert sorted(made["required"]) == ["description", "name", "system_prompt"]
     assert "required" not in change
     assert not any("default" in each for each in change["properties"].values())
+
+
+def test_given_a_tool_that_runs_code_then_answers_run_theirs_by_the_task(
+    caller: Caller, workspace: Workspace
+) -> None:
+    coder = {"name": "coder", "description": "", "system_prompt": "Code.", "tools": ["run_code"]}
+    for name, given in (("task", {}), ("never", {"execution_mode": "never"})):
+        made = caller.post("/agents", {**coder, "name": f"coder-{name}", **given})
+        assert made.status_code == 201, made.text
+    assert caller.post("/agents", {**coder, "name": "plain", "tools": []}).status_code == 201
+    rows = Agent.objects.filter(workspace=workspace, origin="")
+    modes = dict(rows.values_list("name", "execution_mode"))
+    assert (modes["coder-task"], modes["coder-never"], modes["plain"]) == ("task", "never", "never")
+    text = export(workspace)
+    assert [agent.execution_mode for agent in parse(text).agents if "coder" in agent.name] == [
+        "never",
+        "task",
+    ]

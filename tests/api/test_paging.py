@@ -21,8 +21,9 @@ from heartbit_site import contract
 from heartbit_site.base.actions.api_keys import create_api_key
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Membership, Workspace
-from heartbit_site.cli.backend.server import Server, ServerBackend
+from heartbit_site.cli.backend.server import ServerBackend
 from heartbit_site.contract.operation import Operation, operations_of
+from heartbit_site.remote.server import Server
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus
 from scheduling.firings import record_firing

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import base64
 import io
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from PIL import Image
 
 from agents.models import Agent, Artifact, Run
+from heartbit_site.base.access import access_of_user
+from heartbit_site.base.pictures import PictureError
+from heartbit_site.operations.attached import attached
 from tests.api.test_workflows import STEPS
+from tests.web.people import member
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
@@ -118,3 +123,50 @@ def test_documents_are_text_of_the_task(caller: Caller, seeing: str) -> None:
     assert 'name="a.csv" bytes="4">\na,b\n' in task
     refused = caller.post("/runs", {"task": "x", "documents": {"a.exe": coded(b"\0\xff")}})
     assert "a.exe cannot be read: attach text" in refused.json()["detail"]
+
+
+def scan(pages: int) -> bytes:
+    """A PDF of pictures, without text."""
+    file, page = io.BytesIO(), Image.new("RGB", (60, 80), "red")
+    page.save(file, "PDF", save_all=True, append_images=[page] * (pages - 1))
+    return file.getvalue()
+
+
+def test_pages_of_a_pdf_without_text_are_pictures(
+    caller: Caller, seeing: str, worker: Worker
+) -> None:
+    given = {"documents": {"scan.pdf": coded(scan(2))}, "images": [coded(scan(1))]}
+    run = caller.submit("What is it? [[text: Red.]]", agent=seeing, **given)
+    assert caller.ended(run["id"])["result"]["text"] == "Red."
+    opened = opening(run["id"])
+    assert len(opened["images"]) == 3
+    assert "[shown as 2 pictures, one a page]" in opened["task"]
+    drawn_page = Image.open(io.BytesIO(bytes(Artifact.objects.filter(run=run["id"])[0].content)))
+    red, green, blue = drawn_page.convert("RGB").getpixel((5, 5))  # type: ignore[misc]
+    assert (drawn_page.format, red > 200, green < 60, blue < 60) == ("JPEG", True, True, True)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (scan(21), "Picture 1 has 21 pages: at most 20 are shown as pictures; split it."),
+        (b"%PDF-1.7 nonsense", "Picture 1 is damaged or needs a password, and cannot be drawn."),
+    ],
+)
+def test_a_pdf_that_cannot_be_shown_is_refused(
+    caller: Caller, seeing: str, data: bytes, said: str
+) -> None:
+    refused = caller.post("/runs", {"task": "x", "agent": seeing, "images": [coded(data)]})
+    assert (refused.status_code, refused.json()["detail"]) == (422, said)
+
+
+def test_too_many_pages_together_and_a_missing_extra_are_said(
+    monkeypatch: pytest.MonkeyPatch, workspace: Workspace
+) -> None:
+    access = access_of_user(member(workspace, "operator"), workspace.slug)
+    parts = {"a.pdf": coded(scan(12)), "b.pdf": coded(scan(12))}
+    with pytest.raises(PictureError, match="These are 24 pictures and pages: attach at most 20"):
+        attached(access, "x", images=[], documents=parts)
+    monkeypatch.setitem(sys.modules, "pypdfium2", None)
+    with pytest.raises(PictureError, match="only with the extra `pages`: install it with"):
+        attached(access, "x", images=[], documents={"a.pdf": coded(scan(1))})

@@ -15,8 +15,8 @@ from redis import Redis
 
 from heartbit_site.api.errors import TooManyRequestsError
 from heartbit_site.api.rate_limit import BURST_SECONDS, RateLimiter, bucket_key
-from heartbit_site.cli.backend.client import send
-from heartbit_site.cli.backend.server import Server
+from heartbit_site.remote.client import send
+from heartbit_site.remote.server import Server
 from tests.api.server import Caller, WebServer, key_for
 from tests.pace import Late, in_time
 from tests.web.people import member, session_of

@@ -18,8 +18,8 @@ ALLOWED = (
     "heartbit_site/base/http/",  # the guarded client itself
     "agents/llm/",  # a provider's address comes from an operator; see docs of agents.llm
     "heartbit_site/embedded/",  # speaks to the servers it started, on 127.0.0.1
-    "heartbit_site/cli/backend/client.py",  # the address comes from the person who types it
-    "heartbit_site/cli/following/server_stream.py",  # likewise
+    "heartbit_site/remote/client.py",  # the address comes from the person who types it
+    "heartbit_site/remote/stream.py",  # likewise
     "heartbit_site/cli/following/system_events.py",  # likewise
     "tools/mcp/connection.py",  # the errors of the SDK's client alone
     "tools/mcp/guarded_transport.py",  # the SDK's client over the guarded one

@@ -36,6 +36,7 @@ TITLES = {
     "R27": "workers die inside workflows: joins, windows, questions, forks, loops, nested ones",
     "R28": "workers die under one workflow that handles a thousand entries, within windows",
     "R29": "web processes and workers die under approvals over OpenAI, MCP, A2A and AG-UI",
+    "R30": "a slice dies at every write of runs whose results are reviewed by two at once",
     "S12": "hostile input at every edge",
 }
 _HEAD = """\

@@ -29,6 +29,7 @@ from tests.chaos.machine import scenario as machine
 from tests.chaos.model_faults import scenario as model_faults
 from tests.chaos.parsers import scenario as parsers
 from tests.chaos.replay import scenario as replay
+from tests.chaos.reviews import scenario as reviews
 from tests.chaos.soak import scenario as soak
 from tests.chaos.workflow_kills import crowd
 from tests.chaos.workflow_kills import scenario as workflow_kills
@@ -64,6 +65,7 @@ SCENARIOS: dict[str, Play] = {
     "R27": workflow_kills.play,
     "R28": crowd.play,
     "R29": doors.play,
+    "R30": reviews.play,
     "S12": parsers.play,
 }
 

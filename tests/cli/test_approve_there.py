@@ -10,10 +10,11 @@ import pytest
 from agents.models import Decision, ToolCall
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.cli.approvals.decisions import CallChoice
-from heartbit_site.cli.backend.server import Server, ServerBackend
+from heartbit_site.cli.backend.server import ServerBackend
 from heartbit_site.cli.following import pending_calls
 from heartbit_site.cli.terminal import errors
 from heartbit_site.first_start import default_workspace
+from heartbit_site.remote.server import Server
 from tests.api.server import WebServer, key_for
 from tests.cli.terminal import EDITED, JSON_PROMPT, PROMPT, REASON_PROMPT, Terminal
 from tests.cli.test_approve import ONE, TWO, ended, started

@@ -63,7 +63,7 @@ def test_watch_json_is_a_line_for_each_fact_and_the_run_at_last(
     assert ended.err == ""
     lines = ended.lines
     assert {line["type"] for line in lines} == {"run", "event", "delta", "result"}
-    assert set(lines[-1]) == FIELDS | {"type"}
+    assert set(lines[-1]) == FIELDS | {"type", "result"}
     assert lines[-1]["status"] == "succeeded"
     events = [line for line in lines if line["type"] == "event"]
     for run in {line["run_id"] for line in events}:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from agents.models import Agent, Run, WorkFile
+from agents.models import Agent, Artifact, Run, WorkFile
 from heartbit_site.base.archives import pack
+from tests.api.test_pictures import drawn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,3 +47,32 @@ def test_a_run_in_this_process_has_them_too(heartbit: Command, tmp_path: Path) -
     assert ended.code == 0, ended.err
     [file] = WorkFile.objects.filter(root=ended.json["id"])
     assert (file.path, bytes(file.content or b"")) == ("data.csv", b"a,b\n")
+
+
+def test_pictures_are_shown_to_the_agent(
+    place: Place, workspace: Workspace, tmp_path: Path
+) -> None:
+    Agent.objects.filter(workspace=workspace).update(
+        model="openai:fake", queue="nobody-serves-this"
+    )
+    (tmp_path / "a.png").write_bytes(drawn())
+    (tmp_path / "b.jpg").write_bytes(drawn("JPEG"))
+    given = (f"--image={tmp_path}/a.png", f"--image={tmp_path}/b.jpg")
+    ended = place("submit", "What is it?", "--agent", "writer", *given)
+    assert ended.code == 0, ended.err
+    kept = Artifact.objects.filter(run=UUID(ended.out.strip())).order_by("name")
+    assert sorted(one.content_type for one in kept) == ["image/jpeg", "image/png"]
+    (tmp_path / "c.png").write_bytes(b"no picture")
+    for name, said in (("c.png", "c.png is no PNG, JPEG, GIF or WebP"), ("d", "d cannot be read")):
+        refused = place("submit", "x", "--agent", "writer", "--image", f"{tmp_path}/{name}")
+        assert (refused.code, said in refused.err) == (2, True), refused.err
+    assert Run.objects.filter(workspace=workspace).count() == 1
+
+
+def test_a_run_in_this_process_shows_pictures_too(heartbit: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(drawn())
+    task = "What is it? [[text: Red.]]"
+    given = ("--agent", "writer", "--json", "--image", f"{tmp_path}/a.png", "-m", "openai:fake")
+    ended = heartbit("run", task, *given)
+    assert ended.code == 0, ended.err
+    assert Artifact.objects.get(run=ended.json["id"]).name.endswith("-picture-1.png")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,8 @@ from tests.admin.rows import Held
 from tests.starts import start_run
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from heartbit_site.base.models import Workspace
     from tests.cli.places import Place
 
@@ -84,7 +87,8 @@ def test_settings_are_shown_and_changed(place: Place, workspace: Workspace) -> N
     assert "none: found by words only" in place("settings").out
     assert "30" in place("settings", "--kept-days", "30").out
     said = json.loads(place("settings", "--embedding-model", "", "--json").out)
-    assert said == {"embedding_model": "", "problem": "", "kept_days": 30}, "not named: as before"
+    expected = {"embedding_model": "", "problem": "", "kept_days": 30, "tier_days": None}
+    assert said == expected, "not named: as before"
     assert "for ever" in place("settings", "--kept-days", "0").out
     assert place("settings", "--kept-days", "8").code == USAGE
     MemoryPolicy.objects.filter(workspace=workspace).delete()
@@ -104,3 +108,19 @@ def test_wrong_words_are_answered_with_what_is_missing(place: Place, workspace: 
     assert "belongs to no agent" in place("add", "x", "--scope", "workspace", "--agent", "a").err
     assert "no member 'nemo'" in place("clear", "nemo", "--yes").err
     assert "There is no such memory in the workspace" in place("show", "999999999").err
+
+
+def test_a_person_is_exported_into_a_file(
+    place: Place, workspace: Workspace, ann: str, tmp_path: Path
+) -> None:
+    place("add", "Ann drinks tea.", "--agent", "writer", "--person", ann)
+    file = tmp_path / "ann.zip"
+    done = place("export", ann, str(file))
+    assert done.out == f"Wrote 2 rows of {ann} to {file}.\n", done.err
+    with zipfile.ZipFile(file) as packed:
+        assert b"Ann drinks tea." in packed.read("memory_memoryitem.jsonl")
+    assert file.stat().st_mode & 0o777 == 0o600
+    again = place("export", ann, str(file))
+    assert (again.code, "--force" in again.err) == (USAGE, True)
+    actions = AuditEntry.objects.filter(workspace=workspace, action="person.export")
+    assert actions.count() == 2

@@ -14,12 +14,13 @@ from heartbit_site.base.errors import HeartbitError
 from heartbit_site.cli.approvals.decisions import CallChoice
 from heartbit_site.cli.approvals.kinds import question
 from heartbit_site.cli.backend.local import LocalBackend
-from heartbit_site.cli.backend.server import Server, ServerBackend
+from heartbit_site.cli.backend.server import ServerBackend
 from heartbit_site.cli.commands import tools
 from heartbit_site.cli.following import pending_calls
 from heartbit_site.cli.terminal import errors
 from heartbit_site.cli.terminal.margin import MARGIN
 from heartbit_site.contract.approvals import ApprovalOut
+from heartbit_site.remote.server import Server
 from tests.api.server import WebServer, key_for
 from tests.askers import COLOUR, TRIP, asker, script
 from tests.cli.in_process import printed_json

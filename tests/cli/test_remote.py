@@ -24,11 +24,12 @@ from agents.models import Agent, Run, RunEvent
 from heartbit_site.base.errors import ConfigurationError, ConflictError
 from heartbit_site.cli.backend import server as remote
 from heartbit_site.cli.backend.protocol import checked
-from heartbit_site.cli.backend.server import Server, ServerBackend
+from heartbit_site.cli.backend.server import ServerBackend
 from heartbit_site.cli.terminal.errors import USAGE
 from heartbit_site.cli.views import outcome
 from heartbit_site.contract.approvals import DECIDE, LIST_APPROVALS, DecisionIn
 from heartbit_site.first_start import default_workspace
+from heartbit_site.remote.server import Server
 from tests.api.server import WebServer, key_for
 from tests.cli.places import NOWHERE
 from tests.cli.test_run import TEAM, delegate

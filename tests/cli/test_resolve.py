@@ -12,7 +12,7 @@ from agents.models import Decision, Run, ToolCall
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.cli.approvals.kinds import OUTCOME
 from heartbit_site.cli.backend.local import LocalBackend
-from heartbit_site.cli.backend.server import Server, ServerBackend
+from heartbit_site.cli.backend.server import ServerBackend
 from heartbit_site.cli.commands.waits import ResolutionOptions
 from heartbit_site.cli.following import pending_calls
 from heartbit_site.cli.following.local_runs import short_id
@@ -20,6 +20,7 @@ from heartbit_site.cli.terminal import errors
 from heartbit_site.cli.views.display import event_lines
 from heartbit_site.cli.views.render import Canvas, render
 from heartbit_site.first_start import default_workspace
+from heartbit_site.remote.server import Server
 from tests.api.server import WebServer, key_for
 from tests.cli.in_process import options_of, printed_json
 from tests.cli.terminal import Terminal

@@ -60,7 +60,8 @@ def test_json_is_one_object_with_the_whole_tree(heartbit: Command) -> None:
     ended = heartbit("run", TEAM, "--json")
     assert (ended.code, ended.err) == (0, "")
     run = ended.json
-    assert set(run) == FIELDS
+    assert set(run) == {*FIELDS, "result"}
+    assert (run["result"]["status"], run["result"]["text"]) == ("success", "All done.")
     assert (run["status"], run["placement"], run["output"]) == ("succeeded", "local", "All done.")
     assert run["usage"]["output_tokens"] > 0
     assert sorted(child["agent"] for child in run["children"]) == ["analyst", "writer"]

@@ -16,7 +16,7 @@ from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.export import export
 from heartbit_site.config.mcp_servers import McpServerChanges
 from heartbit_site.config.read import load, parse
-from tests.mcp.servers import HERE
+from tests.mcp.servers import HERE, http_server
 from tests.web.shots.dealer import PROGRAM
 from tools.models import CatalogueTool, McpServer
 
@@ -196,3 +196,25 @@ def test_a_file_that_is_only_run_brings_no_server(workspace: Workspace) -> None:
     with pytest.raises(ConfigurationError, match="is set up differently here"):
         ephemeral_agent(workspace, parse(moved), environ={})
     assert McpServer.objects.get(workspace=workspace).timeout_seconds == 30
+
+
+def test_a_file_that_is_only_run_adds_the_address_of_a_server(
+    workspace: Workspace, settings: Settings
+) -> None:
+    with http_server() as url:
+        settings.HEARTBIT_HTTP_ALLOWLIST = "127.0.0.1:*"
+        text = (
+            '[[agents]]\nname = "solo"\ndescription = ""\n'
+            f'system_prompt = "Be brief."\nmcp_servers = ["{url}"]\n'
+        )
+        solo = ephemeral_agent(workspace, parse(text), environ={})
+        server = McpServer.objects.get(workspace=workspace)
+        assert (server.url, server.refresh_ok) == (url, True)
+        assert {tool["name"].startswith(f"{server.name}_") for tool in pinned(solo)} == {True}
+    gone = AGENT.replace(
+        'tools = ["parts_find_part", "parts_order_part"]',
+        'mcp_servers = ["http://127.0.0.1:9/mcp"]',
+    )
+    with pytest.raises(ConfigurationError, match="cannot be used"):
+        ephemeral_agent(workspace, parse(gone), environ={})
+    assert McpServer.objects.filter(workspace=workspace).count() == 1

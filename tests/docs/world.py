@@ -21,6 +21,7 @@ from memory.actions.documents import save_document
 from memory.actions.ingest_documents import ingest_documents
 from memory.models import MemoryItem, Passage
 from tests.admin.rows import Held
+from tests.api.test_pictures import drawn
 from tests.doubtful import in_doubt
 from tests.fleet import wait_until
 from tests.memory.knowledge import documents
@@ -83,6 +84,7 @@ class World:
             (self.folder / name).mkdir(parents=True)
         (self.folder / "docs/travel.md").write_text("# Travel\n\nBook trains in second class.\n")
         (self.folder / "contract.pdf").write_bytes(documents.pdf(["The rent is due in May."]))
+        (self.folder / "photo.jpg").write_bytes(drawn("JPEG"))
         (self.folder / "issue.md").write_text("It prints 41.\n")
         (self.folder / "repository/sum.py").write_text("print(6 * 7 - 1)\n")
         packed = io.BytesIO()

@@ -18,7 +18,7 @@ from agents.actions.runs import cancel_run
 from agents.actions.save_agent import create_agent
 from agents.actions.waits import answer_wait
 from agents.models import Agent, Run, ToolBinding, Wait
-from agents.reads.tools import question_of
+from agents.reads.questions import question_of
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base.audit import SYSTEM, Actor
 from tests.api.server import key_for

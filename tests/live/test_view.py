@@ -115,6 +115,25 @@ RARE = recorded(
     (9, events.CallWaiting("1.1", ("child:0199",), runs=("0199",))),
     (9, events.ChildStarted("child:0200", "0200", "writer")),
     (9, events.WaitResolved("child:0200", {"subject": "writer", "status": "succeeded"}, "child")),
+    (9, events.ReviewRequested(1, "Ten orders.", "group:editors")),
+    (
+        9,
+        events.WaitResolved(
+            "review:1",
+            {"status": "answered", "answer": {"decision": "changes", "message": "More."}}
+            | {"by": "ann"},
+            "review",
+        ),
+    ),
+    (9, events.BudgetAsked(1, 7, "The month's budget has reached 80 percent.")),
+    (
+        9,
+        events.WaitResolved(
+            "budget:7:1",
+            {"status": "answered", "answer": {"decision": "continue"}, "by": "ann"},
+            "budget",
+        ),
+    ),
     (9, events.RunPaused("pause:0", "It is night.", 60.0)),
     (9, events.WaitResolved("pause:0", {"status": "expired"}, "pause")),
     (9, GraphCommitted(0, next=(Activation("0.0", "a", NodeMessage("input")),))),
@@ -158,6 +177,16 @@ def test_an_event_changes_only_its_parts() -> None:
     assert changes[2] == {"run", "call 1.0", "call 1.1", "turn 1", "time 2"}
     assert changes[5] == {"run", "call 1.0", "time 4"}
     assert run.fold(RARE[5]) is None, "it is known"
+
+
+def test_a_page_gets_the_pictures_of_a_call_with_its_result() -> None:
+    address = f"artifact:{UUID(int=1)}/1.0-1f0c9d2a-picture-1.png"
+    run = view()
+    for one in RARE[:3]:
+        run.fold(one)
+    (finished,) = recorded((9, events.ToolFinished("1.0", "ok", "Taken.", images=(address,))))
+    told = run.fold(replace(finished, seq=RARE[2].seq + 1)) or {}
+    assert told["call 1.0"]["images"] == [address]
 
 
 def test_the_time_of_a_run_is_told_apart() -> None:

@@ -30,6 +30,13 @@ def titled(event: events.Event) -> str:
          "no one decided about send (1.0) in time: escalated to everyone who may decide"),
         (events.WaitResolved("approval:1.0", {"status": "expired"}, "approval", "1.0"),
          "expired: send (1.0)"),
+        (events.ApprovalEscalated("", "review:1"),
+         "no one decided about the result in time: escalated to everyone who may decide"),
+        (events.ReviewRequested(1, "Done.", "person:ann"),
+         "waits for a review of its result by ann"),
+        (events.WaitResolved("review:1", {"status": "expired"}, "review"),
+         "no one reviewed the result"),
+        (events.BudgetAsked(1, 7, "It has reached 80 percent."), "asks an owner to go on"),
         (events.WaitResolved("timer:1", {"status": "fired"}, "timer"), "the pause is over"),
     ],
 )  # fmt: skip

@@ -34,6 +34,7 @@ def called(text: str, mode: Mode = "always", task: str = "", *earlier: Message) 
         ("```TypeScript title=x\nlet a: number\n```", [["typescript", "let a: number"]]),
         ("```\nprint(1)\n```", []),
         ("```json\n{}\n```", []),
+        ("```ruby\nputs 1\n```", [["ruby", "puts 1"]]),
         ("```python\n```", []),
         ("```python\nprint(1)", []),
         ("    ```python\n    print(1)\n    ```", []),

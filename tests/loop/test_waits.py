@@ -12,7 +12,7 @@ from agents.journal import events, waits
 from agents.live.agent_view import AgentView
 from agents.live.words import say
 
-KINDS = ("child", "timer", "pause", "approval", "outcome")
+KINDS = ("child", "timer", "pause", "approval", "outcome", "review", "budget")
 ANSWERED = waits.WaitKind("signal", "Signal", "a signal", waits.ANSWER, answer={})
 
 
@@ -35,7 +35,7 @@ def test_a_declaration_that_contradicts_itself_is_refused(kind: waits.WaitKind) 
 
 def test_the_row_says_whether_a_person_is_asked() -> None:
     asked = {kind.name for kind in map(waits.kind_of, KINDS) if kind.row("k")["asks_person"]}
-    assert asked == {"approval", "outcome"}
+    assert asked == {"approval", "outcome", "review", "budget"}
 
 
 def test_a_tool_may_wait_for_what_no_other_event_opens() -> None:

@@ -100,6 +100,7 @@ def test_given_a_result_then_its_dictionary_is_json() -> None:
     assert json.loads(json.dumps(value)) == value
     assert value.keys() == {
         *("status", "data", "text", "artifacts", "metrics", "error", "finish_reason"),
+        "reviewed_by",
     }
     assert value["artifacts"][0] == {
         "kind": "code",

@@ -162,6 +162,8 @@ class TestTheAPI:
         assert usage["budgets"] == [
             {
                 "agent": None,
+                "person": None,
+                "schedule": None,
                 "period": "month",
                 "tokens": None,
                 "usd": {"used": "0.75", "limit": "0.5", "percent": 150, "state": "exceeded"},

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,18 +16,24 @@ from django.db.models import F
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.quotas import save_budget
-from agents.choices import RunStatus
+from agents.actions.waits import answer_wait
+from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.live.valkey import connect
 from agents.llm.errors import BudgetSpentError, ThrottledError
 from agents.llm.wrappers.budget import Amount
 from agents.models import Agent, Budget, Run
+from agents.reads.questions import question_of
 from agents.runs.pool import open_pool
 from agents.runtime.providers import budgets as module
-from agents.runtime.providers.budgets import Budgets
+from agents.runtime.providers.budgets import Budgets, RunScope
 from agents.runtime.providers.reservations import ValkeyReservations
 from heartbit_site.base import orm
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import UsageEntry
+from tests.runtime.test_server_questions import ANNE, asked
+from tests.starts import start_run
+from tests.web.people import member
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
@@ -119,6 +126,61 @@ class TestOfAPeriod:
         assert "400 of 500 tokens" in message
         assert wire_server.stats()["requests"] == before
 
+    async def test_at_a_threshold_an_owner_lets_all_its_runs_go_on(
+        self, studio: Studio, agent: Create
+    ) -> None:
+        await orm.run_in_thread(agent)
+        row = await budget(studio.workspace, max_tokens=100_000, ask_at=90)
+        rows = Budget.objects.filter(pk=row.pk)
+        await orm.run_in_thread(lambda: rows.update(spent_tokens=91_000))
+        waits = [await asked(await studio.start("[[text: Done.]]")) for _ in range(2)]
+        text = (await orm.run_in_thread(partial(question_of, waits[0]))).text
+        assert "(91,000 of 100,000 tokens) has reached 90 percent" in text
+        go_on = partial(answer_wait, waits[0], {"decision": "continue"}, by=ANNE)
+        await orm.run_in_thread(go_on)
+        for wait in waits:
+            studio.host.execute(wait.run_id)
+            run = await wait_for_end(wait.run_id, studio.host.window)
+            assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Done.")
+        assert (await studio.run("[[text: Done.]]")).status == RunStatus.SUCCEEDED
+
+    async def test_the_owner_may_stop_the_run(self, studio: Studio, agent: Create) -> None:
+        await orm.run_in_thread(agent)
+        row = await budget(studio.workspace, max_tokens=100_000, ask_at=90)
+        rows = Budget.objects.filter(pk=row.pk)
+        await orm.run_in_thread(lambda: rows.update(spent_tokens=91_000))
+        wait = await asked(await studio.start("[[text: Never.]]"))
+        stop = partial(answer_wait, wait, {"decision": "stop"}, by=ANNE)
+        await orm.run_in_thread(stop)
+        studio.host.execute(wait.run_id)
+        run = await wait_for_end(wait.run_id, studio.host.window)
+        assert limit_of(run) == "budget"
+        assert "Stopped by anne" in (run.error or {})["message"]
+
+    async def test_a_budget_of_a_person_or_a_schedule_counts_their_runs_alone(
+        self, studio: Studio, agent: Create
+    ) -> None:
+        await orm.run_in_thread(agent)
+        ann = await orm.run_in_thread(lambda: member(studio.workspace, "admin"))
+        persons = await budget(studio.workspace, max_tokens=100_000, person=ann)
+        schedules = await budget(studio.workspace, max_tokens=100_000, schedule="Report")
+        for by in (Actor(ann.username, "web", ann.pk), Actor("schedule Report", "system")):
+            run_id = await orm.run_in_thread(
+                partial(
+                    start_run,
+                    *(studio.workspace, "[[text: Done.]]"),
+                    agent="solo",
+                    model="openai:fake",
+                    home=Placement.LOCAL,
+                    by=by,
+                )
+            )
+            studio.host.execute(run_id)
+            run = await wait_for_end(run_id, studio.host.window)
+            used = run.input_tokens + run.output_tokens
+            spent = [(await fresh(row)).spent_tokens for row in (persons, schedules)]
+            assert spent == ([used, 0] if by.user_id else [used, used])
+
     async def test_an_agent_s_budget_is_its_own(self, studio: Studio, agent: Create) -> None:
         poor = await orm.run_in_thread(lambda: agent("poor"))
         await orm.run_in_thread(lambda: agent("rich"))
@@ -191,7 +253,7 @@ async def test_two_workers_reservations_never_exceed_a_budget(workspace: Workspa
 
     async def run(number: int) -> None:
         nonlocal used, most
-        purse = workers[number % 2].allowance(workspace.pk, 0, secrets.token_hex(8))
+        purse = workers[number % 2].allowance(workspace.pk, RunScope(0), secrets.token_hex(8))
         assert await purse.has_budget()
         await purse.reserve(call, call)
         used += call.tokens
@@ -226,7 +288,7 @@ async def test_given_others_have_reserved_the_rest_then_the_run_waits_instead_of
             return await super().put(budgets, holder, amount, seconds=seconds)
 
     reservations = Counted(client)
-    purse = Budgets(pool, reservations).allowance(workspace.pk, 0, secrets.token_hex(8))
+    purse = Budgets(pool, reservations).allowance(workspace.pk, RunScope(0), secrets.token_hex(8))
     await reservations.put([row.pk], "killed", Amount(900), seconds=0.6)
     with pytest.raises(ThrottledError, match="in flight have reserved"):
         await purse.reserve(Amount(500), Amount(800))
@@ -254,7 +316,7 @@ async def test_given_a_release_under_way_then_the_next_reservation_outlives_it(
     pool, client = open_pool(settings.DATABASE_URL), connect(settings.REDIS_URL)
     await pool.open()
     reservations, half = Late(client), Amount(500)
-    purse = Budgets(pool, reservations).allowance(workspace.pk, 0, secrets.token_hex(8))
+    purse = Budgets(pool, reservations).allowance(workspace.pk, RunScope(0), secrets.token_hex(8))
     await purse.reserve(half, half)
     purse.release()
     asyncio.get_running_loop().call_later(0.1, may_drop.set)
@@ -272,7 +334,7 @@ async def test_given_no_budget_then_nothing_is_asked_but_once_in_ten_seconds(
     await pool.open()
     now = 0.0
     budgets = Budgets(pool, ValkeyReservations(client), clock=lambda: now)
-    purse = budgets.allowance(workspace.pk, 0, "run")
+    purse = budgets.allowance(workspace.pk, RunScope(0), "run")
     assert not await purse.has_budget()
     await budget(workspace, max_tokens=1000)
     assert not await purse.has_budget(), "as it was read last"

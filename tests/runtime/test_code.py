@@ -14,6 +14,7 @@ from agents.choices import RunStatus
 from agents.journal.events import ModelAnswered
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Artifact, Run, RunEvent, ToolCall
+from agents.reads.outcome import read_outcome
 from agents.runtime.toolset.big_results import MAX_BYTES
 from heartbit_site.base import orm
 from tests.api.server import Caller, key_for
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from pytest_django.fixtures import Settings
 
+    from agents.output.results import ResultOut
     from tests.api.server import WebServer
     from tests.runtime.conftest import Studio
 
@@ -280,3 +282,66 @@ async def _timed(studio: Studio, task: str) -> float:
     assert run.status == RunStatus.SUCCEEDED, run.error
     assert [one.result for one in calls] == ["7", "14", "21"]
     return time.monotonic() - began
+
+
+async def result_of(studio: Studio, agent: Create, task: str, **settings: object) -> ResultOut:
+    """Return the result of a task as every interface has it."""
+    await orm.run_in_thread(lambda: agent(tools=("run_code",), **settings))
+    run = await studio.run(task)
+    result = await orm.run_in_thread(lambda: read_outcome(run.pk).result)
+    assert result is not None
+    return result
+
+
+FAILING = "[[text: Look:\n```python\nopen('a.txt', 'w').write('hi')\nprint(1)\nexit(3)\n```\n]]"
+
+
+async def test_a_program_s_end_is_the_result_of_the_run_that_is_to_execute_it(
+    studio: Studio, agent: Create
+) -> None:
+    result = await result_of(studio, agent, f"Run it. {FAILING}", execution_mode="task")
+    assert (result.status, result.error) == ("failure", "The program ended with exit code 3.")
+    assert result.data == {
+        "output": "1\n",
+        "error": "",
+        "code": "open('a.txt', 'w').write('hi')\nprint(1)\nexit(3)",
+        "exit_code": 3,
+        "executed": True,
+    }
+    assert result.structured is None
+    kinds = {one.kind: one for one in result.artifacts}
+    assert (kinds["log"].name, kinds["log"].content) == ("log-1", "1\n")
+    assert (kinds["file"].name[-6:], kinds["file"].content) == ("-a.txt", "hi")
+
+
+@pytest.mark.parametrize(
+    ("mode", "task", "status", "executed"),
+    [
+        ("task", f"Run it. {ANSWER}", "success", True),
+        ("task", f"Explain it. {ANSWER}", "success", False),
+        ("task", f"Explain it. {call(language='python', code='exit(1)')}", "success", True),
+        ("always", call(language="python", code="exit(1)"), "failure", True),
+        ("never", call(language="python", code="exit(1)"), "success", None),
+    ],
+)
+async def test_only_code_that_was_to_be_executed_decides(
+    studio: Studio, agent: Create, mode: str, task: str, status: str, *, executed: bool | None
+) -> None:
+    result = await result_of(studio, agent, task, execution_mode=mode)
+    data = result.data if isinstance(result.data, dict) else {"executed": None}
+    assert (result.status, data["executed"]) == (status, executed)
+
+
+async def test_a_long_output_is_in_the_data_as_a_whole(studio: Studio, agent: Create) -> None:
+    code = call(language="python", code="print('x' * 50_000); exit(1)")
+    result = await result_of(studio, agent, code, execution_mode="always")
+    assert isinstance(result.data, dict)
+    assert (result.status, result.data["output"]) == ("failure", "x" * 50_000 + "\n")
+
+
+async def test_a_block_that_cannot_be_run_is_refused_by_name(studio: Studio, agent: Create) -> None:
+    answer = "[[text: Look:\n```ruby\nputs 1\n```\n]]"
+    result = await result_of(studio, agent, answer, execution_mode="always")
+    assert result.status == "failure"
+    assert "The program was not run" in (result.error or "")
+    assert "'python', 'javascript', 'typescript', 'shell'" in (result.error or "")

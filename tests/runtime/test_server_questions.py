@@ -14,7 +14,7 @@ from agents.choices import RunStatus
 from agents.errors import InvalidEditError
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, RunEvent, Wait
-from agents.reads.tools import question_of
+from agents.reads.questions import question_of
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 from tests.mcp.servers import http_server

@@ -164,7 +164,7 @@ def test_a_stored_input_stays_editable_and_goes_with_its_type(daily: Plan, diges
     save_schedule(plan, by=SYSTEM)
     with pytest.raises(ScheduleError, match="'title' is required and missing"):
         change_schedule(plan, {"input": {"topic": "bees"}}, by=SYSTEM)
-    with pytest.raises(ScheduleError, match="Only the task_type workflow takes an input"):
+    with pytest.raises(ScheduleError, match="is the long form of its task: The task payload needs"):
         change_schedule(plan, {"task_type": "task", "task": "x", "input": TOPIC}, by=SYSTEM)
     changed = change_schedule(plan, {"task_type": "task", "task": "x"}, by=SYSTEM)
     assert changed.input == {}
@@ -266,3 +266,24 @@ def test_a_file_is_imported_and_exported_as_it_was(workspace: Workspace) -> None
     text = export(workspace)
     assert import_config(workspace, parse(text)).schedules.updated == ()
     assert 'topic = "owls"' in text
+
+
+PAYLOAD = {"action": "review", "spec": {"module": "billing"}, "inputs": [1], "constraints": []}
+
+
+def test_a_task_has_its_long_form_as_input(
+    planned: Plan, here: Place, workspace: Workspace
+) -> None:
+    plan = planned(task="", input=PAYLOAD)
+    let_pass(plan, timedelta(hours=1))
+    assert fire_due(plan.pk) == 1
+    run = Run.objects.get(workspace=workspace)
+    assert run.payload == PAYLOAD
+    assert run.task.startswith("(Scheduled for ")
+    assert '"module": "billing"' in run.task
+    text = json.dumps(PAYLOAD)
+    add = ("schedules", "add", "Weekly", "--agent", "solo", "--every", "7d", "--payload", text)
+    here(*add)
+    row = Schedule.objects.get(name="Weekly", workspace=workspace)
+    assert (row.task_type, row.input) == ("task", PAYLOAD)
+    assert '"billing"' in here("schedules", "show", "Weekly").out

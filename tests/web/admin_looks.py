@@ -32,13 +32,6 @@ if TYPE_CHECKING:
     from tests.web.conftest import Visitors
 
 assert urls.urlpatterns, "importing it registers every model"
-#: What is not ours and breaks a rule: the rule, a piece of the element, and why it stays.
-THEME = (
-    ("landmark-unique", 'id="tabs-items"', "the theme's tabs of a form with two rows of them"),
-    ("label-content-name-mismatch", 'class="line"', "a row's name says its columns in words"),
-    ("heading-order", 'class="group/title', "the theme's title of a row within a form"),
-    ("aria-prohibited-attr", 'class="help-tooltip', "Django's SelectFilter2.js makes the tooltip"),
-)
 #: Packages whose rows write dates into their own names.
 OF_OTHERS = ("axes.", "django_celery_beat.")
 OTHERS = {
@@ -102,10 +95,6 @@ def row_of(model: type[Model], workspace: Workspace) -> Model | None:
     return found.first()
 
 
-def is_the_themes(rule: str, html: str) -> bool:
-    return any(rule == one and piece in html for one, piece, _ in THEME)
-
-
 def look_at(visitors: Visitors, filled: Workspace, apps: Collection[str]) -> None:
     """Find nothing wrong with any page of some apps, at any width, in light and dark."""
     visitor = visitors(user=person(operator=True))
@@ -119,7 +108,7 @@ def look_at(visitors: Visitors, filled: Workspace, apps: Collection[str]) -> Non
         assert answer.status == 200, name
         visitor.page.evaluate(UNFOLDED)
         dates = [] if name.startswith(OF_OTHERS) else other_dates(visitor.page.content())
-        problems = [*faults(visitor.page, allowed=is_the_themes), *dates, *visitor.problems()]
+        problems = [*faults(visitor.page), *dates, *visitor.problems()]
         if problems:
             found[name] = problems
         visitor.errors.clear()

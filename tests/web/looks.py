@@ -9,7 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from playwright.sync_api import Page
 
@@ -68,7 +68,6 @@ def faults(
     *,
     widths: tuple[int, ...] = WIDTHS,
     heard: tuple[int, ...] = WIDTHS,
-    allowed: Callable[[str, str], bool] = lambda _rule, _html: False,
 ) -> Iterator[str]:
     """Yield what is wrong with a page that is loaded: where, and what.
 
@@ -76,22 +75,22 @@ def faults(
         page: It is left at the last width, in light.
         widths: In pixels.
         heard: Those of them at which axe is asked.
-        allowed: Whether a rule may be broken by an element, given as HTML.
     """
-    if not page.evaluate("'axe' in window"):
-        page.evaluate((resources.files("axe_playwright_python") / "axe.min.js").read_text())
     for width in widths:
         page.set_viewport_size({"width": width, "height": HEIGHT})
         for dark in (True, False) if width in heard else ():
             page.evaluate(_THEME, dark)
             look = f"{width} px, {'dark' if dark else 'light'}"
-            found: list[list[Any]] = page.evaluate(_RUN, _COLOURS if dark else _ALL)
-            yield from (
-                f"{look}: {rule}: {target}: {html}: {said}"
-                for rule, target, html, said in found
-                if not allowed(rule, html)
-            )
+            yield from (f"{look}: {one}" for one in heard_now(page, _COLOURS if dark else _ALL))
         yield from measured(page, width)
+
+
+def heard_now(page: Page, rules: dict[str, Any] = _ALL) -> Iterator[str]:
+    """Yield what axe finds on a page as it stands: the rule, the element, and what is wrong."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate((resources.files("axe_playwright_python") / "axe.min.js").read_text())
+    found: list[list[str]] = page.evaluate(_RUN, rules)
+    yield from (": ".join(one) for one in found)
 
 
 def measured(page: Page, width: int) -> Iterator[str]:

@@ -278,5 +278,5 @@ def test_given_a_call_that_waits_when_it_is_approved_in_the_thread_then_the_answ
     expect(line).to_have_count(0)
     reply = page.locator(".message .reply")
     expect(reply.locator(".answer")).to_have_text("Forty-two.")
-    expect(reply.locator(".call")).to_contain_text("ok")
+    expect(reply.locator(".call")).to_contain_text("Ok")
     expect(reply.locator(".asked")).to_have_count(0)

@@ -42,7 +42,7 @@ def test_given_an_operator_when_pausing_and_stopping_then_the_page_says_so_and_e
     visitor.go("fleet/")  # the former address
 
     row = page.get_by_role("row", name=re.compile(f"process {worker.pid}"))
-    expect(row).to_contain_text("alive")
+    expect(row).to_contain_text("Alive")
     expect(row.get_by_role("meter")).to_have_attribute("aria-valuenow", re.compile(r"^[1-9]"))
     expect(row.get_by_role("link", name="writer").first).to_be_visible()
 

@@ -139,6 +139,10 @@ def test_given_an_author_when_making_agents_in_the_admin_then_one_is_started_and
     log_in(page, author)
     go_to(page, "Agents")
     page.get_by_role("link", name="New agent").click()
+    page.get_by_role("link", name="Customer support").click()
+    page.get_by_role("button", name="Create and open the studio").click()
+    expect(page.get_by_text("is published as v1")).to_be_visible()
+    expect(page.get_by_role("heading", name="Test the draft")).to_be_visible()
     page.goto(f"{visitor.url}/admin/agents/agent/")
     page.get_by_role("link", name="Add from a template").click()
     page.get_by_role("link", name="Data analyst").click()
@@ -169,10 +173,10 @@ def test_given_an_author_when_making_agents_in_the_admin_then_one_is_started_and
     card = page.locator("article.asked")
     expect(card).to_contain_text("6*7")
     card.get_by_role("button", name="Approve").click()
-    running = page.locator("#run:has(.head .pill:text-is('running'))")
+    running = page.locator("#run:has(.head .pill:text-is('Running'))")
     expect(running.locator(".writing")).to_contain_text("It is forty")
     expect(page.locator(".answer strong")).to_have_text("forty-two")
-    expect(status_of(page)).to_have_text("succeeded")
+    expect(status_of(page)).to_have_text("Succeeded")
     expect(fact(page, "Model")).to_have_text(MODEL)
     expect(fact(page, "Cost")).to_have_text(re.compile(r"^\$0\.0\d+$"))
 
@@ -212,7 +216,7 @@ def test_given_an_approver_when_a_call_waits_then_it_runs_as_edited_and_the_page
 
     go_to(page, "Runs")
     page.get_by_role("link", name="cashier").click()
-    expect(status_of(page)).to_have_text("succeeded")
+    expect(status_of(page)).to_have_text("Succeeded")
     assert till.asked() == [EDITED]
     call = page.locator(".call")
     call.locator("summary").click()
@@ -245,14 +249,14 @@ def test_given_an_analyst_when_a_run_failed_then_they_read_why_and_what_it_cost_
     expect(page.locator(".answer")).to_contain_text("Limit of model calls. Stopped after 1 turn")
     priced = re.compile(r"^\$0\.0\d+$")
     for name in TEAM:
-        node = page.get_by_role("link", name=f"{name}, succeeded")
+        node = page.get_by_role("link", name=f"{name} succeeded")
         expect(node.locator(".spent")).to_have_text(priced)
         node.click()
         run = Run.objects.get(parent_id=failed, agent=name)
         used = f"{run.input_tokens:,} in, {run.output_tokens:,} out"
         expect(fact(page, "Tokens")).to_have_text(used)
         expect(fact(page, "Cost")).to_have_text(priced)
-    page.get_by_role("link", name="planner, failed").click()
+    page.get_by_role("link", name="planner failed").click()
     expect(fact(page, "Cost with sub-agents")).to_have_text(priced)
 
     page.get_by_role("link", name="Fork", exact=True).click()
@@ -265,7 +269,7 @@ def test_given_an_analyst_when_a_run_failed_then_they_read_why_and_what_it_cost_
     page.get_by_role("button", name="Fork", exact=True).click()
     page.wait_for_url(lambda address: str(failed) not in address)
     fork = page.url
-    expect(status_of(page)).to_have_text("succeeded")
+    expect(status_of(page)).to_have_text("Succeeded")
     expect(page.locator(".answer")).to_contain_text("An umbrella.")
     expect(fact(page, "Model")).to_have_text(STRONGER)
     fact(page, "Begun with").get_by_role("link").click()
@@ -277,7 +281,7 @@ def test_given_an_analyst_when_a_run_failed_then_they_read_why_and_what_it_cost_
     go_to(page, "Runs")
     for status in ("failed", "succeeded"):
         page.get_by_role("combobox", name="Status").select_option(status)
-        expect(page.locator("table.runs tbody .pill")).to_have_text([status])
+        expect(page.locator("table.runs tbody .pill")).to_have_text([status.capitalize()])
 
 
 def test_given_an_operator_when_running_the_fleet_then_runs_wait_go_on_and_say_why(
@@ -292,7 +296,7 @@ def test_given_an_operator_when_running_the_fleet_then_runs_wait_go_on_and_say_w
     with Worker(queues=queue, concurrency=4) as own:
         visitor.go("health/fleet/")
         row = page.get_by_role("row", name=re.compile(f"process {own.pid}"))
-        expect(row).to_contain_text("alive")
+        expect(row).to_contain_text("Alive")
         expect(row).to_contain_text("0 of 4")
         expect(row).to_contain_text(re.compile(r"\d m?s ago"))
 
@@ -302,7 +306,7 @@ def test_given_an_operator_when_running_the_fleet_then_runs_wait_go_on_and_say_w
         asked.get_by_role("button", name="Pause the queue").click()
         expect(page.get_by_text(f"The queue {queue} is paused.")).to_be_visible()
         start_here(page, "Count. [[text: One, two.]]")
-        expect(status_of(page)).to_have_text("queued")
+        expect(status_of(page)).to_have_text("Queued")
         hint = page.locator("p.hint:visible")
         expect(hint).to_contain_text(f"{queue} was paused by {operator.username} (new paper)")
         to_fleet(page)
@@ -310,7 +314,7 @@ def test_given_an_operator_when_running_the_fleet_then_runs_wait_go_on_and_say_w
         expect(page.get_by_text(f"The queue {queue} is resumed.")).to_be_visible()
         go_to(page, "Runs")
         page.get_by_role("link", name="reporter").click()
-        expect(status_of(page)).to_have_text("succeeded")
+        expect(status_of(page)).to_have_text("Succeeded")
 
         to_fleet(page)
         asked = page.locator("details.ask", has_text=labels.STOP_DIALOG)
@@ -328,7 +332,7 @@ def test_given_an_operator_when_running_the_fleet_then_runs_wait_go_on_and_say_w
         expect(stopped).to_have_count(0)
 
         start_here(page, "Count to the end. [[hang: headers]]")
-        expect(status_of(page)).to_have_text("running")
+        expect(status_of(page)).to_have_text("Running")
         held = page.url
         to_fleet(page)
         expect(row.get_by_role("link", name="reporter")).to_be_visible()
@@ -338,9 +342,9 @@ def test_given_an_operator_when_running_the_fleet_then_runs_wait_go_on_and_say_w
         go_to(page, "Runs")
         page.get_by_role("link", name=re.compile("Count to the end")).click()
         page.wait_for_url(held)
-        expect(status_of(page)).to_have_text("queued")
+        expect(status_of(page)).to_have_text("Queued")
         expect(page.get_by_text("Back in the queue")).to_be_visible()
         expect(hint).to_contain_text(f"queue {queue}")
         page.get_by_role("button", name="Cancel", exact=True).click()
         page.get_by_role("button", name="Cancel the run").click()
-        expect(status_of(page)).to_have_text("cancelled")
+        expect(status_of(page)).to_have_text("Cancelled")

@@ -129,7 +129,7 @@ def test_given_a_run_when_cut_off_edited_approved_and_loaded_again_then_its_page
     sockets.cut()
     expect(page.locator(".answer .markdown")).to_have_text("It is forty-two, as everybody knows.")
     expect(page.locator(".answer strong")).to_have_text("forty-two")
-    expect(page.locator(".head .pill")).to_have_text("succeeded")
+    expect(page.locator(".head .pill")).to_have_text("Succeeded")
     expect(page.locator(".call")).to_have_count(1)
     call = page.locator(".call")
     call.locator("summary").click()
@@ -167,7 +167,7 @@ def test_given_a_tree_when_a_sub_agent_is_chosen_then_it_has_an_address(
     run = start_run(workspace, task, agent="orchestrator")
     page = signed_in.page
     signed_in.go(f"runs/{run}/")
-    page.get_by_role("link", name="writer, succeeded").click()
+    page.get_by_role("link", name="writer succeeded").click()
     child = Run.objects.get(parent_id=run)
     expect(page).to_have_url(re.compile(f"#{child.pk}$"))
     expect(page.get_by_role("heading", name="writer")).to_be_visible()
@@ -244,7 +244,7 @@ class TestTheList:
         page.get_by_role("button", name="Cancel them").click()
         expect(page.get_by_text(labels.NO_RUNS)).to_be_visible()
         page.get_by_role("link", name=labels.CLEAR_FILTERS).click()
-        expect(page.locator(".pill", has_text="cancelled")).to_have_count(2)
+        expect(page.locator(".pill", has_text="Cancelled")).to_have_count(2)
 
     def test_given_a_viewer_then_nothing_can_be_started_or_cancelled(
         self, site: WebServer, visitors: Visitors, workspace: Workspace
@@ -265,7 +265,7 @@ class TestTheList:
         visitor = visitors(user=editor)
         visitor.go("runs/")
         visitor.page.get_by_role("button", name="New run").click()
-        visitor.page.get_by_role("link", name="Create an agent from a template").click()
+        visitor.page.get_by_role("link", name="Create an agent").click()
         expect(visitor.page.get_by_role("link", name="Data analyst")).to_be_visible()
 
     def test_given_words_and_sub_agents_then_the_api_finds_them(

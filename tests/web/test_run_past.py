@@ -157,7 +157,7 @@ class TestFacts:
             expect(fact(signed_in, name)).to_have_text(value)
         signed_in.page.get_by_text("As it was sent").click()
         expect(signed_in.page.get_by_label("The task as it was sent")).to_contain_text("review")
-        signed_in.page.get_by_role("link", name="researcher, succeeded").click()
+        signed_in.page.get_by_role("link", name="researcher succeeded").click()
         expect(fact(signed_in, "Cost")).to_have_text("$0.0012 and calls without a price")
         expect(signed_in.page.get_by_text("As it was sent")).to_be_hidden()
 
@@ -221,7 +221,7 @@ class TestDecisions:
         page = signed_in.page
         signed_in.go(f"runs/{call.run_id}/")
         card = page.locator("article.asked")
-        expect(card).to_contain_text("outcome unknown")
+        expect(card).to_contain_text("Outcome unknown")
         expect(card).to_contain_text("https://edited.example/")
         card.get_by_role("button", name="Confirm").click()
         card.get_by_label(labels.OUTCOME).fill("Code 200.")
@@ -278,7 +278,7 @@ class TestDeliveries:
         for visitor in (viewer, operator):
             visitor.go(f"runs/{tree[0].pk}/")
             card = visitor.page.get_by_role("region", name="Deliveries")
-            for said in ("ada@example.org", "failed", "550 <b>no</b>"):
+            for said in ("ada@example.org", "Failed", "550 <b>no</b>"):
                 expect(card).to_contain_text(said)
         again = viewer.page.get_by_role("button", name="Send again")
         expect(again).to_have_count(0)
@@ -319,7 +319,7 @@ class TestQuarantine:
         run = quarantined(workspace)
         visitor = visitors(user=member(workspace, "viewer"))
         visitor.go(f"runs/{run.pk}/")
-        expect(visitor.page.locator(".head .pill")).to_have_text("quarantined")
+        expect(visitor.page.locator(".head .pill")).to_have_text("Quarantined")
         expect(visitor.page.locator("header.head .actions button")).to_have_count(0)
 
 

@@ -126,7 +126,7 @@ class TestPanes:
             moved[name] = visitor.page.evaluate(SHIFT)
         streams = start_run(workspace, BRIEF, agent="writer", model="openai:fake")
         visitor.go(f"runs/{streams}/")
-        expect(visitor.page.locator(".head .pill")).to_have_text("succeeded")
+        expect(visitor.page.locator(".head .pill")).to_have_text("Succeeded")
         drawn(visitor.page)
         moved["an answer that is written"] = visitor.page.evaluate(SHIFT)
         assert max(moved.values()) < MOST_SHIFT, moved
@@ -139,7 +139,7 @@ class TestPanes:
         page.route_web_socket(re.compile("/ws/"), lambda _: None)
         signed_in.go(f"runs/{run}/")
         expect(page.get_by_role("heading", name="orchestrator")).to_be_visible()
-        expect(page.locator(".head .pill")).to_have_text("succeeded")
+        expect(page.locator(".head .pill")).to_have_text("Succeeded")
         expect(page.locator(".task")).to_contain_text("delegate")
         expect(page.locator(".answer strong")).to_have_text("All")
         expect(page.locator("dl.facts").first).to_contain_text("orchestrator, version 1")
@@ -193,7 +193,7 @@ class TestTheAnswer:
             expect(page.locator(".writing")).to_contain_text("The first part")
             page.get_by_role("button", name="Cancel").click()
             page.get_by_role("button", name="Cancel the run").click()
-            expect(page.locator(".head .pill")).to_have_text("cancelled")
+            expect(page.locator(".head .pill")).to_have_text("Cancelled")
 
 
 class TestWords:
@@ -213,7 +213,7 @@ class TestWords:
     ) -> None:
         run = start_run(workspace, ASKED, agent="analyst", model="openai:fake", approve=True)
         wait_until(Run.objects.filter(pk=run, status="waiting").exists, what="it waits")
-        for role, said in (("admin", "waits for you"), ("viewer", "waits for others")):
+        for role, said in (("admin", "Waits for you"), ("viewer", "Waits for others")):
             visitor = visitors(user=member(workspace, role))
             visitor.go(f"runs/{run}/")
             expect(visitor.page.locator(".head .pill")).to_contain_text(said)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agents.models import Agent, ToolCall
+from agents.models import Agent, ToolCall, Wait
 from tests.admin import rows
 
 if TYPE_CHECKING:
@@ -18,6 +18,16 @@ def unserved(workspace: Workspace, **asked: Any) -> ToolCall:
         workspace: Of the run.
         asked: ``tool`` and ``arguments``, if they matter.
     """
-    Agent.objects.filter(workspace=workspace, name="researcher").update(queue="nobodys")
+    _serve_nobody(workspace)
     made = rows.asking(workspace, **asked)
     return ToolCall.objects.select_related("run__workspace", "run__version__agent").get(pk=made.pk)
+
+
+def unreviewed(workspace: Workspace, text: str, **review: Any) -> Wait:
+    """A result that waits for a review, in a run on such a queue."""
+    _serve_nobody(workspace)
+    return rows.reviewing(workspace, text, **review)
+
+
+def _serve_nobody(workspace: Workspace) -> None:
+    Agent.objects.filter(workspace=workspace, name="researcher").update(queue="nobodys")

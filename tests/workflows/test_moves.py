@@ -16,7 +16,7 @@ from agents.actions.waits import answer_wait
 from agents.choices import Placement, RunStatus
 from agents.delivery.targets import check_targets
 from agents.models import Agent, AgentVersion, Delivery, Run, Wait
-from agents.reads.tools import question_of
+from agents.reads.questions import question_of
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import SYSTEM, Actor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agents.journal.events.budget import BudgetAsked
 from agents.journal.events.call import (
     ApprovalEscalated,
     ApprovalLapsed,
@@ -24,6 +25,7 @@ from agents.journal.events.model import (
     ModelDelayed,
     ModelInterrupted,
 )
+from agents.journal.events.review import ReviewRequested
 from agents.journal.events.run import (
     CancelRequested,
     Closing,
@@ -43,4 +45,6 @@ from agents.journal.events.run import (
 )
 
 #: Events that open a wait, given by their ``wait``.
-Opening = ApprovalRequested | OutcomeRequested | ModelDelayed | RunPaused
+Opening = (
+    ApprovalRequested | OutcomeRequested | ModelDelayed | RunPaused | ReviewRequested | BudgetAsked
+)

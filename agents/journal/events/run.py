@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 from agents.journal import waits
 from agents.journal.events.event import Event
 from agents.llm.messages import ToolCall
+from heartbit_site.base.review_policy import ReviewPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class RunCreated(Event):
             (``agents.runtime.files.pictures``).
         client: Data that the client's protocol returns with the run.
         client_tools: Tools that the client runs itself, each {name, description, parameters}.
+        review: Review of the result before it is delivered; None: no one reviews it.
         traceparent: Trace and span of the request for a root run, in W3C's form; empty: none.
     """
 
@@ -40,6 +42,7 @@ class RunCreated(Event):
     images: tuple[str, ...] = ()
     client: dict[str, Any] = field(default_factory=dict)
     client_tools: tuple[dict[str, Any], ...] = ()
+    review: ReviewPolicy | None = None
     traceparent: str = ""
 
 
@@ -139,6 +142,8 @@ class RunSucceeded(Event):
         finish_reason: ``length`` if the answer was truncated at max_tokens.
         structured: Answer in the form of the agent's response schema, if the agent has one.
         left_out: Sentence on what failed and is not part of the output; empty: nothing.
+        reviewed_by: Person who approved the result; empty: no one reviewed it.
+        is_edited: True if that person changed the result.
     """
 
     type: ClassVar[str] = "run.succeeded"
@@ -146,6 +151,8 @@ class RunSucceeded(Event):
     finish_reason: str = "stop"
     structured: Any = None
     left_out: str = ""
+    reviewed_by: str = ""
+    is_edited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +161,7 @@ class RunFailed(Event):
 
     Attributes:
         kind: ``limit``, ``model``, ``output``, ``tool``, ``memory`` (another memory provider),
-            ``definition`` or ``internal``.
+            ``review``, ``definition`` or ``internal``.
         limit: Name of the limit, if kind is ``limit``.
         partial: The last text produced before the end.
     """

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agents.journal.events import RunFailed, RunPaused, RunSucceeded
 from agents.journal.events.event import Event
+from agents.loop import review
 from agents.loop.effect_gate import EffectGate
 from agents.loop.journaled import JournaledState
 from agents.loop.protocol import Outcome
@@ -72,9 +73,8 @@ class WorkflowEngine:
 
     async def step(self) -> Outcome | None:
         """Route what has ended, or serve the open calls; return None if the slice continues."""
-        if self._state.cancel_reason is not None:
-            await self._journaled.cancel()
-            return "cancelled"
+        if (outcome := await review.end_by_people(self._journaled)) is not None:
+            return outcome
         limit = self._limit()
         if limit is not None:
             return await self._end(limit)
@@ -162,13 +162,11 @@ class WorkflowEngine:
         return not all(toolbox.waits(one) or toolbox.only_writes(one) for one in calls)
 
     async def _end(self, ending: RunSucceeded | RunFailed, *events: Event) -> Outcome | None:
-        """End the run; return None after a conflict: the engine must decide again."""
+        """End the run or let it be reviewed; None after a conflict: the engine decides again."""
         if isinstance(ending, RunFailed):
             partial = _as_text(output_so_far(self._state.graph, self._data))
             ending = replace(ending, partial=partial)
-        if not await self._journaled.finish(ending, *events):
-            return None
-        return "succeeded" if isinstance(ending, RunSucceeded) else "failed"
+        return await review.end_run(self._journaled, ending, *events)
 
     def _delay_inline(self) -> bool:
         """Delay the calls that run here, if others can begin to wait before; return True then."""

@@ -14,20 +14,29 @@ RETURNS numeric LANGUAGE sql STABLE AS $$
                 THEN b.spent_usd ELSE 0 END
 $$;
 
--- Count a model call against the budgets of its workspace and its agent. Budgets are locked after the
+-- Return true if a budget counts the model calls of a run: those of its agent, of the person or the
+-- schedule that started its tree, or all.
+CREATE OR REPLACE FUNCTION heartbit_counts(b agents_budget, p_run uuid)
+RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT FROM agents_run r JOIN agents_run t ON t.id = r.root_id
+        JOIN agents_agentversion v ON v.id = r.version_id
+        WHERE r.id = p_run AND (b.agent_id IS NULL OR b.agent_id = v.agent_id)
+              AND (b.person_id IS NULL OR b.person_id = t.started_user_id)
+              AND (b.schedule = '' OR t.started_by = 'schedule ' || b.schedule))
+$$;
+
+-- Count a model call against the budgets that count its run. Budgets are locked after the
 -- run, by id; no other function locks them.
 CREATE OR REPLACE FUNCTION heartbit_spend(p_run uuid, p_workspace bigint, p jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     b agents_budget;
-    v_agent bigint;
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM agents_budget t WHERE t.workspace_id = p_workspace) THEN RETURN; END IF;
-    SELECT v.agent_id INTO v_agent
-    FROM agents_run r JOIN agents_agentversion v ON v.id = r.version_id WHERE r.id = p_run;
     FOR b IN
         SELECT t.* FROM agents_budget t
-        WHERE t.workspace_id = p_workspace AND (t.agent_id IS NULL OR t.agent_id = v_agent)
+        WHERE t.workspace_id = p_workspace AND heartbit_counts(t, p_run)
         ORDER BY t.id FOR NO KEY UPDATE
     LOOP
         UPDATE agents_budget t

@@ -56,6 +56,24 @@ BEGIN
     RETURN v_id;
 END $$;
 
+-- Return the review of a root run's result, as a part of the event that opens its journal: the agent's
+-- own reviewers, else those that the request names; empty: no one reviews it.
+CREATE OR REPLACE FUNCTION heartbit_review(a agents_agent, p_wanted text)
+RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN coalesce(nullif(a.review, ''), p_wanted, '') = '' THEN '{}'::jsonb
+           ELSE jsonb_build_object('review', jsonb_strip_nulls(jsonb_build_object(
+               'by', coalesce(nullif(a.review, ''), p_wanted),
+               'timeout_seconds', a.review_timeout_seconds,
+               'escalate_seconds', a.review_escalate_after_minutes::bigint * 60))) END
+$$;
+
+-- Return true if the result of a run is reviewed, or was approved or rejected: the run reads no message.
+CREATE OR REPLACE FUNCTION heartbit_is_reviewed(p_run uuid)
+RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT coalesce((SELECT w.value #>> '{answer,decision}' IS DISTINCT FROM 'changes' FROM agents_wait w
+                     WHERE w.run_id = p_run AND w.kind = 'review' ORDER BY w.id DESC LIMIT 1), false)
+$$;
+
 -- Create a root run of a published agent. No row: the workspace has no such agent, is stopped, or has
 -- reached a run quota.
 -- is_new is false if the idempotency key was used before; run_id is the earlier run's then.
@@ -82,7 +100,8 @@ BEGIN
     run_id := heartbit_create_run(
         p_id, p_workspace, a.current_version_id, a.name::text, p_task, NULL, p_id, p_home,
         a.queue::text, p_priority, '', p_override, p_key, p_approve, p_payload, p_conversation, p_held,
-        p_by, p_user, p_hops, p_call, p_more => p_more);
+        p_by, p_user, p_hops, p_call,
+        p_more => p_more - 'review' || heartbit_review(a, p_more ->> 'review'));
     queue := a.queue;
     is_new := run_id = p_id;
     IF v_counted AND NOT is_new THEN PERFORM heartbit_admit_not(a); END IF;
@@ -135,8 +154,10 @@ BEGIN
         RETURN QUERY SELECT l.id, ''::text, false, 'refused';
         RETURN;
     -- A run that is being cancelled accepts no message. A run that requires no approval must not act on
-    -- a message that requires it. Both kinds of message get a run of their own.
-    ELSIF v_held AND p_policy = 'steer' AND l.kind = 'agent' AND NOT l.cancel_requested AND (l.approve OR NOT p_approve) THEN
+    -- a message that requires it, and a run whose result is reviewed reads none. Such messages get a run
+    -- of their own.
+    ELSIF v_held AND p_policy = 'steer' AND l.kind = 'agent' AND NOT l.cancel_requested AND (l.approve OR NOT p_approve)
+          AND NOT heartbit_is_reviewed(l.id) THEN
         PERFORM heartbit_steer(l.id, p_task, p_by, p_key, p_user => p_user);
         RETURN QUERY SELECT l.id, ''::text, false, 'steered';
         RETURN;

@@ -38,6 +38,7 @@ BEGIN
         p_more => coalesce((
             SELECT jsonb_strip_nulls(jsonb_build_object(
                        'images', e.payload -> 'images', 'thread', e.payload -> 'thread'))
+                   || heartbit_review(a, e.payload #>> '{review,by}')
             FROM agents_runevent e WHERE e.run_id = p_source AND e.seq = 1), '{}'));
     queue := v_queue;
     is_new := run_id = p_id;
@@ -58,7 +59,7 @@ BEGIN
         (run_id, key, kind, asks_person, call_id, value, expires_at, created_at, resolved_at)
     SELECT p_id, w.key, w.kind, w.asks_person, w.call_id, w.value, w.expires_at, w.created_at, w.resolved_at
     FROM agents_wait w
-    WHERE w.run_id = p_source AND w.resolved_at IS NOT NULL AND EXISTS (
+    WHERE w.run_id = p_source AND w.resolved_at IS NOT NULL AND w.kind <> 'review' AND EXISTS (
         SELECT 1 FROM agents_runevent e
         WHERE e.run_id = p_id AND e.type = 'wait.resolved' AND e.payload ->> 'key' = w.key)
     ORDER BY w.id;

@@ -20,12 +20,13 @@ BEGIN
     RAISE EXCEPTION '% is append-only', TG_TABLE_NAME USING ERRCODE = 'HB003';
 END $$;
 
+-- Texts of a person who is erased are replaced, in a transaction that sets heartbit.erasing to 'on'.
 DROP TRIGGER IF EXISTS heartbit_append_only ON agents_runevent;
 CREATE TRIGGER heartbit_append_only BEFORE UPDATE ON agents_runevent
-    FOR EACH ROW EXECUTE FUNCTION heartbit_refuse_update();
+    FOR EACH ROW WHEN (current_setting('heartbit.erasing', true) IS DISTINCT FROM 'on') EXECUTE FUNCTION heartbit_refuse_update();
 DROP TRIGGER IF EXISTS heartbit_append_only ON agents_agentversion;
 CREATE TRIGGER heartbit_append_only BEFORE UPDATE ON agents_agentversion
-    FOR EACH ROW EXECUTE FUNCTION heartbit_refuse_update();
+    FOR EACH ROW WHEN (current_setting('heartbit.erasing', true) IS DISTINCT FROM 'on') EXECUTE FUNCTION heartbit_refuse_update();
 DROP TRIGGER IF EXISTS heartbit_append_only ON agents_skillversion;
 CREATE TRIGGER heartbit_append_only BEFORE UPDATE ON agents_skillversion
     FOR EACH ROW EXECUTE FUNCTION heartbit_refuse_update();

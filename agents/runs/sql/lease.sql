@@ -220,6 +220,13 @@ BEGIN
         RETURN QUERY SELECT true, r.last_seq, heartbit_events(p_run, p_folded, r.last_seq), NULL::text[];
         RETURN;
     END IF;
+    IF r.open_waits > 0 AND p_waits @> '[{"kind": "review"}]' THEN
+        -- A workflow has its result although others of its waits are open: they are over, as at its end.
+        UPDATE agents_wait SET value = '{"status": "void"}', resolved_at = clock_timestamp()
+        WHERE run_id = r.id AND resolved_at IS NULL;
+        UPDATE agents_run SET open_waits = 0 WHERE id = r.id;
+        PERFORM heartbit_cancel_children(r.id);
+    END IF;
     FOR w IN SELECT value FROM jsonb_array_elements(p_waits) LOOP
         IF w ? 'agent' THEN
             SELECT t.* INTO a FROM agents_agent t

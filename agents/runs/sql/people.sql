@@ -65,6 +65,9 @@ BEGIN
         RAISE EXCEPTION 'The run has %: start a new one.', coalesce(r.status, 'gone') USING ERRCODE = 'HB005';
     ELSIF r.cancel_requested THEN
         RAISE EXCEPTION 'The run is being cancelled: start a new one.' USING ERRCODE = 'HB005';
+    ELSIF heartbit_is_reviewed(p_run) THEN
+        RAISE EXCEPTION 'The result of the run is reviewed: request changes there, or start a new run.'
+            USING ERRCODE = 'HB005';
     END IF;
     PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, jsonb_build_array(jsonb_build_object(
         'type', 'run.steered', 'payload', jsonb_build_object(
@@ -93,12 +96,14 @@ BEGIN
     ELSIF d.id IS NOT NULL THEN
         RAISE EXCEPTION 'The call was already % by %.', d.verdict, d.decided_by USING ERRCODE = 'HB005';
     END IF;
-    IF r.finished_at IS NOT NULL THEN
+    SELECT * INTO w FROM agents_wait WHERE run_id = p_run AND key = p_key;
+    IF w.value ->> 'status' = 'answered' THEN
+        RAISE EXCEPTION 'It was already answered by %.', w.value ->> 'by' USING ERRCODE = 'HB005';
+    ELSIF r.finished_at IS NOT NULL THEN
         RAISE EXCEPTION 'The run has % meanwhile: nothing of it can be decided.', r.status
             USING ERRCODE = 'HB005';
     END IF;
-    SELECT * INTO w FROM agents_wait WHERE run_id = p_run AND key = p_key AND resolved_at IS NULL;
-    IF NOT FOUND THEN
+    IF w.id IS NULL OR w.resolved_at IS NOT NULL THEN
         RAISE EXCEPTION 'The call does not wait for a decision (any more).' USING ERRCODE = 'HB005';
     ELSIF w.expires_at <= clock_timestamp() THEN
         -- No sweeper has expired the wait yet.
@@ -306,6 +311,7 @@ RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE
     r agents_run;
     v_tool text;
+    v_decision text := p_answer ->> 'decision';
 BEGIN
     r := heartbit_lock_asking(p_run, p_key);
     SELECT c.tool INTO v_tool FROM agents_wait w
@@ -314,5 +320,8 @@ BEGIN
     PERFORM heartbit_give_back_patience(r, p_key);
     RETURN heartbit_resolve_wait(p_run, p_key, jsonb_build_object(
         'subject', coalesce(v_tool, p_key), 'status', 'answered', 'answer', p_answer, 'by', p_by)
-        || heartbit_others_mark(p_run, p_user));
+        -- A review that approves or rejects tells the run nothing.
+        || CASE WHEN v_decision IN ('approve', 'reject') AND EXISTS (
+                    SELECT FROM agents_wait w WHERE w.run_id = p_run AND w.key = p_key AND w.kind = 'review')
+                THEN '{}' ELSE heartbit_others_mark(p_run, p_user) END);
 END $$;

@@ -135,7 +135,7 @@ BEGIN
     FOR w IN SELECT t.id, t.run_id, t.key, t.call_id, c.approval_view ->> 'escalate_group' AS more
              FROM agents_wait t
              JOIN agents_run o ON o.id = t.run_id AND o.home = p_home
-             JOIN agents_toolcall c ON c.run_id = t.run_id AND c.call_id = t.call_id
+             LEFT JOIN agents_toolcall c ON c.run_id = t.run_id AND c.call_id = t.call_id
              -- Stable within the statement, so that the index on the times can be used.
              WHERE t.escalates_at <= statement_timestamp() AND t.escalated_at IS NULL
                    AND t.resolved_at IS NULL

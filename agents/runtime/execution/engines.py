@@ -17,6 +17,8 @@ from agents.definitions import snapshot
 from agents.definitions.definition import AgentDefinition
 from agents.llm.messages import StreamEvent
 from agents.llm.pricing import cost
+from agents.llm.program_models import find as find_model
+from agents.llm.program_models import is_program_model
 from agents.llm.wrappers.budget import BudgetedModel
 from agents.llm.wrappers.pictured import PicturedModel
 from agents.loop import delegation, extraction
@@ -38,7 +40,7 @@ from agents.runtime.memories.extraction_source import load_source
 from agents.runtime.memories.hand_over import hand_over
 from agents.runtime.memories.store_extracted import store_extracted
 from agents.runtime.providers.accounts import Accounts
-from agents.runtime.providers.budgets import Budgets
+from agents.runtime.providers.budgets import Budgets, RunScope
 from agents.runtime.rights.decision_rights import revoked_right_lookup
 from agents.runtime.rights.grants import grant_lookup
 from agents.runtime.rights.lookups import CallLookups
@@ -99,12 +101,14 @@ class EngineDependencies:
             definition,
             await self._tools(claimed.workspace_id, definition),
             is_child=claimed.parent_id is not None and not definition.delegates,
+            has_parent=claimed.parent_id is not None,
             permissions=await permissions(required) if required else frozenset(),
         )
         further = {name: spec for name, spec in own.items() if name not in offer.specs}
         offer.specs.update(further)
         offer.hashes.update((name, definition_hash(spec)) for name, spec in further.items())
-        if any(tool.name not in offer.specs for tool in definition.tools):
+        is_lacking = is_program_model(definition.model) and find_model(definition.model) is None
+        if is_lacking or any(tool.name not in offer.specs for tool in definition.tools):
             check = partial(refuse_without_tools_of_version, definition.version_id, claimed.id)
             await orm.read_in_thread(check)
 
@@ -183,9 +187,8 @@ async def build_agent(active: ActiveRun, sources: EngineDependencies) -> AgentEn
     names = (active.journaled.state.model, *definition.fallback_models)
     model = await dependencies.models.get(names, definition.retry, account_of)
     strong = await dependencies.models.strong(definition, account_of)
-    allowance = sources.budgets.allowance(
-        claimed.workspace_id, definition.agent_id, str(claimed.id)
-    )
+    counted = RunScope(definition.agent_id, claimed.user_id, claimed.root_id)
+    allowance = sources.budgets.allowance(claimed.workspace_id, counted, str(claimed.id))
     shown = partial(PicturedModel, read=picture_reader(claimed.workspace_id))
     ports = Ports(
         BudgetedModel(shown(model), allowance, cost),
@@ -238,9 +241,8 @@ async def build_extraction(
     model = await dependencies.models.get(
         (first, *definition.fallback_models), definition.retry, account_of
     )
-    allowance = sources.budgets.allowance(
-        claimed.workspace_id, definition.agent_id, str(claimed.id)
-    )
+    counted = RunScope(definition.agent_id, claimed.user_id, claimed.root_id)
+    allowance = sources.budgets.allowance(claimed.workspace_id, counted, str(claimed.id))
     ports = Ports(
         BudgetedModel(model, allowance, cost),
         await sources.toolbox(active, definition),

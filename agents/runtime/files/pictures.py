@@ -26,6 +26,11 @@ from heartbit_site.base.pictures import Picture
 GIVEN: Final = "0"
 
 
+def given_before(number: int) -> str:
+    """Return what replaces a call's id for pictures of an earlier message of a client's thread."""
+    return f"{GIVEN}.{number}"
+
+
 def addresses_of(
     run_id: UUID, pictures: Sequence[Picture], call_id: str = GIVEN
 ) -> tuple[str, ...]:

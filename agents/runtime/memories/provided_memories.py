@@ -41,7 +41,7 @@ async def provided_at_start(claimed: ClaimedRun, task: str, tokens: int) -> list
         claimed.id, claimed.workspace_id, claimed.agent, person, claimed.conversation_id
     )
     try:
-        texts = await call_before(context, task)
+        texts = await call_before(context, task, claimed.root_id)
     except MemoryProviderError as error:
         logger.warning("run %s starts without memories: %s", claimed.id, error)
         return []
@@ -58,7 +58,7 @@ def _store(
     made = [
         RecalledMemory(
             run_id=claimed.id,
-            provider=provider_name(),
+            provider=provider_name(claimed.root_id),
             person_id=person,
             from_outsiders=one.from_outsiders,
             position=place,

@@ -17,13 +17,16 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 import psycopg
 from psycopg.rows import DictRow
 
-from agents.llm.errors import BudgetSpentError, ThrottledError
+from agents.llm.errors import BudgetAsksError, BudgetSpentError, ThrottledError
 from agents.llm.wrappers.budget import Amount
 from agents.runtime.providers.ttl_cache import TTLCache
+from heartbit_site.base.audit import BY_SCHEDULE
+from heartbit_site.base.budget_scope import describe_scope
 
 if TYPE_CHECKING:
     from agents.runs.pool import Pool
@@ -37,15 +40,20 @@ HOLD_SECONDS = 2.0  # longest wait of a call for others' reservations, in its wo
 WAIT_SECONDS = 5.0  # wait without a worker after that, before the next attempt
 _UNBOUNDED = Amount(2**62, Decimal(2**62))
 
-_IDS = "SELECT id, agent_id FROM agents_budget WHERE workspace_id = %s"
+_IDS = "SELECT id, agent_id, person_id, schedule FROM agents_budget WHERE workspace_id = %s"
+_STARTED_BY = "SELECT started_by FROM agents_run WHERE id = %s"
 _LEFT = """
     SELECT b.id, b.period, b.max_tokens, b.max_usd, coalesce(a.name, '') AS agent,
            w.slug AS workspace, CASE WHEN b.from_tier THEN t.name ELSE '' END AS tier,
+           coalesce(p.username, '') AS person, b.schedule, CASE WHEN b.allowed_period
+               IS DISTINCT FROM date_trunc(b.period, clock_timestamp(), 'UTC') THEN b.ask_at
+           END AS ask_at,
            heartbit_spent_tokens(b) AS tokens, heartbit_spent_usd(b) AS usd
     FROM agents_budget b JOIN base_workspace w ON w.id = b.workspace_id
          LEFT JOIN base_tier t ON t.id = w.tier_id
          LEFT JOIN agents_agent a ON a.id = b.agent_id
-    WHERE b.workspace_id = %s AND (b.agent_id IS NULL OR b.agent_id = %s) ORDER BY b.id
+         LEFT JOIN auth_user p ON p.id = b.person_id
+    WHERE b.id = ANY(%s) ORDER BY b.id
 """
 # The next check of quotas reports it (agents/actions/quotas.py).
 _REFUSED = """
@@ -55,9 +63,6 @@ _REFUSED = """
 """
 
 
-_Ids = tuple[tuple[int, int | None], ...]  # ids of a workspace's budgets and of their agents
-
-
 @dataclass(frozen=True, slots=True)
 class Balance:
     """A budget with the amount spent in this period.
@@ -65,6 +70,7 @@ class Balance:
     Attributes:
         whose: Owner for people, such as ``workspace default``.
         tier: Name of the tier that sets the limit; else empty.
+        ask_at: Percentage from which on an owner is asked to go on; None: no one is asked now.
     """
 
     id: int
@@ -74,6 +80,16 @@ class Balance:
     max_usd: Decimal | None
     spent: Amount
     tier: str = ""
+    ask_at: int | None = None
+
+    @property
+    def asks(self) -> bool:
+        """True if an owner has to let runs go on."""
+        limits = ((self.spent.tokens, self.max_tokens), (self.spent.usd, self.max_usd))
+        percent = self.ask_at
+        return percent is not None and any(
+            most is not None and spent * 100 >= most * percent for spent, most in limits
+        )
 
     def left(self, reserved: Amount) -> Amount:
         """Return the amount left, given the amount reserved."""
@@ -101,6 +117,36 @@ class Balance:
         return "raise it under Budgets in the admin"
 
 
+@dataclass(frozen=True, slots=True)
+class RunScope:
+    """Agent, person and tree of a run, which decide about the budgets that count it.
+
+    Attributes:
+        agent_id: Agent of the run.
+        user_id: Person who started its tree; None: no person did.
+        root_id: Root of its tree.
+    """
+
+    agent_id: int
+    user_id: int | None = None
+    root_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """Whose runs a budget counts, as ``heartbit_counts`` decides it."""
+
+    id: int
+    agent_id: int | None
+    person_id: int | None
+    schedule: str
+
+    def concerns(self, counted: RunScope) -> bool:
+        """Return False if another agent's or another person's runs are counted."""
+        agents, people = (None, counted.agent_id), (None, counted.user_id)
+        return self.agent_id in agents and self.person_id in people
+
+
 class Budgets:
     """Budgets of all workspaces, for one process."""
 
@@ -113,29 +159,36 @@ class Budgets:
     ) -> None:
         self._pool = pool
         self.reservations = reservations
-        self._ids = TTLCache(self._read, name="budgets", clock=clock)
+        self._scopes = TTLCache(self._read, name="budgets", clock=clock)
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def allowance(self, workspace_id: int, agent_id: int, holder: str) -> RunAllowance:
+    def allowance(self, workspace_id: int, counted: RunScope, holder: str) -> RunAllowance:
         """Return the allowance of one run; ``holder`` is a name unique to the run."""
-        return RunAllowance(self, workspace_id, agent_id, holder)
+        return RunAllowance(self, workspace_id, counted, holder)
 
-    async def ids(self, workspace_id: int, agent_id: int) -> tuple[int, ...]:
-        """Return the budgets that a run of the agent counts against, cached for ten seconds."""
-        return _of(await self._ids.get(workspace_id), agent_id)
+    async def ids(self, workspace_id: int, counted: RunScope) -> tuple[int, ...]:
+        """Return the budgets that a run counts against, cached for ten seconds."""
+        scopes = await self._scopes.get(workspace_id)
+        by_person = [scope for scope in scopes if scope.concerns(counted)]
+        if not any(scope.schedule for scope in by_person):
+            return tuple(scope.id for scope in by_person)
+        rows = await self._rows(_STARTED_BY, (counted.root_id,))
+        started_by = rows[0]["started_by"] if rows else ""
+        names = ("", started_by.removeprefix(BY_SCHEDULE))
+        return tuple(scope.id for scope in by_person if scope.schedule in names)
 
-    def peek(self, workspace_id: int, agent_id: int) -> tuple[int, ...] | None:
-        """Return the cached budgets that a run counts against; None if they must be read."""
-        known = self._ids.peek(workspace_id)
-        return None if known is None else _of(known.value, agent_id)
+    def has_none(self, workspace_id: int, counted: RunScope) -> bool:
+        """Return True if it is known without a query that no budget counts a run."""
+        known = self._scopes.peek(workspace_id)
+        return known is not None and not any(one.concerns(counted) for one in known.value)
 
-    async def _read(self, workspace_id: int) -> _Ids:
+    async def _read(self, workspace_id: int) -> tuple[_Scope, ...]:
         rows = await self._rows(_IDS, (workspace_id,))
-        return tuple((row["id"], row["agent_id"]) for row in rows)
+        return tuple(_Scope(*row.values()) for row in rows)
 
-    async def balances(self, workspace_id: int, agent_id: int) -> list[Balance]:
-        """Return the current balances of the budgets that a run counts against."""
-        rows = await self._rows(_LEFT, (workspace_id, agent_id))
+    async def balances(self, budgets: tuple[int, ...]) -> list[Balance]:
+        """Return the current balances of budgets."""
+        rows = await self._rows(_LEFT, (list(budgets),))
         return [_balance(row) for row in rows]
 
     async def refused(self, budget: int) -> None:
@@ -160,10 +213,10 @@ class Budgets:
 class RunAllowance:
     """``Allowance`` of one run."""
 
-    def __init__(self, budgets: Budgets, workspace_id: int, agent_id: int, holder: str) -> None:
+    def __init__(self, budgets: Budgets, workspace_id: int, counted: RunScope, holder: str) -> None:
         self._budgets = budgets
         self._workspace_id = workspace_id
-        self._agent_id = agent_id
+        self._counted = counted
         self._holder = holder
         self._ids: tuple[int, ...] = ()
         self._amount = Amount()
@@ -171,11 +224,11 @@ class RunAllowance:
 
     def is_known_unlimited(self) -> bool:
         """See ``Allowance.is_free``."""
-        return self._budgets.peek(self._workspace_id, self._agent_id) == ()
+        return self._budgets.has_none(self._workspace_id, self._counted)
 
     async def has_budget(self) -> bool:
         """See ``Allowance.is_bounded``."""
-        return bool(await self._budgets.ids(self._workspace_id, self._agent_id))
+        return bool(await self._budgets.ids(self._workspace_id, self._counted))
 
     async def reserve(self, least: Amount, most: Amount) -> Amount:
         """See ``Allowance.reserve``; waits briefly for others' reservations."""
@@ -184,7 +237,7 @@ class RunAllowance:
             self._dropping = None
         loop = asyncio.get_running_loop()
         patience = loop.time() + HOLD_SECONDS
-        self._ids = await self._budgets.ids(self._workspace_id, self._agent_id)
+        self._ids = await self._budgets.ids(self._workspace_id, self._counted)
         granted: Amount | None = None
         try:
             while (granted := await self._try(least, most)) is None:
@@ -205,9 +258,17 @@ class RunAllowance:
 
         Raises:
             BudgetSpentError: Too little is left even without others' reservations.
+            BudgetAsksError: An owner has to let runs go on.
         """
         others = await self._put(most)
-        balances = await self._budgets.balances(self._workspace_id, self._agent_id)
+        balances = await self._budgets.balances(self._ids)
+        for balance in balances:
+            if balance.asks:
+                raise BudgetAsksError(
+                    f"{str(balance).capitalize()} has reached {balance.ask_at} percent: may runs "
+                    "go on until it is spent?",
+                    balance.id,
+                )
         left = most
         for balance in balances:
             left = left.at_most(balance.left(others.get(balance.id, Amount())))
@@ -246,17 +307,15 @@ class RunAllowance:
             self._ids = ()
 
 
-def _of(ids: _Ids, agent_id: int) -> tuple[int, ...]:
-    return tuple(budget for budget, agent in ids if agent in (None, agent_id))
-
-
 def _balance(row: DictRow) -> Balance:
     return Balance(
         id=row["id"],
-        whose=f"agent {row['agent']}" if row["agent"] else f"workspace {row['workspace']}",
+        whose=describe_scope(row["agent"], row["person"], row["schedule"])
+        or f"workspace {row['workspace']}",
         period=row["period"],
         max_tokens=row["max_tokens"],
         max_usd=row["max_usd"],
         spent=Amount(row["tokens"], row["usd"]),
         tier=row["tier"],
+        ask_at=row["ask_at"],
     )

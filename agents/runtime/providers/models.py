@@ -15,6 +15,7 @@ import httpx
 from agents.llm import factory
 from agents.llm.bridge.known import KNOWN
 from agents.llm.pricing import is_priced, load_price_book
+from agents.llm.program_models import find, is_program_model
 from agents.llm.protocol import ChatModel
 from agents.llm.providers import PROVIDERS
 from agents.llm.wrappers.breaker import Breaker, BreakerModel
@@ -111,6 +112,12 @@ class Models:
             if name not in self._own:
                 raise ConfigurationError(f"{name} is not asked while a program's own model is.")
             return self._own[name]
+        if is_program_model(name):
+            if (own := find(name)) is None:
+                raise ConfigurationError(
+                    f"{name} is a model of the run's Python program, which this process is not."
+                )
+            return RetryingModel(PacedModel(own, self.pace), retry)
         provider = name.partition(":")[0]
         if provider == LOCAL:
             url = await asyncio.to_thread(self._local_url)  # may start the server

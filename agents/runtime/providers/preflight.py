@@ -27,6 +27,7 @@ from agents.choices import Placement
 from agents.errors import ModelUnreachableError, NoSandboxError
 from agents.llm import defaults
 from agents.llm.providers import PROVIDERS
+from agents.loop.execution_mode import is_work
 from agents.models import Agent, WorkerHeartbeat
 from agents.runtime.providers.accounts import account_name
 from agents.runtime.providers.open_circuits import open_circuits
@@ -108,19 +109,21 @@ def has_obstacle(workspace_id: int, home: Placement) -> bool:
     )
 
 
-def raise_if_not_ready(agent: Agent, model: str, home: Placement) -> None:
+def raise_if_not_ready(agent: Agent, model: str, home: Placement, task: str = "") -> None:
     """Raise if none of an agent's models answers, or its mode needs a sandbox that is missing.
 
     Args:
         agent: The agent.
         model: ``provider:model`` of the run; empty: the agent's.
         home: Placement of the run.
+        task: Its task, which the mode `task` depends on.
 
     Raises:
         ModelUnreachableError: The circuits of all its models are open.
         NoSandboxError: The run executes code, and its queue or process has no sandbox.
     """
-    if (agent.origin, agent.name) in _known.without_sandbox(agent.workspace_id, home):
+    lacking = _known.without_sandbox(agent.workspace_id, home)
+    if (agent.origin, agent.name) in lacking and _is_to_run_code(agent, task):
         where = f"no worker of the queue {agent.queue} has a sandbox: see `heartbit doctor` there."
         raise NoSandboxError(
             f"The run of {agent.name} was not started, because it runs code (execution_mode) and "
@@ -143,6 +146,11 @@ def raise_if_not_ready(agent: Agent, model: str, home: Placement) -> None:
             f"{duration(timedelta(seconds=seconds))}, or give the agent a fallback model.",
             seconds,
         )
+
+
+def _is_to_run_code(agent: Agent, task: str) -> bool:
+    snapshot = agent.current_version.snapshot if agent.current_version else {}
+    return snapshot.get("execution_mode") != "task" or is_work(task)
 
 
 def models_of(agent: Agent, model: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Tools that only the Python program that defines a run's agents can call."""
+"""Tools and models that only the Python program that defines a run's agents has."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db.models import F, Q
 
 from agents.errors import ProgramToolsError
+from agents.llm.program_models import find, is_program_model
 from agents.models import AgentVersion, Run
 from tools.definitions.registry import definition_hash, registry
 from tools.models import CatalogueTool
@@ -37,13 +38,16 @@ def refuse_without_tools_of_tree(root: Run) -> None:
 
 
 def _refuse(versions: Q, run_id: UUID) -> None:
-    """Reject a tool that neither the registry nor a catalogue has: a program defined it."""
+    """Reject a model or a tool that only a program has: no registry and no catalogue has it."""
     found = AgentVersion.objects.filter(versions).exclude(agent__origin="")
-    pinned = {
-        (tool["name"], tool["hash"])
-        for snapshot in found.values_list("snapshot", flat=True)
-        for tool in snapshot["tools"]
-    }
+    snapshots = list(found.values_list("snapshot", flat=True))
+    for model in [snapshot.get("model", "") for snapshot in snapshots]:
+        if is_program_model(model) and find(model) is None:
+            raise ProgramToolsError(
+                f"Run {run_id} needs its Python program, whose model {model} this process does not "
+                f'have: continue in that program with .resume("{run_id}").'
+            )
+    pinned = {(tool["name"], tool["hash"]) for snapshot in snapshots for tool in snapshot["tools"]}
     lacking = {name for name, digest in pinned if not _has(name, digest)}
     installed = CatalogueTool.objects.filter(name__in=lacking).values_list("name", flat=True)
     if names := sorted(lacking.difference(installed)):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from heartbit_site.base.access import Access
-from heartbit_site.base.audit import actor_of
+from heartbit_site.base.audit import actor_of, record
 from heartbit_site.base.errors import ConfigurationError, NotFoundError
 from heartbit_site.base.models import SavedView
 from heartbit_site.base.rights import require
@@ -23,6 +24,7 @@ def views_for(access: Access) -> QuerySet[SavedView]:
     return rows.filter(Q(user=access.user_id) | Q(is_shared=True)).select_related("user")
 
 
+@transaction.atomic
 def save_view(access: Access, name: str, query: str, *, is_shared: bool) -> SavedView:
     """Save a view of the caller's; one of the same name is replaced.
 
@@ -54,9 +56,11 @@ def save_view(access: Access, name: str, query: str, *, is_shared: bool) -> Save
         name=name,
         defaults={"query": query, "is_shared": is_shared},
     )
+    _record(access, "view.save", saved.pk, is_shared=is_shared)
     return saved
 
 
+@transaction.atomic
 def delete_view(access: Access, number: str) -> SavedView:
     """Delete a view of one's own; who manages the workspace also shared ones of others.
 
@@ -71,4 +75,11 @@ def delete_view(access: Access, number: str) -> SavedView:
     if found is None:
         raise NotFoundError("This view is not yours, or it is already deleted.")
     SavedView.objects.filter(pk=found.pk).delete()
+    _record(access, "view.remove", found.pk, is_shared=found.is_shared)
     return found
+
+
+def _record(access: Access, action: str, number: int, *, is_shared: bool) -> None:
+    """Write an audit entry without the view's name, which is erased with its person."""
+    by, details = actor_of(access), {"shared": is_shared}
+    record(by, action, workspace=access.workspace, target=f"view:{number}", details=details)

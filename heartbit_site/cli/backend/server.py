@@ -13,41 +13,27 @@ Nothing here, or in what it loads, knows Django: a remote command needs no datab
 from __future__ import annotations
 
 import os
-import re
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from urllib.parse import quote, urlsplit
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from heartbit_site.base import variable_formats, variables
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli.backend.protocol import Backend
-from heartbit_site.cli.terminal.errors import CANNOT_START, CommandError
+from heartbit_site.cli.terminal.errors import CANNOT_START, CommandError, LostError, UsageError
 from heartbit_site.cli.terminal.output import INVOCATION, note
 from heartbit_site.config import locate
+from heartbit_site.remote.errors import RequestRefusedError, ServerError, StreamLostError
+from heartbit_site.remote.server import Server, request, sends_unencrypted
 
 if TYPE_CHECKING:
     from heartbit_site.contract.operation import Operation
 
-_HERE: Final = ("localhost", "127.0.0.1", "::1")
 _UNNAMED: Final = f"./{locate.NAME}"
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A Heartbit server and how it is opened.
-
-    Attributes:
-        url: Its address, without a slash at the end.
-        key: The API key; never printed.
-    """
-
-    url: str
-    key: str = field(repr=False)
 
 
 def server(
@@ -83,9 +69,7 @@ def server(
             f"{source} names the server {address}, but HEARTBIT_API_KEY is not set: make a key "
             "there with `heartbit keys create NAME`."
         )
-    parts = urlsplit(address)
-    if parts.scheme == "http" and parts.hostname not in _HERE:
-        host = parts.hostname
+    if host := sends_unencrypted(address):
         note(f"The API key goes to {host} unencrypted: use https:// unless the network is yours.")
     return Server(address, key)
 
@@ -123,8 +107,19 @@ def _configured(
 
 
 Out = TypeVar("Out")
-KEY: Final = "idempotency_key"
-_PLACE: Final = re.compile(r"\{(\w+)\}")  # of a value in a path
+
+
+@contextmanager
+def as_command_errors() -> Iterator[None]:
+    """Turn errors of a server into those of commands, with their exit codes."""
+    try:
+        yield
+    except StreamLostError as error:
+        raise LostError(str(error), CANNOT_START) from error
+    except ServerError as error:
+        raise CommandError(str(error), CANNOT_START) from error
+    except RequestRefusedError as error:
+        raise UsageError(str(error), remedy=error.remedy) from error
 
 
 class ServerBackend(Backend):
@@ -138,33 +133,5 @@ class ServerBackend(Backend):
 
     def carry_out(self, operation: Operation[Out], body: BaseModel | None, **given: Any) -> Out:
         """Return what the server answers."""
-        values = {name: value for name, value in given.items() if value is not None}
-        path = _PLACE.sub(lambda found: quote(str(values.pop(found[1])), safe=""), operation.path)
-        key = values.pop(KEY, None)
-        from heartbit_site.cli.backend.client import send  # noqa: PLC0415  httpx is slow to import
-
-        json: dict[str, Any] | None = None
-        if body is not None:
-            json = body.model_dump(mode="json", exclude_unset=True, by_alias=True)
-        answer = send(self.server, operation.method, path, query=values, body=json, key=key)
-        return read(operation, answer, self.server)
-
-
-def read(operation: Operation[Out], answer: Mapping[str, Any], server: Server) -> Out:
-    """Return a server's answer as the view that the operation promises.
-
-    Raises:
-        CommandError: It is another one: the server is older, or none of Heartbit.
-    """
-    model: Any = operation.output
-    try:
-        view: Any = None if model is None else model.model_validate(answer)
-    except ValidationError as error:
-        field = ".".join(map(str, error.errors(include_url=False)[0]["loc"]))
-        raise CommandError(
-            f"The server {server.url} answers in another form ({field}): is it as new as this "
-            "command? `heartbit --version` says which it is.",
-            CANNOT_START,
-        ) from None
-    found: Out = view
-    return found
+        with as_command_errors():
+            return request(self.server, operation, body, **given)

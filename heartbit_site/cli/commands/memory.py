@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 from heartbit_site.base.amounts import counted
@@ -9,6 +11,7 @@ from heartbit_site.cli.backend.chosen import call, confirm_removal, print_all
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import Given, body_options
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
+from heartbit_site.cli.terminal.new_file import write_file
 from heartbit_site.cli.terminal.output import NAME_WIDTH, TEXT_WIDTH, one_line, write
 from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_list, print_view
 from heartbit_site.contract import memories as contract
@@ -17,7 +20,7 @@ ID = common.argument("ID", "The memory's number, as `heartbit memory list` shows
 TEXT = common.argument("TEXT", "One statement that is understood alone.")
 QUERY = common.argument("[QUERY]", "Words to look for; none: the most notable.", "")
 AGENT = common.option("--agent NAME", "Name the agent that recalls it.")
-ERASED = common.argument("USERNAME", "The person, as they log in.")
+USERNAME = common.argument("USERNAME", "The person, as they log in.")
 PERSON = common.option("--person USERNAME", "Name the person it concerns.")
 SETTINGS = body_options(
     contract.MemoryIn,
@@ -28,6 +31,8 @@ SETTINGS = body_options(
     ),
 )
 REASON = common.option("--reason TEXT", "Keep this reason in the history.")
+FILE = common.argument("FILE", "The ZIP archive to write.")
+FORCE = common.flag("--force", "Replace a file that is there.")
 FORGOTTEN = common.flag("--forgotten", "List the forgotten ones instead.")
 RUNS = common.flag("--runs", "Erase the person's runs and conversations as well, with archives.")
 FOUND = body_options(contract.MemorySettingsIn)
@@ -93,8 +98,18 @@ def undo(memory_id: int = ID) -> int:
 
 
 @app.command(cls=RemoteCommand)
+def export(person: str = USERNAME, file: Path = FILE, *, force: bool = FORCE) -> int:
+    """Write all that `heartbit memory clear --runs` would erase of a person into a ZIP archive."""
+    found = call(contract.EXPORT_PERSON, username=person)
+    write_file(file, b64decode(found.content), force=force)
+    file.chmod(0o600)
+    said = found.model_copy(update={"content": ""})
+    return print_done(said, f"Wrote {counted(found.rows, 'row')} of {found.person} to {file}.")
+
+
+@app.command(cls=RemoteCommand)
 def clear(
-    person: str = ERASED,
+    person: str = USERNAME,
     *,
     agent: str = AGENT,
     runs: bool = RUNS,
@@ -123,6 +138,7 @@ def _print_settings(found: contract.MemorySettingsOut) -> None:
         [
             ("embedding model", found.embedding_model or "none: found by words only"),
             ("kept days", str(found.kept_days or "for ever")),
+            ("tier's days", str(found.tier_days or "for ever")),
             ("problem", found.problem),
         ],
         width=16,

@@ -7,10 +7,17 @@ from typing import Annotated, Any, Final
 
 from agents.delivery.words import DELIVERIES
 from heartbit_site.base.visible_text import readable_json
-from heartbit_site.cli.backend.chosen import backend, confirm_removal, print_all, print_removed
+from heartbit_site.cli.backend.chosen import (
+    backend,
+    confirm_removal,
+    print_all,
+    print_removed,
+    send_change,
+)
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import Given, body_options, json_option
+from heartbit_site.cli.options.payload import payload_of
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import TargetOptions
 from heartbit_site.cli.terminal.errors import UsageError
@@ -29,6 +36,7 @@ from heartbit_site.contract import schedules as contract
 from heartbit_site.contract.runs import SHOW_RUN
 
 NEW = common.argument("NAME", "Purpose of the schedule, such as 'Monday sales report'.")
+RENAME = common.option("--name NAME", "Give it this name.", None)
 NAME = common.argument("NAME", "The schedule's name, or its number.")
 CONVERSATION = common.flag(
     "--conversation", "Post each task to one conversation, with its history."
@@ -78,11 +86,12 @@ class RecurrenceOptions:
     at: str = common.option("TIME", "Once, such as 2026-12-01T09:00.")
     after: str = common.option("--in SPAN", "Once, so long from now, such as 3d.")
 
-    def given(self, zone: str) -> dict[str, Any]:
+    def given(self, zone: str, *, required: bool = True) -> dict[str, Any]:
         """Return the recurrence, or the one time, as the REST API takes it.
 
         Args:
             zone: Time zone in which ``--at`` is meant.
+            required: One has to be given; else what is returned may be empty.
 
         Raises:
             CommandError: None is given, or several, or it cannot be read.
@@ -90,6 +99,8 @@ class RecurrenceOptions:
         every = self.every_seconds
         said = {"--cron": self.cron, "--every": every, "--at": self.at, "--in": self.after}
         named = [option for option, text in said.items() if text]
+        if not (named or required):
+            return {}
         if len(named) != 1:
             raise UsageError(
                 f"Say when by one of {', '.join(said)}"
@@ -122,19 +133,46 @@ def add(
     when: RecurrenceOptions,
     deliver: TargetOptions,
     conversation: bool = CONVERSATION,
+    payload: str = common.PAYLOAD,
 ) -> int:
     """Make a schedule: --cron, --every, --at or --in says when."""
+    long_form = payload_of(payload)
+    if long_form is not None and (conversation or settings.get("tool") or "input" in settings):
+        raise UsageError("--payload is a task: leave out --conversation, --tool and --input.")
     given = {
         "name": name,
         "agent": "orchestrator",
         **settings,
         **when.given(settings.get("time_zone", "UTC")),
         **_kind_of_task(settings, conversation=conversation),
+        **({"input": long_form.model_dump(mode="json")} if long_form is not None else {}),
     }
     server = backend()
     given |= deliver.given(server)
     made = server.call(contract.CREATE_SCHEDULE, given)
     return print_done(made, f"{one_line(made.name)}: {made.description}. {_coming(made)}")
+
+
+@app.command(cls=RemoteCommand)
+@with_groups
+def change(
+    schedule: str = NAME,
+    *,
+    name: str | None = RENAME,
+    settings: Annotated[Given, SETTINGS],
+    when: RecurrenceOptions,
+    deliver: TargetOptions,
+) -> int:
+    """Change what is named of a schedule; what is not stays."""
+    server = backend()
+    found = _find(server, schedule)
+    zone = settings.get("time_zone", found.time_zone)
+    given = {**settings, **when.given(zone, required=False), **deliver.given(server)}
+    given |= {} if name is None else {"name": name}
+    changed = send_change(contract.CHANGE_SCHEDULE, given, server, schedule=str(found.id))
+    return print_done(
+        changed, f"{one_line(changed.name)}: {changed.description}. {_coming(changed)}"
+    )
 
 
 @app.command(cls=RemoteCommand)
@@ -256,6 +294,7 @@ def _facts(one: contract.ScheduleOut) -> list[tuple[str, object]]:
         ("ends", format_time(one.ends_at, zone) if one.ends_at else ""),
         ("what", "a message on its conversation" if one.task_type == "message" else ""),
         work.get(one.task_type, ("task", one.task)),
+        ("long form", readable_json(one.input) if one.task_type == "task" and one.input else ""),
         ("asks", " ".join(one.asks)),
         ("results to", "; ".join(one.recipients)),
         ("catch-up", one.catch_up),

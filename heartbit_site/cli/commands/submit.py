@@ -12,6 +12,7 @@ from heartbit_site.cli.backend.protocol import checked
 from heartbit_site.cli.backend.server import ServerBackend
 from heartbit_site.cli.following.streams import accepted, stream_of
 from heartbit_site.cli.options import common
+from heartbit_site.cli.options.images import images_of
 from heartbit_site.cli.options.payload import payload_of
 from heartbit_site.cli.terminal.errors import UsageError
 from heartbit_site.contract.runs import START_RUN, RunIn
@@ -20,6 +21,9 @@ PRIORITY = common.option(
     "--priority -p", "Higher goes first in its workspace.", 0, min=-1000, max=1000
 )
 KEY = common.option("KEY", "Start one run for this key, even if it is submitted again.", None)
+REVIEW = common.option(
+    "--review WHO", "Let them see the result first: anyone, group:NAME or person:USERNAME."
+)
 CONFIG = common.option(
     "--config -C FILE", "The agents of this file instead of the installation's.", None
 )
@@ -33,9 +37,11 @@ def submit(
     priority: int = PRIORITY,
     idempotency_key: str | None = KEY,
     approve: bool = common.REQUIRE_APPROVAL,
+    review: str = REVIEW,
     payload: str = common.PAYLOAD,
     files: list[Path] | None = common.FILES,
     archives: list[Path] | None = common.ARCHIVES,
+    images: list[Path] | None = common.IMAGES,
     config: Path | None = CONFIG,
     watch: bool = common.WATCH,
     plain: bool = common.PLAIN,
@@ -53,6 +59,7 @@ def submit(
             "--url '' it is done here."
         )
     given_files = read_paths(files or (), archives or ())
+    pictures = [base64.b64encode(one).decode() for one in images_of(images or ())]
     if watch:
         stream_of(server)  # imported before there is anything to show
     long_form = payload_of(payload)
@@ -62,8 +69,10 @@ def submit(
         "model": model,
         "priority": priority,
         "require_approval": approve,
+        "review": review,
         # Packed: a body with files as they are would be larger.
         **({"archive": base64.b64encode(pack(given_files)).decode()} if given_files else {}),
+        **({"images": pictures} if pictures else {}),
         **({"payload": long_form.model_dump(mode="json")} if long_form is not None else {}),
     }
     body = checked(RunIn, given)

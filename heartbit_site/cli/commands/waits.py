@@ -135,16 +135,51 @@ ANSWER = common.argument(
 WAIT = common.option("KEY", "Answer this one of several waits of the run.")
 
 
-def answer(run: str | None = WAITING_RUN, text: str | None = ANSWER, *, wait: str = WAIT) -> int:
-    """List and answer other waits of runs.
+@dataclass(frozen=True, slots=True)
+class ReviewOptions:
+    """Options that answer the review of a result."""
+
+    approve: bool = common.flag("--approve", "Deliver the result.")
+    changes: str | None = common.option("TEXT", "Let the agent change it: it reads TEXT.", None)
+    edit: str | None = common.option("TEXT", "Deliver TEXT instead, JSON if the result is.", None)
+    reject: str | None = common.option("REASON", "Let the run fail.", None)
+
+    def answer(self) -> dict[str, object] | None:
+        """Return the answer that the options make; None: they are not given.
+
+        Raises:
+            UsageError: The options contradict each other.
+        """
+        texts = {"changes": self.changes, "edit": self.edit, "reject": self.reject}
+        said = [name for name, text in texts.items() if text is not None]
+        if self.approve + len(said) > 1:
+            raise UsageError("Say one of --approve, --changes, --edit and --reject.")
+        if not said:
+            return {"decision": "approve"} if self.approve else None
+        field = "result" if self.edit is not None else "message"
+        return {"decision": said[0], field: texts[said[0]]}
+
+
+@with_groups
+def answer(
+    run: str | None = WAITING_RUN,
+    text: str | None = ANSWER,
+    *,
+    review: ReviewOptions,
+    wait: str = WAIT,
+) -> int:
+    """List and answer other waits of runs, such as reviews of results.
 
     That is what waits for a person and is no tool call to approve or resolve. Without an answer it
     is listed.
     """
-    if run is None or text is None:
+    given = review.answer()
+    if run is None or (text is None and given is None):
         return print_all(LIST_WAITS, WAITS, run=run)
+    if text is not None and given is not None:
+        raise UsageError("Give an answer as JSON, or one of the options of a review.")
     try:
-        body = checked(AnswerIn, {"answer": parse_untrusted_json(text)})
+        body = checked(AnswerIn, {"answer": given or parse_untrusted_json(text or "")})
     except UntrustedJSONError as error:
         raise UsageError(f"The answer is no JSON: {error}") from error
     server = backend()
@@ -156,9 +191,23 @@ def answer(run: str | None = WAITING_RUN, text: str | None = ANSWER, *, wait: st
         names = ", ".join(one_line(f"{one.key} of run {one.run_id}") for one in named)
         raise UsageError(f"Several waits are open: name one with --wait: {names}.")
     [chosen] = named
+    if review.edit is not None and not isinstance(_proposed(chosen), str):
+        body = checked(AnswerIn, {"answer": {"decision": "edit", "result": _json(review.edit)}})
     answered = server.call(ANSWER_WAIT, body, run_id=chosen.run_id, key=chosen.key)
     sentence = f"Answered: {one_line(chosen.label)} of {one_line(chosen.agent)}."
     return print_done(answered, sentence)
+
+
+def _proposed(wait: WaitOut) -> object:
+    beginning = wait.answer_schema.get("default")
+    return beginning.get("result") if isinstance(beginning, dict) else None
+
+
+def _json(text: str) -> object:
+    try:
+        return parse_untrusted_json(text)
+    except UntrustedJSONError as error:
+        raise UsageError(f"The result is no JSON: {error}") from error
 
 
 WAITS: Final = Table.of(

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from agents.system_events.types import EventOut
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli.backend.protocol import Backend
-from heartbit_site.cli.backend.server import Server, ServerBackend
-from heartbit_site.cli.terminal.errors import CANNOT_START, LostError, UsageError
+from heartbit_site.cli.backend.server import ServerBackend, as_command_errors
+from heartbit_site.cli.terminal.errors import LostError, UsageError
+from heartbit_site.remote.errors import StreamLostError
+from heartbit_site.remote.server import Server
 
 if TYPE_CHECKING:
     from heartbit_site.cli.backend.local import LocalBackend
@@ -41,9 +43,10 @@ def listen(backend: Backend, query: dict[str, Any], *, follow: bool) -> Iterator
     while not is_over:
         is_over = not follow
         try:
-            for event in _streamed(backend.server, query, place, follow=follow):
-                is_over = False  # an answer is a page
-                yield event
+            with as_command_errors():
+                for event in _streamed(backend.server, query, place, follow=follow):
+                    is_over = False  # an answer is a page
+                    yield event
         except LostError:
             if not (follow and place):
                 raise
@@ -57,7 +60,7 @@ def _streamed(
     import httpx  # noqa: PLC0415  slow
     from httpx_sse import EventSource, SSEError  # noqa: PLC0415
 
-    from heartbit_site.cli.backend import client  # noqa: PLC0415
+    from heartbit_site.remote import client  # noqa: PLC0415
 
     wanted = {name: value for name, value in query.items() if value}
     known = {"Last-Event-ID": place[0]} if place else {}
@@ -76,9 +79,9 @@ def _streamed(
                 if event.data:
                     yield EventOut.model_validate_json(event.data)
     except (httpx.TransportError, SSEError) as error:
-        raise LostError(str(client.unreachable(server, error)), CANNOT_START) from error
+        raise StreamLostError(str(client.unreachable(server, error))) from error
     if follow:
-        raise LostError(f"The server {server.url} broke off the stream.", CANNOT_START)
+        raise StreamLostError(f"The server {server.url} broke off the stream.")
 
 
 def _recorded(backend: LocalBackend, query: dict[str, Any], *, follow: bool) -> Iterator[EventOut]:

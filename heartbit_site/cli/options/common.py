@@ -72,6 +72,7 @@ FILES: Final[Any] = option("--file -f PATH", "Put a file or a folder into the ru
 ARCHIVES: Final[Any] = option(
     "--archive PATH", "Unpack a zip, tar or tar.gz into the run's folder.", None
 )
+IMAGES: Final[Any] = option("--image FILE", "Show the agent a picture, or a PDF's pages.", None)
 REQUIRE_APPROVAL: Final[Any] = flag(
     "--require-approval --approve", "Require approval of every tool call."
 )

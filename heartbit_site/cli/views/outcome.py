@@ -27,7 +27,8 @@ def conclude(run: RunDetailOut, *, watched: bool = False) -> int:
     """
     if as_json():
         mark = {"type": "result"} if watched else {}
-        write_json({**mark, **run_tree(run)})
+        result = None if run.result is None else run.result.model_dump(mode="json")
+        write_json({**mark, **run_tree(run), "result": result})
         return exit_code(run)
     if run.status != "succeeded":
         errors.say(reason(run))
@@ -52,7 +53,8 @@ def exit_code(run: RunSummaryOut) -> int:
     """Return the exit code that a run's end means."""
     match run.status:
         case "succeeded":
-            return errors.OK
+            result = run.result if isinstance(run, RunDetailOut) else None
+            return errors.FAILED if result and result.status == "failure" else errors.OK
         case "cancelled":
             return errors.CANCELLED
         case _:

@@ -123,7 +123,7 @@ def task_of(
     result = read_outcome(run.pk).result if run.status in TERMINAL else None
     asks = [] if result is not None else open_questions(access, run.pk)
     task: dict[str, Any] = {**_ids(run, "id"), "status": _status(access, run, result, asks)}
-    if artifacts and result is not None and (result.text or result.data is not None):
+    if artifacts and result is not None and (result.text or result.structured is not None):
         task["artifacts"] = [artifact(content_parts(result))]
     if history:
         kept = kept_with(run.pk)

@@ -127,7 +127,7 @@ def _ended(body: AgentInput, begun: Begun) -> AgEvent:
         kind = outcome.error.get("kind") if isinstance(outcome.error, dict) else None
         sentence = str(result.error) if result is not None else "The run has not ended."
         return _failed(sentence, str(kind or f"run_{outcome.status}")) | usage
-    value = result.text if result.data is None else result.data
+    value = result.text if result.structured is None else result.structured
     return {**_finished(body, {"type": "success"}), "result": value, **usage}
 
 

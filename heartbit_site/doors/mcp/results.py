@@ -25,7 +25,7 @@ def result_of(run_id: UUID, outcome: Outcome) -> CallToolResult:
         text = result.error or f"The run was {outcome.status}."
     else:
         text = content_of(result)
-        structured = result.data if isinstance(result.data, dict) else None
+        structured = result.structured if isinstance(result.structured, dict) else None
     return CallToolResult(
         content=[TextContent(type="text", text=text)],
         structured_content=structured,

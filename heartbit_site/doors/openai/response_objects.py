@@ -149,7 +149,7 @@ def text_part(text: str) -> dict[str, Any]:
 
 
 def _has_text(result: ResultOut) -> bool:
-    return bool(result.text) or result.data is not None
+    return bool(result.text) or result.structured is not None
 
 
 def _status(outcome: Outcome | None) -> str:

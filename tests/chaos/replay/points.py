@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from agents.journal.events import (
     ApprovalEscalated,
     ApprovalRequested,
+    BudgetAsked,
     CallWaiting,
     CancelRequested,
     ChildStarted,
@@ -16,6 +17,7 @@ from agents.journal.events import (
     ModelDelayed,
     ModelInterrupted,
     OutcomeRequested,
+    ReviewRequested,
     RunCancelled,
     RunFailed,
     RunForked,
@@ -54,7 +56,10 @@ _BEGINNINGS: dict[type[Event], tuple[str, ...]] = {
     ModelInterrupted: ("ask",),
     ModelDelayed: ("ask",),
     RunFailed: ("ask", "finish run.failed"),
+    # A reviewed result ends the run by the reviewer's word, after it was asked for.
     RunSucceeded: ("finish run.succeeded",),
+    ReviewRequested: ("suspend review.requested",),
+    BudgetAsked: ("ask",),
     RunCancelled: ("finish run.cancelled",),
     ApprovalRequested: ("suspend approval.requested", "call", "record"),
     OutcomeRequested: ("suspend outcome.requested", "call", "record"),

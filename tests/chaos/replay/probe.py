@@ -55,7 +55,7 @@ _LATER: dict[str, dict[str, Any]] = {
         "credentials": {},
     },
     "tool.finished": {"artifact": "", "images": []},
-    "run.succeeded": {"left_out": ""},
+    "run.succeeded": {"left_out": "", "reviewed_by": "", "is_edited": False},
     "call.waiting": {"question": "", "form": {}, "state": "", "group": ""},
 }
 

@@ -67,7 +67,7 @@ async function load() {
   const known = new Set([...rows().map(({ dataset }) => dataset.key), ...held]);
   const at = rows().findIndex(({ dataset }) => dataset.key === chosen);
   if (drawn) morph(region, drawn);
-  tell(rows().filter(({ dataset }) => !known.has(dataset.key)).map(({ dataset }) => JSON.parse(dataset.asked)));
+  tell(rows().filter(({ dataset }) => !known.has(dataset.key)).length);
   await show(at);
   loading = false;
   if (again) load();

@@ -50,9 +50,9 @@ const TONES = {
   "waits for you": "warning", "waits for sub-agents": "info", timeout: "danger", delivered: "success", invalid: "warning", refused: "warning", uncertain: "warning",
 };
 
-/** Return a small coloured label of a status. */
+/** Return a small coloured label of a status, with its word as the server writes it. */
 export function pill(status) {
-  return el(`span.pill.${TONES[status] ?? "neutral"}`, {}, status.replaceAll("_", " "));
+  return el(`span.pill.${TONES[status] ?? "neutral"}`, {}, status[0].toUpperCase() + status.slice(1).replaceAll("_", " "));
 }
 
 /** Show a short note at the edge of the page; screen readers announce it. */

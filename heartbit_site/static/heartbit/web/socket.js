@@ -73,17 +73,11 @@ export function keep(path, { opened, told, state = () => {}, done = () => false 
 
   function lost(code) {
     drop();
-    if (done()) {
-      clearInterval(clock);
-      return;
-    }
+    if (done()) return clearInterval(clock);
     failures += 1;
     state(failures > 1 ? "offline" : "reconnecting", code);
     if (code === 4401) logIn();
-    if (REFUSED.has(code)) {
-      clearInterval(clock);
-      return;
-    }
+    if (REFUSED.has(code)) return clearInterval(clock);
     timer = setTimeout(open, wait * (0.75 + Math.random() / 2));
     wait = Math.min(LONGEST_MS, wait * 2);
   }

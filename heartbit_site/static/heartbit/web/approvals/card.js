@@ -239,9 +239,9 @@ function head(asked, link) {
   const question = isQuestion(asked);
   return el("header", {}, icon(doubt ? "help" : question ? "contact_support" : "back_hand"),
     el("h2.text", {}, question ? `${asked.agent} asks` : nodes(asked.view.tool)),
-    el(`span.pill.${doubt ? "warning" : "primary"}`, {}, doubt ? "outcome unknown" : question ? "a question" : may("approvals:decide") ? "waits for you" : "waits for a person"),
+    el(`span.pill.${doubt ? "warning" : "primary"}`, {}, doubt ? "Outcome unknown" : question ? "A question" : may("approvals:decide") ? "Waits for you" : "Waits for a person"),
     asked.required_approvals > 1 ? el("span.pill.info", {}, `${asked.approved_by.length} of ${asked.required_approvals} approvals`) : null,
-    asked.escalated ? el("span.pill.warning", {}, `escalated to ${asked.escalated.group || "everyone"} `, since(asked.escalated.since)) : null,
+    asked.escalated ? el("span.pill.warning", {}, `Escalated to ${asked.escalated.group || "everyone"} `, since(asked.escalated.since)) : null,
     asked.expires_at ? el("span.pill.warning", { data: { until: asked.expires_at }, title: moment(asked.expires_at).title }) : null,
     link ? el("span.actions.quiet", {}, link) : null);
 }

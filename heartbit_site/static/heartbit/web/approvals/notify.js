@@ -1,42 +1,67 @@
-// Browser notifications about newly waiting calls, if a person has turned them on.
+// Notifications about what waits, if a person has turned them on: from the server, and from a hidden tab.
 
+import { USER, WORKSPACE } from "../api.js";
 import { el, fill, icon } from "../dom.js";
 
-const STORED = "heartbit-notify";
+const STORED = `heartbit-notify ${USER} ${WORKSPACE}`;
+const { worker, notify } = document.getElementById("inbox")?.dataset ?? {};
 
 /** Return a button that turns notifications on and off; null if the browser has none. */
 export function notifyButton() {
   if (!("Notification" in window && "serviceWorker" in navigator)) return null;
   const button = el("button.button", { type: "button", onclick: turn });
   say();
+  if (isOn()) subscribe(); // the browser may have another address by now
   return button;
 
   async function turn() {
     if (isOn()) localStorage.removeItem(STORED);
     else if (await Notification.requestPermission() === "granted") localStorage.setItem(STORED, "1");
     say();
+    await subscribe();
   }
 
-  function say() {
+  /** Have the server notify this browser, or no longer; where that fails, only open tabs do. */
+  async function subscribe() {
+    try {
+      const { pushManager } = await registered();
+      const found = isOn() ? await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: await post({}) }) : await pushManager.getSubscription();
+      const { endpoint, keys } = found?.toJSON() ?? {};
+      if (found) await post({ endpoint, ...(isOn() && keys) });
+    } catch ({ message }) {
+      say(`Only while a tab is open: ${message}`);
+    }
+  }
+
+  function say(problem = "") {
     const blocked = Notification.permission === "denied";
     button.setAttribute("aria-pressed", String(isOn()));
     button.disabled = blocked;
-    button.title = blocked ? "The browser blocks notifications of this site" : "";
+    button.title = blocked ? "The browser blocks notifications of this site" : problem;
     fill(button, icon(isOn() ? "notifications_active" : "notifications"), isOn() ? "Notifications are on" : "Notify me");
   }
 }
 
-/** Notify about calls that began to wait while the page is hidden. */
-export function tell(calls) {
-  if (!calls.length || !isOn() || !document.hidden) return;
-  const [first, ...more] = calls;
-  const body = `${first.agent}: ${first.summary || first.tool}${more.length ? ` and ${more.length} more` : ""}`;
-  show("A call waits for you", { body, tag: "heartbit-inbox", data: { url: location.origin + location.pathname } });
+/** Send the server this browser's address and keys; return the server's key. */
+async function post(given) {
+  const answer = await fetch(notify, { method: "POST", headers: { "X-CSRFToken": document.body.dataset.csrf }, body: new URLSearchParams(given) });
+  const said = await answer.text();
+  if (!answer.ok) throw new Error(said);
+  return said;
 }
 
-/** Show it through a service worker: phones know no other way. */
-async function show(title, options) {
-  (await navigator.serviceWorker.register(document.getElementById("inbox").dataset.worker)).showNotification(title, options);
+/** Notify about calls that began to wait while the page is hidden: how many, as the server does. */
+export async function tell(count) {
+  if (!count || !isOn() || !document.hidden) return;
+  const url = location.origin + location.pathname; // the server's notification has this tag too
+  (await registered()).showNotification("Heartbit", { body: count === 1 ? "Another waits for you." : `${count} more wait for you.`, tag: url, data: { url } });
+}
+
+/** Return the registration of the service worker, which runs by then: phones notify through one alone. */
+async function registered() {
+  const found = await navigator.serviceWorker.register(worker), coming = found.installing ?? found.waiting;
+  if (!found.active) await new Promise((done) => { coming.addEventListener("statechange", () => coming.state === "activated" && done()); });
+  return found;
 }
 
 function isOn() {

@@ -1,4 +1,9 @@
-// Service worker of notifications: a click on one leads to the tab with the inbox.
+// Service worker of notifications: shows the server's, and leads from a click to the tab with the inbox.
+
+addEventListener("push", (event) => {
+  const { title, ...options } = event.data.json();
+  event.waitUntil(registration.showNotification(title, options));
+});
 
 addEventListener("notificationclick", (event) => {
   const { notification: { data } } = event;

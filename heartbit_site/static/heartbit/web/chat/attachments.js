@@ -71,14 +71,10 @@ export function attachments(place, changed = () => {}) {
 
 const isPicture = ({ data }) => data.startsWith("data:image/");
 
-function coded(file) {
-  return new Promise((done, failed) => {
-    const reader = new FileReader();
-    reader.onload = () => done(reader.result);
-    reader.onerror = () => failed(reader.error);
-    reader.readAsDataURL(file);
-  });
-}
+const coded = (file) => new Promise((done, failed) => {
+  const reader = Object.assign(new FileReader(), { onload: () => done(reader.result), onerror: () => failed(reader.error) });
+  reader.readAsDataURL(file);
+});
 
 /** Return the pictures of a message, by their addresses. */
 export function pictures(images) {

@@ -105,8 +105,7 @@ function line(address) {
     fill(heading, text || "No messages yet");
     const small = (name, spins = "") => el(`span.icon.small${spins}`, { "aria-hidden": "true" }, name);
     fill(when, ...(waits ? [small("back_hand"), "waits for a person"] : LIVE.has(status) ? [small("progress_activity", ".spin"), "running"] : [since(at)]));
-    if (isChosen) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    link.ariaCurrent = isChosen ? "page" : null;
   }
   return { node: el("li", {}, link), update };
 }

@@ -1,6 +1,7 @@
 // The parts of a message: texts, files, tool calls, sub-agents.
 
 import { el, fill, icon, pill } from "../dom.js";
+import { pretty } from "../run/json.js";
 import { sources } from "../run/sources.js";
 import { moment } from "../moment.js";
 import { duration, person } from "../words.js";
@@ -22,10 +23,9 @@ export function bubble(message, { by = "", at = "", note = "", images = [] } = {
 
 function attachment({ name, text, bytes }) {
   const content = el("pre.code", { dir: "auto", tabindex: "0", "aria-label": name });
-  const box = el("details.fold.attached", { ontoggle: () => { content.textContent ||= text; } },
+  return el("details.fold.attached", { ontoggle: () => { content.textContent ||= text; } },
     el("summary", {}, icon("attach_file"), el("span.clip", {}, name), el("span.quiet.number", {}, size(bytes))),
     content);
-  return box;
 }
 
 /** Return Markdown that the server rendered and sanitised, or plain text until it has. */
@@ -69,7 +69,7 @@ function callView() {
   const node = el("li", {}, box, cited, helpers);
   let now;
   function show() {
-    if (box.open && now) fill(body, part("Arguments", readable(now.arguments)), now.result !== null && part("Result", readable(now.result)));
+    if (box.open && now) fill(body, part("Arguments", pretty(now.arguments)), now.result !== null && part("Result", pretty(now.result)));
   }
   function update(step) {
     const same = now && now.result === step.result && now.arguments === step.arguments;
@@ -88,15 +88,6 @@ function callView() {
 
 function part(title, text) {
   return [el("p.quiet", {}, title), el("pre.code", { dir: "auto", tabindex: "0", "aria-label": title }, text)];
-}
-
-function readable(text) {
-  try {
-    const value = JSON.parse(text);
-    return value !== null && typeof value === "object" ? JSON.stringify(value, null, 2) : text;
-  } catch {
-    return text;
-  }
 }
 
 function helperLine({ id: run, agent, task, status }) {

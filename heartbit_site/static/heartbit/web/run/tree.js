@@ -137,17 +137,17 @@ export class Tree {
     const sign = icon(ICONS[item.run.status]);
     const name = el("span.clip.strong");
     const track = el("span.track");
-    const [took, used, spent] = ["", ".used", ".spent"].map((kind) => el(`span.number.quiet${kind}`, { "aria-hidden": "true" }));
-    const who = el("span.who", {}, sign, name);
+    const status = el("span.unseen");
+    const [took, used, spent] = figures();
+    const who = el("span.who", {}, sign, name, status);
     const row = el("a.line", { href: this.address(item.run.id) }, who, track, took, used, spent);
     const update = ({ run, name: called, depth, spans, scale, current, total }) => {
       const state = (run.status === "waiting" && run.waiting) || run.status;
       sign.textContent = ICONS[state];
       sign.className = `icon small is-${state}`;
       name.textContent = called;
-      const figures = `${tokens(total.input, total.output)}, cost ${cost(total.cost)}${total.runs > 1 ? ", with sub-agents" : ""}`;
-      row.title = `${called}, ${run.status}: ${figures}\n${run.task.slice(0, 200)}`;
-      row.setAttribute("aria-label", `${called}, ${run.status}, ${figures}`);
+      status.textContent = run.status;
+      row.title = `${called}, ${run.status}: ${tokens(total.input, total.output)}, cost ${cost(total.cost)}${total.runs > 1 ? ", with sub-agents" : ""}\n${run.task.slice(0, 200)}`;
       row.toggleAttribute("data-current", current);
       if (current) row.setAttribute("aria-current", "true");
       else row.removeAttribute("aria-current");
@@ -164,9 +164,7 @@ export class Tree {
   stepRow(item) {
     const name = el("span.clip");
     const track = el("span.track");
-    const took = el("span.number.quiet");
-    const used = el("span.number.quiet.used");
-    const spent = el("span.number.quiet.spent");
+    const [took, used, spent] = figures();
     const who = el("span.who", {}, name);
     const row = el("button.line.step", { type: "button", onClick: () => this.turn(row.dataset.turn) }, who, track, took, used, spent);
     const update = ({ name: said, depth, span, scale }) => {
@@ -183,6 +181,9 @@ export class Tree {
     return { element: row, update };
   }
 }
+
+/** Return the places of a row's time, tokens and cost. */
+const figures = () => ["", ".used", ".spent"].map((kind) => el(`span.number.quiet${kind}`));
 
 /** Return the nodes of workflows that runs were started for, by run. */
 function nodesOf(rows) {

@@ -147,13 +147,13 @@ class TurnView {
   }
 
   figures(turn, run) {
-    if (!turn.answered) return [run.ending ? pill("cut off") : el("span.pill.info", {}, icon("edit"), "writing"), turn.gap ? el("span.quiet", {}, "a piece is missing until the answer is whole") : null];
+    if (!turn.answered) return [run.ending ? pill("cut off") : el("span.pill.info", {}, icon("edit"), "Writing"), turn.gap ? el("span.quiet", {}, "a piece is missing until the answer is whole") : null];
     const time = moment(new Date(turn.at).toISOString());
     time.className = "quiet number";
     if (turn.superstep) return [time];
     if (!turn.number) return [el("span.quiet", {}, "No model is called.")];
     return [
-      turn.finish === "length" ? el("span.pill.warning", { title: "The model was cut at max_tokens." }, "cut") : null,
+      turn.finish === "length" ? el("span.pill.warning", { title: "The model was cut at max_tokens." }, "Cut") : null,
       el("span.quiet.clip", {}, turn.model), el("span.quiet.number", {}, tokens(turn.input, turn.output)),
       el("span.quiet.number", {}, cost(turn.cost)), el("span.quiet.number", {}, duration(turn.ms)),
       time,

@@ -1,6 +1,6 @@
 // Form that gives an agent a task and opens the run.
 
-import { all, api, whoCan } from "../api.js";
+import { WORKSPACE, all, api, whoCan } from "../api.js";
 import { el, fill } from "../dom.js";
 import { attachments } from "../chat/attachments.js";
 import { ask } from "../run/ask.js";
@@ -40,7 +40,7 @@ export async function newRun() {
 }
 
 function noAgent() {
-  return document.body.dataset.edits ? el("a", { href: "/admin/agents/agent/add_from_template/" }, "Create an agent from a template") : `Who can create one: ${whoCan("agents:write")}.`;
+  return document.body.dataset.edits ? el("a", { href: `/w/${WORKSPACE}/new-agent/` }, "Create an agent") : `Who can create one: ${whoCan("agents:write")}.`;
 }
 
 function listed(name, words) {

@@ -1,0 +1,1 @@
+"""What Heartbit is made of: known vulnerabilities of the lock, and its bill of materials."""
