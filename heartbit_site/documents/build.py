@@ -20,7 +20,8 @@ from heartbit_site.documents.sources import with_contents, write_sources
 #: A wheel carries inside the package what a checkout has beside it.
 INSTALLED: Final = PACKAGE / "documents/site"
 SITE: Final = CHECKOUT / "build/docs" if CHECKOUT else INSTALLED
-_INLINE: Final = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
+_INLINE: Final = re.compile(r"<(script|style)>([^<]*)</(?:script|style)>")
+_ROOT: Final = re.compile(r'data-content_root="([^"]+)"')
 _STYLE: Final = re.compile(r' style="(opacity|display): ?([\w.%]+);?"')
 _PICTURE: Final = re.compile(r"\]\((?:\.\./)*images/")
 #: For keyboards and readers of screens: what scrolls has the focus, a caption its level.
@@ -59,8 +60,8 @@ def build(repository: Path) -> None:
         options = ("-q", "-W", "--keep-going", "-b", "html", "-d", f"{directory}/doctrees")
         if build_main([*options, str(sources), str(site)]):
             raise SystemExit("The documentation has problems: they are listed above.")
-        for made in site.rglob("*.html"):
-            made.write_text(_without_inline(made.read_text(), site / "_static"))
+        for path in site.rglob("*.html"):
+            path.write_text(_without_inline(path.read_text(), site / "_static"))
         for page, text in texts.items():
             pictures = "](" + "../" * page.count("/") + "_images/"
             (site / page).write_text(_PICTURE.sub(pictures, text))
@@ -86,7 +87,7 @@ def _without_inline(text: str, static: Path) -> str:
             return f'<script src="{address}"></script>'
         return f'<link rel="stylesheet" href="{address}">'
 
-    [root] = re.findall(r'data-content_root="([^"]+)"', text)
+    [root] = _ROOT.findall(text)
     for before, after in _MENDED:
         text = text.replace(before, after)
     return _STYLE.sub(r' \1="\2"', _INLINE.sub(moved, text))

@@ -19,7 +19,7 @@ PROJECT: Final = {
     "project/contributing.md": "CONTRIBUTING.md",
     "project/security.md": "SECURITY.md",
 }
-_LINK: Final = re.compile(r"(?<!!)\[([^\]\[]*(?:\[[^\]]*\][^\]\[]*)*)\]\(([^)\s#:]+)(#[^)\s]*)?\)")
+_LINK: Final = re.compile(r"(?<!!)\[([^\[\]]*)\]\(([^()\[\]\s#:]+)(#[^()\[\]\s]*)?\)")
 #: A drawing that only GitHub makes: the site has the picture of its name.
 _DRAWING: Final = re.compile(r"^```mermaid\n.*?^```$", re.DOTALL | re.MULTILINE)
 _HEADING: Final = re.compile(r"^## (.+)$", re.MULTILINE)

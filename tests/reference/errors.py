@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 from heartbit_site.api.errors import problem_code, status_of
@@ -13,6 +16,7 @@ from tests.reference.markdown import table
 
 _PACKAGES: Final = ("heartbit_site.base", "heartbit_site.api", "heartbit_site.operations")
 _APPS: Final = ("agents", "memory", "scheduling", "tools")
+_DEFINES: Final = re.compile(r"^class \w+Error\(", re.MULTILINE)
 _HEAD: Final = """# Error codes
 
 An error of the REST API is a problem details object (RFC 9457): `code` is for programs, `detail` one sentence
@@ -37,10 +41,11 @@ def page() -> str:
 
 
 def _import(package: str) -> None:
-    """Import the modules that define exceptions."""
+    """Import the modules that define exceptions; others may be programs of their own."""
     found = importlib.import_module(package)
     for module in pkgutil.walk_packages(found.__path__, f"{package}."):
-        if module.name.endswith("errors") or package in _PACKAGES:
+        spec = importlib.util.find_spec(module.name)
+        if spec is not None and spec.origin and _DEFINES.search(Path(spec.origin).read_text()):
             importlib.import_module(module.name)
 
 

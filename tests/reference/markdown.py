@@ -33,12 +33,12 @@ def text_of(value: Any) -> str:
     return "" if value in (None, "", [], {}, ()) else f"`{json.dumps(value, default=str)}`"
 
 
-def properties(schema: Mapping[str, Any], page: str = "") -> str:
+def properties(schema: Mapping[str, Any], page: str | None = "") -> str:
     """Return the table of an object's fields.
 
     Args:
         schema: A JSON Schema of an object, whose references have an anchor each.
-        page: The page with those anchors; empty: the same.
+        page: The page with those anchors; empty: the same; None: there is none.
     """
     required = schema.get("required", ())
     rows = (
@@ -53,13 +53,15 @@ def properties(schema: Mapping[str, Any], page: str = "") -> str:
     return table("field, type, default, meaning", rows)
 
 
-def type_of(schema: Mapping[str, Any], page: str = "") -> str:
+def type_of(schema: Mapping[str, Any], page: str | None = "") -> str:
     """Return the words for a type, with links to objects."""
     match schema:
         case {"$ref": "#/$defs/JsonValue"}:
             return "any JSON"
         case {"$ref": str(reference)}:
             name = reference.rpartition("/")[2]
+            if page is None:
+                return "any JSON" if name == "JsonValue" else f"`{name}`"
             return f"[{name}]({page}#{name.lower()})"
         case {"anyOf": list(kinds)} | {"oneOf": list(kinds)} | {"allOf": list(kinds)}:
             return " or ".join(dict.fromkeys(type_of(kind, page) for kind in kinds))

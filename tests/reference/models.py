@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 def sections(models: Mapping[str, type[BaseModel]]) -> str:
     """Return a part for each model, by its title, and for each model that its fields name."""
-    parts: list[str] = []
-    others: dict[str, dict[str, object]] = {}
+    parts = []
+    others: dict[str, Mapping[str, object]] = {}
     for title, model in models.items():
         schema = model.model_json_schema(by_alias=True)
         others |= schema.pop("$defs", {})

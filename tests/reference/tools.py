@@ -27,7 +27,7 @@ def page() -> str:
         parts.append(f"\n## {name}\n\n{spec.description.strip()}\n")
         parts.append(f"\nEffect: `{spec.effect}`. Labels: {labels}.\n")
         if spec.parameters.get("properties"):
-            parts.append("\n" + properties(spec.parameters))
+            parts.append("\n" + properties(spec.parameters, page=None))
     return "".join(parts)
 
 
