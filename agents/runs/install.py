@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "aecf5dfafc44d931db3b382ce5e52dd4b78dd1c7f494b5f992bdf2c35baa52b4"
+FINGERPRINT = "0718f2bf03f8ae30aa3996eaedbc6de560557a5973cca8b45f7959dce2b2ef48"
 
 
 def statements() -> str:

@@ -52,6 +52,7 @@ COMMANDS: Final = {
     "keys": "List, create and revoke API keys.",
     "audit": "Verify the audit's chains.",
     "usage": "Show usage and limits of today and this month.",
+    "prices": "List and set the prices of models.",
     "events": "Print the workspace's events, or follow them.",
     "deliveries": "List deliveries of results and their errors.",
     "inbox": "List an agent's messages, the newest first.",

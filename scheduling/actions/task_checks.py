@@ -20,6 +20,7 @@ from tools.definitions.catalogue import catalogue
 
 
 def check_tool(schedule: Schedule) -> None:
+    """Reject a tool that does not exist, or that the agent does not have."""
     if schedule.task_type != TaskType.TOOL_CALL:
         return
     if not schedule.tool:

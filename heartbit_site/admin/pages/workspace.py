@@ -137,7 +137,7 @@ class WorkspaceAdmin(ModelAdmin[Workspace]):
     list_display = ("name", "slug", "tier", "retention_days", "created_at")
     list_select_related = ("tier",)
     search_fields = ("name", "slug")
-    fields = ("name", "slug", "default_model", "tier", "retention_days")
+    fields = ("name", "slug", "default_model", "tier", "retention_days", "unknown_prices")
     actions_detail = ("add_member",)
 
     @dialog(
