@@ -55,4 +55,3 @@ def remove_price(price: ModelPrice, *, by: Actor) -> None:
     require(by, "agents:write", workspace_id=price.workspace_id)
     record_on(by, "price.remove", price)
     ModelPrice.objects.filter(pk=price.pk).delete()
-

@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='agent',
             name='max_wall_seconds',
-            field=models.PositiveIntegerField(blank=True, help_text="Seconds from the start of a run's request to its end, time spent queued and waiting included. Empty: no limit.", null=True, validators=[django.core.validators.MinValueValidator(1)]),
+            field=models.PositiveIntegerField(blank=True, help_text="Seconds from the acceptance of a run to its end, time spent queued and waiting included. Empty: no limit.", null=True, validators=[django.core.validators.MinValueValidator(1)]),
         ),
         migrations.AddIndex(
             model_name='agentversion',

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models.functions import Now
 
 from heartbit_site.base.models import Workspace
 
-_DOLLARS = {"max_digits": 12, "decimal_places": 6, "validators": [MinValueValidator(0)]}
+_DOLLARS: Final[dict[str, Any]] = {
+    "max_digits": 12,
+    "decimal_places": 6,
+    "validators": [MinValueValidator(0)],
+}
 
 
 class ModelPrice(models.Model):

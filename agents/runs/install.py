@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "0718f2bf03f8ae30aa3996eaedbc6de560557a5973cca8b45f7959dce2b2ef48"
+FINGERPRINT = "ea264f0ef987b5f41bb9e8d56c616516c85221ae0ec6eda03ecc47d81e3aac75"
 
 
 def statements() -> str:

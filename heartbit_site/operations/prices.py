@@ -13,7 +13,9 @@ from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.operations.paging import find_row, list_page, row_id
 
 
-def list_prices(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> contract.PricesOut:
+def list_prices(
+    access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
+) -> contract.PricesOut:
     """Return the prices that the workspace has set, by model; others are the published ones."""
     rows = ModelPrice.objects.filter(workspace=access.workspace)
     return list_page(contract.PricesOut, rows, "model", cursor, limit)

@@ -13,6 +13,7 @@ from django.utils import timezone
 from django_celery_beat import models as beat
 
 from agents.actions.channels import save_channel
+from agents.actions.model_prices import save_price
 from agents.actions.provider_accounts import save_provider_account
 from agents.actions.quotas import save_budget
 from agents.actions.save_agent import change_agent, create_agent
@@ -20,7 +21,7 @@ from agents.actions.skills import save_skill
 from agents.actions.webhooks import save_webhook
 from agents.choices import HealthFigure
 from agents.definitions.spec import AgentSpec
-from agents.models import Agent, Budget, Channel, WebhookEndpoint, WorkspaceAlert
+from agents.models import Agent, Budget, Channel, ModelPrice, WebhookEndpoint, WorkspaceAlert
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
@@ -92,6 +93,10 @@ def _accounts(workspace: Workspace, person: User) -> None:
         save_budget(budget)
         now = timezone.now()
         Budget.objects.filter(pk=budget.pk).update(warned_period=now, exceeded_period=now)
+    price = ModelPrice(
+        workspace=workspace, model="compatible:ours", input_usd=Decimal("1.5"), output_usd=6
+    )
+    save_price(price, by=SYSTEM)
 
 
 def _agents(workspace: Workspace) -> None:
