@@ -272,8 +272,8 @@ class AgentSettings(DefinitionSettings):
     max_wall_seconds: Annotated[Positive | None, Pinned("limits", late=True)] = Field(
         None,
         description=(
-            "Seconds from the acceptance of a run to its end, time spent queued and waiting included. "
-            "Empty: no limit."
+            "Seconds from the acceptance of a run to its end, time spent queued and waiting "
+            "included. Empty: no limit."
         ),
     )
     max_retries: Annotated[Retries, Pinned("retry")] = Field(
