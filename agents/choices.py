@@ -157,6 +157,14 @@ class DeliveryKind(models.TextChoices):
     ARTIFACT = "artifact", "Artifact"
 
 
+class StateScope(models.TextChoices):
+    """Runs that share an entry of the state store."""
+
+    AGENT = "agent", "Agent"
+    CONVERSATION = "conversation", "Conversation"
+    WORKSPACE = "workspace", "Workspace"
+
+
 class ChannelKind(models.TextChoices):
     """Kinds of inbound channel."""
 

@@ -33,7 +33,7 @@ _SHOWN: Final = 160
 
 @dataclass(frozen=True, slots=True)
 class SlotDecision:
-    """What a firing does now.
+    """Decision about a firing.
 
     Attributes:
         verdict: Start its run, skip it, or wait for the test's run.

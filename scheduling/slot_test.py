@@ -48,7 +48,7 @@ class SlotTest(Spec):
         ),
     )
     on_error: Literal["run", "skip"] = Field(
-        "run", description="What a firing does whose test fails: run anyway, or skip."
+        "run", description="Handling of a firing whose test fails: run anyway, or skip."
     )
 
     @model_validator(mode="after")

@@ -27,6 +27,7 @@ from agents.models import (
     NotifiedBrowser,
     RecalledMemory,
     Run,
+    StateEntry,
     TaskPush,
     WebhookDelivery,
 )
@@ -157,6 +158,14 @@ def _changed_by(runs: Collection[UUID]) -> QuerySet[Any, Any]:
     return MemoryChange.objects.filter(run_id__in=runs).values("item")
 
 
+def _state(reached: Reached) -> QuerySet[Any]:
+    """Return entries of the state store that the runs wrote, or anything else for the person."""
+    wrote = Q(run_id__in=reached.runs) | Q(conversation__in=reached.conversations)
+    if not reached.agent:
+        wrote |= Q(user=reached.user)
+    return StateEntry.objects.filter(wrote, workspace=reached.workspace)
+
+
 def _own_memories(reached: Reached) -> QuerySet[Any]:
     return MemoryItem.objects.of_person(reached.workspace, reached.user, reached.agent)
 
@@ -189,6 +198,7 @@ PLACES: Final = (
         blanked=("sender", "title"),
     ),
     PersonPlace(_memories),
+    PersonPlace(_state),
     PersonPlace(_own_memories, delete=_kept),
     PersonPlace(_given),
     # Without an audit entry each, which would keep the name.

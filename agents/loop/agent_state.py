@@ -54,7 +54,7 @@ class AgentState(CallingState):
         may_delegate: True if the run delegates to its team although it is a child.
         budget_asks: Number of questions about budgets.
         may_spend_unpriced: True once an owner lets the run use a model of unknown price.
-        stopped_by: Owner who has stopped the run at a budget's question; empty: nobody.
+        stopped_by: Owner who has stopped the run at a budget's question; empty: no one.
         client_tools: Tools that the client runs itself, as in ``RunCreated``.
         streamed: Text of the model call in flight; not journaled.
     """

@@ -12,7 +12,7 @@ from agents.runs.install import install
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agents', '0034_erased_texts'),
+        ('agents', '0035_state_store'),
         ('base', '0010_unknown_prices'),
     ]
 

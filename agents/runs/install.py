@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "ea264f0ef987b5f41bb9e8d56c616516c85221ae0ec6eda03ecc47d81e3aac75"
+FINGERPRINT = "0bf6f88f370c636205221e0efc72068ffcae5c0a3cf2f6bf34b8d781dc5d6745"
 
 
 def statements() -> str:

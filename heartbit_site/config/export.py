@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from agents.actions.write_agents import BLACKBOARD, ORCHESTRATOR
+from agents.actions.write_agents import ORCHESTRATOR
 from agents.definitions.kinds import AGENT, UnknownKindError, find_kind
 from agents.definitions.spec import SETTINGS, AgentSpec, ToolGrant, has_code_tool
 from agents.delivery.targets import target_of
@@ -39,17 +39,16 @@ def export(workspace: Workspace) -> str:
     entry = _entry(agents)
     others = [agent for agent in agents if agent is not entry]
     default_team = [agent.name for agent in others if agent.enabled and not agent.team.all()]
-    members = {member.name for agent in agents for member in agent.team.all()}
     parts = [_HEAD]
     if workspace.default_model:
         provider, _, model = workspace.default_model.partition(":")
         parts.append(_section("[provider]", {"name": provider, "model": model}))
     if entry is not None:
         name = {} if entry.name == ORCHESTRATOR else {"name": entry.name}
-        parts.append(_section("[orchestrator]", name | _content(entry, default_team, members)))
+        parts.append(_section("[orchestrator]", name | _content(entry, default_team)))
     inherited = {name: getattr(entry, name) for name in INHERITED} if entry is not None else {}
     parts += [
-        _section("[[agents]]", {"name": agent.name} | _content(agent, [], members, inherited))
+        _section("[[agents]]", {"name": agent.name} | _content(agent, [], inherited))
         for agent in others
     ]
     parts += [_other(row) for row in everyone if row.kind != AGENT.name]
@@ -89,7 +88,6 @@ def _entry(agents: list[Agent]) -> Agent | None:
 def _content(
     agent: Agent,
     default_team: list[str],
-    members: Set[str],
     inherited: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     spec = spec_of(agent)
@@ -100,12 +98,8 @@ def _content(
         content.pop(name, None)
         if getattr(spec, name) != value:
             content[name] = getattr(spec, name)
-    tools: dict[str, str | dict[str, Any]] = {}
-    if agent.name in members:  # reading adds these unless the file turns them off
-        tools = {name: {"name": name, "enabled": False} for name in BLACKBOARD}
-    tools |= {grant.name: _tool(grant) for grant in spec.tools}
-    if tools:
-        content["tools"] = [tools[name] for name in sorted(tools)]
+    if spec.tools:
+        content["tools"] = list(map(_tool, sorted(spec.tools, key=lambda one: one.name)))
     if spec.team != sorted(default_team):
         content["team"] = spec.team
     return content

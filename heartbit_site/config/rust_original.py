@@ -28,8 +28,8 @@ REPLACED: Final = {
     ),
     "memory": (
         "[memory] changes nothing here: memories are in Heartbit's own database, and an agent "
-        "remembers with the tools remember and recall, or with memory_tokens and "
-        "extract_memories; remove the section."
+        "remembers with the tools remember and recall, or with memory = true; "
+        "remove the section."
     ),
 }
 

@@ -109,6 +109,27 @@ CHANGE_AGENT = NOUN.patch(
 )
 
 
+class AgentUsesOut(View):
+    """Effects of the deletion of an agent, and reasons that refuse it."""
+
+    agent: str
+    live_runs: int = Field(description="Runs that have not ended; they refuse it.")
+    teams: list[str] = Field(description="Agents with it in their team; they refuse it.")
+    schedules: list[str] = Field(description="Its schedules; they refuse it.")
+    channels: list[str] = Field(description="Channels that it answers; they refuse it.")
+    runs: int = Field(description="Runs that stay, with its versions.")
+    conversations: int = Field(description="Conversations that stay, without answers.")
+    budgets: int = Field(description="Budgets that are deleted with it.")
+    grants: int = Field(description="Standing permissions that are revoked with it.")
+    refusal: str = Field(description="Sentence on the refusal; empty: none.")
+
+
+SHOW_AGENT_USES = NOUN.get(
+    "show_agent_uses", "/agents/{name}/uses", AgentUsesOut, "Get what a deletion touches"
+)
+REMOVE_AGENT = NOUN.delete("remove_agent", "/agents/{name}", errors=(409,))
+
+
 class AgentStatusesOut(Page):
     """Activity of the workspace's agents."""
 

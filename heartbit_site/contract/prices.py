@@ -19,10 +19,10 @@ class PriceOut(View):
 
     id: int = Field(validation_alias="pk")
     model: str = Field(description="provider:model.")
-    input_usd: Money = Field(description="Of tokens read.")
-    output_usd: Money = Field(description="Of tokens written.")
+    input_usd: Money = Field(description="Price of tokens read.")
+    output_usd: Money = Field(description="Price of tokens written.")
     cached_input_usd: Money | None = Field(
-        description="Of tokens read from a cache; null: as other input."
+        description="Price of tokens read from a cache; null: as other input."
     )
     created_at: Time
 
@@ -39,10 +39,10 @@ class PriceIn(Body):
     model: str = Field(
         min_length=3, max_length=200, description="provider:model, e.g. compatible:our-model."
     )
-    input_usd: Amount = Field(description="Of tokens read.")
-    output_usd: Amount = Field(description="Of tokens written.")
+    input_usd: Amount = Field(description="Price of tokens read.")
+    output_usd: Amount = Field(description="Price of tokens written.")
     cached_input_usd: Amount | None = Field(
-        None, description="Of tokens read from a cache. Null: as other input."
+        None, description="Price of tokens read from a cache. Null: as other input."
     )
 
 

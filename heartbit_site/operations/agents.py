@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from pydantic import Field, JsonValue
 
+from agents.actions import remove_agent as removing
 from agents.actions import save_agent as saving
 from agents.actions.fleet import Switch, set_agent_state
 from agents.actions.rollback_agent import rollback_agent
@@ -28,6 +29,7 @@ from heartbit_site.contract.agents import (
     AgentOut,
     AgentsOut,
     AgentStatusesOut,
+    AgentUsesOut,
     DiffOut,
     RollbackIn,
     RolledBackOut,
@@ -78,6 +80,20 @@ def change_agent(access: Access, name: Name, body: AgentChangeIn) -> AgentDetail
         access.workspace, name, body, given, by=actor_of(access), version=body.version
     )
     return _find(access.workspace, written.row.name)
+
+
+def show_agent_uses(access: Access, name: Name) -> AgentUsesOut:
+    """Return what the deletion of the agent, or workflow, would touch, and what refuses it now."""
+    return AgentUsesOut.of(removing.uses_of(find_editable(access.workspace, name)))
+
+
+def remove_agent(access: Access, name: Name) -> None:
+    """Delete an agent or a workflow: its name is free, and its runs and versions stay.
+
+    409 while it has live runs, or while a team, a schedule or a channel needs it; `GET
+    /agents/{name}/uses` names them, and says what is deleted with it.
+    """
+    removing.remove_agent(access.workspace, name, by=actor_of(access))
 
 
 def list_published(

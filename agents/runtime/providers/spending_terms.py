@@ -31,7 +31,7 @@ _ONE_TOKEN: Final = Usage(input_tokens=1, output_tokens=1)
 
 @dataclass(frozen=True, slots=True)
 class RunScope:
-    """What of a run decides which budgets count it.
+    """Facts about a run that decide which budgets count it.
 
     Attributes:
         agent_id: Agent of the run.

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('base', '0004_saved_views'),
+        ('base', '0005_tier_memory_days'),
     ]
 
     operations = [
