@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 from django.db.models import F
@@ -30,8 +31,9 @@ def fire(plan: Schedule) -> Firing:
     return Firing.objects.filter(schedule=plan).latest("scheduled_for")
 
 
-def end(run_id: object, output: str | None, status: str = "succeeded") -> None:
+def end(run_id: UUID | None, output: str | None, status: str = "succeeded") -> None:
     """End a run as a worker would."""
+    assert run_id is not None
     error = None if output is not None else {"kind": "tool", "message": "The feed is gone."}
     Run.objects.filter(pk=run_id).update(status="running")
     Run.objects.filter(pk=run_id).update(
@@ -64,6 +66,7 @@ def test_a_tool_decides_once_its_run_has_ended(tested: Plan, output: str, status
         "deferred", "Its test is running.", None,
     )  # fmt: skip
     assert fire_due() == 0, "nothing to do until the test ends"
+    assert waiting.test_run_id is not None
     run = Run.objects.get(pk=waiting.test_run_id)
     assert (run.kind, run.started_by) == ("tool_call", "schedule Tested")
     end(run.pk, output)
