@@ -121,6 +121,7 @@ def _agents(workspace: Workspace) -> None:
         "uncertain_calls": "retry", "code_mode": True, "memory_weights": {"importance": 0.5},
         "memory_tokens": 500, "extract_memories": True, "extraction_model": "openai:small",
         "max_run_tokens": 10**7, "max_run_cost_usd": Decimal("1.5000"), "max_runs_per_minute": 5,
+        "max_wall_seconds": 7_200,
         "team": ["researcher"], "queue": "nobody-serves-this", "tools": [tool, web],
     }  # fmt: skip
     spec = AgentSpec.model_validate(settings)
@@ -188,7 +189,8 @@ def _schedules(workspace: Workspace, hooks: Sequence[WebhookEndpoint]) -> None:
     ]  # fmt: skip
     orders = (_targets(hooks), _targets(hooks)[3:4], _targets(hooks)[:1])
     for number, (kind, deliver) in enumerate(zip(kinds, orders, strict=True)):
-        row = Schedule(name=f"Report {number}", deliver=deliver, **shared, **kind)
+        test = {"when": "last == None"}
+        row = Schedule(name=f"Report {number}", deliver=deliver, test=test, **shared, **kind)
         save_schedule(row, by=SYSTEM)
 
 
