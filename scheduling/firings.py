@@ -9,18 +9,18 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Final
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from agents.actions.admit import admit
 from agents.actions.run_request import RunRequest, call_of, start_conversation
 from agents.choices import BusyPolicy, RunKind
 from agents.delivery.targets import Target, read_targets
-from agents.errors import AgentNotFoundError, ConversationBusyError, HaltedError, NotNowError
-from agents.models import Agent, Conversation, Run
+from agents.models import Conversation, Run
 from agents.output.payload import TaskPayload, parse
 from agents.runs.idempotency_keys import InternalKey
 from heartbit_site.base.audit import BY_SCHEDULE, Actor
@@ -29,8 +29,9 @@ from scheduling.choices import CatchUp, FiringStatus, Overlap, TaskType, Trigger
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.occurrences import MOST, elapsed_occurrences
-from scheduling.querysets import database_now
+from scheduling.querysets import database_now, has_running_test
 from scheduling.recurrence import format_time, time_zone
+from scheduling.slot_decisions import decide, is_transient
 from scheduling.spec import RhythmSpec
 
 #: The pause before a retry equals the time waited so far, within these bounds.
@@ -40,17 +41,14 @@ GIVEN_UP = timedelta(days=1)
 _NOTE = 300
 #: Firings that are not retried: the person who started one reads why there is no run.
 _BY_HAND = (Trigger.MANUAL, Trigger.TEST)
+_STATUSES: Final = {
+    "start": FiringStatus.STARTED,
+    "skip": FiringStatus.SKIPPED,
+    "wait": FiringStatus.DEFERRED,
+}
 _AGAIN = "Retried for a day: "
 _BEHIND = "It waits for earlier firings, which could not start yet."
 _REPLACED = "It could not start before the next firing: "
-
-
-def is_transient(error: HeartbitError, schedule: Schedule) -> bool:
-    """Return True if an obstacle may pass without a change by the schedule's owner."""
-    if isinstance(error, AgentNotFoundError):
-        # An existing agent is stopped, or was published just now.
-        return Agent.objects.filter(pk=schedule.agent_id, current_version__isnull=False).exists()
-    return isinstance(error, HaltedError | NotNowError | ConversationBusyError)
 
 
 def defer_or_fail(firing: Firing, error: HeartbitError, *, for_now: bool) -> None:
@@ -121,11 +119,16 @@ def deferred_firings(schedule: Schedule) -> QuerySet[Firing]:
 
 
 def has_running_run(schedule: Schedule) -> bool:
-    """Return True if a run of the schedule has not ended; the schedule's row is locked."""
-    rows = Firing.objects.filter(schedule=schedule, status=FiringStatus.STARTED, run_ended=False)
+    """Return True if a run of the schedule, or of its test, has not ended.
+
+    The schedule's row is locked.
+    """
+    theirs = Firing.objects.filter(schedule=schedule)
+    rows = theirs.filter(status=FiringStatus.STARTED, run_ended=False)
     live = Run.objects.filter(pk=OuterRef("run_id"), finished_at__isnull=True)
     rows.filter(~Exists(live)).update(run_ended=True)
-    return rows.exists()
+    tested = Q(has_running_test(), status=FiringStatus.DEFERRED) if schedule.test else Q(pk__in=[])
+    return theirs.filter(Q(status=FiringStatus.STARTED, run_ended=False) | tested).exists()
 
 
 def record_firing(schedule: Schedule, slot: datetime, status: FiringStatus, why: str) -> None:
@@ -144,7 +147,7 @@ def start_firing(
     key: str | None = None,
     deliveries: Sequence[Target] | None = None,
 ) -> Firing:
-    """Start the run of an occurrence, in the caller's transaction.
+    """Start the run of an occurrence if its test agrees, in the caller's transaction.
 
     The schedule's row is locked. An obstacle (the agent was removed, a quota is reached) is stored
     in the firing. If the obstacle may pass and the firing is not manual, the firing is deferred and
@@ -166,8 +169,10 @@ def start_firing(
     firing = firing or Firing(schedule=schedule, scheduled_for=slot, cause=cause)
     try:
         with transaction.atomic():
-            firing.run_id = _start(schedule, slot, key, deliveries)
-        firing.status, firing.note = FiringStatus.STARTED, ""
+            decision = decide(schedule, firing)
+            if decision.verdict == "start":
+                firing.run_id = _start(schedule, slot, key, deliveries)
+        firing.status, firing.note = _STATUSES[decision.verdict], decision.note[:_NOTE]
         firing.first_deferred_at = firing.retry_at = None
         clear_deferrals(schedule)
     except HeartbitError as error:

@@ -49,8 +49,8 @@ def due_schedules(limit: int, *, only: int | None = None, aside: Collection[int]
 def _able_to_start(rows: QuerySet[Schedule]) -> QuerySet[Schedule]:
     """Return the schedules with a deferred firing that no running run blocks.
 
-    Schedules that wait for a run may wait for weeks, and others wait for a retry: neither may use
-    up the limit.
+    Schedules that wait for a run or a test may wait for weeks, and others wait for a retry: none of
+    them may use up the limit.
     """
     to_try = Q(retry_at=None) | Q(retry_at__lte=Now())
     held = Firing.objects.filter(to_try, status=FiringStatus.DEFERRED)
@@ -61,11 +61,19 @@ def _able_to_start(rows: QuerySet[Schedule]) -> QuerySet[Schedule]:
     at_work = Firing.objects.filter(
         Exists(live), schedule=OuterRef("pk"), status=FiringStatus.STARTED, run_ended=False
     )
+    tested = Firing.objects.filter(
+        has_running_test(), schedule=OuterRef("pk"), status=FiringStatus.DEFERRED
+    )
     return (
-        rows.filter(pk__in=held.values("schedule"))
+        rows.filter(~Exists(tested), pk__in=held.values("schedule"))
         .filter(Q(overlap=Overlap.PARALLEL) | ~Exists(at_work))
         .order_by(Subquery(earliest), "pk")
     )
+
+
+def has_running_test() -> Exists:
+    """Return the condition that the run of a firing's test has not ended."""
+    return Exists(Run.objects.filter(pk=OuterRef("test_run_id"), finished_at__isnull=True))
 
 
 def find_schedule(workspace: Workspace, name: str) -> Schedule:

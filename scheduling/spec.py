@@ -32,6 +32,7 @@ from heartbit_site.base.spec import Spec
 from scheduling import recurrence
 from scheduling.errors import ScheduleError
 from scheduling.recurrence import SHORTEST_INTERVAL
+from scheduling.slot_test import checked_test
 
 _YEARS: Final = range(2000, 2200)
 _UTC: Final = ZoneInfo("UTC")
@@ -123,6 +124,7 @@ _STORABLE = AfterValidator(agent_rules.storable)
 ScheduleName = Annotated[str, Field(min_length=1, max_length=100), _STORABLE, Rule(checked_name)]
 AgentName = Annotated[str, Field(max_length=64), _STORABLE, Rule(agent_rules.agent_name)]
 Time = Annotated[AwareDatetime | None, Rule(checked_moment)]
+TestSetting = Annotated[dict[str, JsonValue], AfterValidator(checked_test)]
 TaskType = Literal["task", "message", "tool_call", "workflow"]
 CatchUp = Literal["none", "latest", "all"]
 Overlap = Literal["skip", "queue", "parallel"]
@@ -204,6 +206,13 @@ class PolicySpec(Spec):
         description=(
             "Pause it once a run costs more than this many times the median of the ten before. "
             "Empty: never."
+        ),
+    )
+    test: TestSetting = Field(
+        default_factory=dict,
+        description=(
+            "Decides each firing before a model is asked: {tool, arguments} or {workflow, input}, "
+            "a condition `when` on `result` and `last`, and `on_error`: run or skip. Empty: none."
         ),
     )
     #: In the form of ``agents.delivery.targets``.

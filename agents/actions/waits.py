@@ -25,6 +25,7 @@ from agents.approvals.questions import answer_schema
 from agents.choices import CallResolution
 from agents.delivery.report import one_line
 from agents.errors import CallClosedError, InvalidEditError
+from agents.journal.events.budget import NO_BUDGET, budget_of
 from agents.journal.waits import BUDGET, REVIEW, kind_of
 from agents.live.changes import notify_on_commit
 from agents.models import Run, ToolCall, Wait
@@ -292,6 +293,8 @@ def answer_wait(wait: Wait, answer: Any, *, by: Actor) -> None:
     _answer(wait, answer, by=by)
     if wait.kind != BUDGET.name or answer.get("decision") != "continue":
         return
+    if budget_of(wait.key) == NO_BUDGET:  # a word about one run's model
+        return
     same = wait.key.rpartition(":")[0]
     others = waits_for_answers(wait.run.workspace).filter(kind=BUDGET.name)
     for other in others.filter(key__startswith=f"{same}:"):
@@ -315,7 +318,7 @@ def _answer(wait: Wait, answer: Any, *, by: Actor) -> None:
     parameters = (wait.run_id, wait.key, json.dumps(answer), by.name, by.user_id)
     ring = call_function(query, parameters)
     if kind is BUDGET and answer["decision"] == "continue":
-        allow_until_spent(int(wait.key.split(":")[1]))
+        allow_until_spent(budget_of(wait.key))
     audit.record(
         by,
         "wait.answer",

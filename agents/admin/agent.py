@@ -49,7 +49,7 @@ TABS: dict[str, tuple[Any, ...]] = {
     "Team": ("team", ("max_parallel", "delegation_timeout_seconds")),
     "Limits": (
         ("max_turns", "timeout_seconds"),
-        ("max_run_tokens", "max_run_cost_usd"),
+        ("max_run_tokens", "max_run_cost_usd", "max_wall_seconds"),
         ("tool_timeout_seconds", "max_tool_output_bytes"),
         *("max_runs_per_minute", "queue"),
     ),

@@ -269,6 +269,13 @@ class AgentSettings(DefinitionSettings):
     timeout_seconds: Annotated[Positive, Pinned("limits")] = Field(
         600, description="Seconds of work in one run, without time spent waiting."
     )
+    max_wall_seconds: Annotated[Positive | None, Pinned("limits", late=True)] = Field(
+        None,
+        description=(
+            "Seconds from the acceptance of a run to its end, time spent queued and waiting "
+            "included. Empty: no limit."
+        ),
+    )
     max_retries: Annotated[Retries, Pinned("retry")] = Field(
         3, description="Retries of a failed model call."
     )

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import functools
 import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
+from typing import Final, TypeAlias
 
 from agents.llm.messages import Usage
 from agents.llm.providers import PROVIDERS
 
+#: Price of usage of a ``provider:model`` in US dollars; None: it is unknown.
+Cost: TypeAlias = Callable[[str, Usage], Decimal | None]
+_MILLION: Final = 1_000_000
 _PRICE_BOOK_NAMES = {"gemini": "google"}
 
 
@@ -45,6 +51,28 @@ def cost(model: str, usage: Usage) -> Decimal | None:
     except (LookupError, ValueError):
         return None
     return price if isinstance(price, Decimal) else None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRate:
+    """Price of a model that a workspace has set, in US dollars per million tokens.
+
+    Attributes:
+        cached_input: Price of tokens read from a cache; None: that of other input.
+    """
+
+    input: Decimal
+    output: Decimal
+    cached_input: Decimal | None = None
+
+    def cost(self, usage: Usage) -> Decimal:
+        """Return the price of one call in US dollars."""
+        cached = self.input if self.cached_input is None else self.cached_input
+        fresh = usage.input_tokens - usage.cached_input_tokens
+        total = (
+            self.input * fresh + cached * usage.cached_input_tokens
+        ) + self.output * usage.output_tokens
+        return total / _MILLION
 
 
 def load_price_book() -> None:

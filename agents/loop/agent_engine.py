@@ -17,6 +17,7 @@ from agents.journal.events import (
     RunFailed,
     RunSucceeded,
 )
+from agents.journal.events.budget import NO_BUDGET
 from agents.llm.errors import BudgetAsksError, BudgetSpentError, ModelError, ThrottledError
 from agents.llm.messages import AssistantMessage, is_empty_answer
 from agents.llm.wrappers.limit import LONGEST_PAUSE_SECONDS
@@ -46,6 +47,7 @@ class AgentEngine:
         gate: EffectGate,
     ) -> None:
         self._journaled = journaled
+        self._unpriced = ports.unpriced
         self._state = journaled.state
         self._definition = definition
         self._limits = Limits(definition, self._state)
@@ -121,6 +123,12 @@ class AgentEngine:
         )
 
     async def _ask(self) -> Outcome | None:
+        unpriced, state = self._unpriced, self._state
+        if unpriced is not None and not state.may_spend_unpriced:
+            if not unpriced.asks:
+                return await self._end(self._limits.out_of_budget(BudgetSpentError(unpriced.text)))
+            asked = BudgetAsked(state.budget_asks + 1, NO_BUDGET, unpriced.text)
+            return "suspended" if await self._journaled.suspend(asked) else None
         await self._gate.wait_until_alive()
         try:
             answered = await self._model_calls.call_model()

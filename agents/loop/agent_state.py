@@ -22,6 +22,7 @@ from agents.journal.events import (
     ToolFinished,
     WaitResolved,
 )
+from agents.journal.events.budget import NO_BUDGET, budget_of
 from agents.journal.folding import folds
 from agents.journal.waits import BUDGET
 from agents.llm.messages import AssistantMessage, Message, ToolMessage, UserMessage
@@ -52,6 +53,7 @@ class AgentState(CallingState):
         response_schema: Response schema in place of the agent's own; None: the agent's own.
         may_delegate: True if the run delegates to its team although it is a child.
         budget_asks: Number of questions about budgets.
+        may_spend_unpriced: True once an owner lets the run use a model of unknown price.
         stopped_by: Owner who has stopped the run at a budget's question; empty: no one.
         client_tools: Tools that the client runs itself, as in ``RunCreated``.
         streamed: Text of the model call in flight; not journaled.
@@ -71,6 +73,7 @@ class AgentState(CallingState):
     may_delegate: bool = False
     client_tools: tuple[dict[str, Any], ...] = ()
     budget_asks: int = 0
+    may_spend_unpriced: bool = False
     stopped_by: str = ""
     last_text: str = ""
     streamed: Annotated[str, Field(exclude=True)] = ""
@@ -113,6 +116,8 @@ class AgentState(CallingState):
             self._forget(resolved.key)
             if (resolved.value.get("answer") or {}).get("decision") != "continue":
                 self.stopped_by = str(resolved.value.get("by", ""))
+            elif budget_of(resolved.key) == NO_BUDGET:
+                self.may_spend_unpriced = True
 
     @folds(BudgetAsked)
     def _ask_owner(self, asked: BudgetAsked) -> None:

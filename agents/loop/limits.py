@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
 
 from agents.journal.events import RunFailed
 from agents.llm.errors import BudgetSpentError
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
     from agents.loop.agent_state import AgentState
 
+#: Message of a run that ends by ``max_wall_seconds``; ``sql/sweep.sql`` has the same.
+OVERDUE: Final = "Stopped {} s after it was accepted, waits included (max_wall_seconds)."
 MAX_ANSWERS = 4  # attempts at an answer that fits the response schema
 
 
@@ -24,9 +28,19 @@ class Limits:
         self._began = time.monotonic()
 
     def seconds_left(self) -> float:
-        """Return the working time left; time spent waiting or queued does not count."""
+        """Return the time left of ``timeout_seconds`` or ``max_wall_seconds``, the shorter one.
+
+        Time spent waiting or queued counts for ``max_wall_seconds`` alone.
+        """
         used = self._state.worked_seconds + time.monotonic() - self._began
-        return self._definition.timeout_seconds - used
+        return min(self._definition.timeout_seconds - used, self._wall_seconds_left())
+
+    def _wall_seconds_left(self) -> float:
+        """Return the time left of ``max_wall_seconds``, by the clock on the wall."""
+        most, accepted_at = self._definition.max_wall_seconds, self._state.accepted_at
+        if most is None or accepted_at is None:
+            return math.inf
+        return most - (datetime.now(UTC) - accepted_at).total_seconds()
 
     def reached(self) -> RunFailed | None:
         """Return the limit that forbids another model call, or None."""
@@ -79,8 +93,10 @@ class Limits:
         return self._limit("budget", str(error))
 
     def out_of_time(self) -> RunFailed:
-        """Return the end of a run that has exceeded its working time."""
+        """Return the end of a run that has exceeded its working time, or its time in all."""
         definition = self._definition
+        if self._wall_seconds_left() <= 0:
+            return self._limit("max_wall_seconds", OVERDUE.format(definition.max_wall_seconds))
         return self._limit(
             "timeout_seconds",
             f"Stopped after working {definition.timeout_seconds:g} s "

@@ -67,6 +67,19 @@ Pending = PendingSuspension | PendingChildren | Opening
 
 
 @dataclass(frozen=True, slots=True)
+class UnpricedModel:
+    """A model of unknown price in a run under a limit in US dollars.
+
+    Attributes:
+        text: The problem as a sentence.
+        asks: True if an owner may let the run go on; False: the run fails.
+    """
+
+    text: str
+    asks: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ApprovedCall:
     """A call as a person approved it.
 
@@ -273,6 +286,7 @@ class Ports:
         settled: Called when a model call's usage is in the journal, or never will be.
         journaling: Surrounds the journal write of a model's answer.
         known: Block of memories for the model; empty: none.
+        unpriced: Set if the price of ``model`` is unknown and a limit in US dollars applies.
     """
 
     model: ChatModel
@@ -283,3 +297,4 @@ class Ports:
     settled: Callable[[], None] = _nothing
     journaling: Callable[[], AbstractContextManager[None]] = nullcontext
     known: str = ""
+    unpriced: UnpricedModel | None = None

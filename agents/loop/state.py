@@ -70,6 +70,7 @@ class RunState(Fold):
         children: Child runs started without a tool call whose outcome is not used yet, in order,
             by the key of their wait.
         resolved: Waits that ended and whose outcome is not used yet, by key.
+        accepted_at: Time at which the run was accepted; None: a journal kept before it was noted.
         worked_seconds: Duration of earlier slices, without time spent waiting or queued.
         review: Review of the result before it is delivered; None: no one reviews it.
         reviews: Number of reviews that were requested.
@@ -86,6 +87,7 @@ class RunState(Fold):
     delays: int = 0
     children: dict[str, ChildStarted] = field(default_factory=dict)
     resolved: dict[str, WaitOutcome] = field(default_factory=dict)
+    accepted_at: datetime | None = None
     worked_seconds: float = 0.0
     review: ReviewPolicy | None = None
     reviews: int = 0
@@ -119,6 +121,8 @@ class RunState(Fold):
             raise ValueError(f"event {recorded.seq} cannot follow event {self.folded_seq}")
         self.folded_seq = recorded.seq
         event = recorded.event
+        if isinstance(event, RunCreated | RunForked):
+            self.accepted_at = recorded.at
         if isinstance(event, RunStarted):
             self._begin_slice(recorded.at)
         self.apply(event)

@@ -14,6 +14,7 @@ from agents.models.draft import AgentDraft
 from agents.models.extraction import LearnedMemory, MemoryExtraction
 from agents.models.journal import BlackboardEntry, RunEvent, ToolCall, Wait
 from agents.models.message import InboxEntry, Message, MessageKind
+from agents.models.model_price import ModelPrice
 from agents.models.notified_browser import NotifiedBrowser
 from agents.models.pause import Pause
 from agents.models.push_key import PushKey

@@ -116,6 +116,9 @@ class Agent(models.Model):
         blank=True,
         **_agent("max_run_cost_usd", MinValueValidator(0)),
     )
+    max_wall_seconds = models.PositiveIntegerField(
+        null=True, blank=True, **_agent("max_wall_seconds")
+    )
     max_runs_per_minute = models.PositiveIntegerField(
         null=True, blank=True, **_agent("max_runs_per_minute")
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from django.db import models
+from django.db.models import Q
 
 from agents.models.agent import Agent
-from heartbit_site.base.models.constraints import unique
+from heartbit_site.base.models.constraints import index, unique
 
 #: A node's result is routed, so it is never cut.
 MOST_RESULT_BYTES: Final = 100_000_000
@@ -37,6 +38,9 @@ class AgentVersion(models.Model):
         constraints = [
             unique("version_hash_per_agent", "agent", "hash"),
             unique("version_number_per_agent", "agent", "number"),
+        ]
+        indexes = [
+            index("version_timed", "id", where=Q(snapshot__limits__has_key="max_wall_seconds")),
         ]
 
     def __str__(self) -> str:

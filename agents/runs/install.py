@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "0fd51a87fe1abe678eca8cf4696827a26a507798227760c1c329d0f6f2db8aee"
+FINGERPRINT = "0bf6f88f370c636205221e0efc72068ffcae5c0a3cf2f6bf34b8d781dc5d6745"
 
 
 def statements() -> str:

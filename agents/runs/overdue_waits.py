@@ -1,4 +1,4 @@
-"""Overdue waits: expire or escalate them, with their audit entries in the same transaction.
+"""Overdue waits and runs: expired, escalated or ended, with audit entries in the same transaction.
 
 The sweepers call these functions; after a crash in between, the next sweep handles the waits.
 """
@@ -34,6 +34,20 @@ def expire_waits(limit: int) -> list[UUID]:
     for call in _calls_of([refused for _, refused in rows if refused is not None]):
         record_of_call(_EXPIRY, "approval.expire", call, verdict="denied", digest=call.digest)
     return [ring for ring, _ in rows if ring is not None]
+
+
+@transaction.atomic
+def end_overdue_runs(limit: int) -> tuple[list[UUID], list[UUID]]:
+    """End queued and waiting runs whose ``max_wall_seconds`` is over.
+
+    Args:
+        limit: Maximum number of runs.
+
+    Returns:
+        The runs that have ended, and the runs to wake.
+    """
+    rows = fetch_all("SELECT ended, ring FROM heartbit_end_overdue(%s)", [limit])
+    return [ended for ended, _ in rows], [ring for _, ring in rows if ring is not None]
 
 
 @transaction.atomic

@@ -9,7 +9,7 @@ from __future__ import annotations
 from agents.choices import RunStatus
 
 TRANSITIONS: dict[RunStatus, frozenset[RunStatus]] = {
-    RunStatus.QUEUED: frozenset({RunStatus.RUNNING, RunStatus.CANCELLED}),
+    RunStatus.QUEUED: frozenset({RunStatus.RUNNING, RunStatus.FAILED, RunStatus.CANCELLED}),
     RunStatus.RUNNING: frozenset(
         {
             RunStatus.WAITING,
@@ -20,7 +20,7 @@ TRANSITIONS: dict[RunStatus, frozenset[RunStatus]] = {
             RunStatus.QUARANTINED,
         }
     ),
-    RunStatus.WAITING: frozenset({RunStatus.QUEUED, RunStatus.CANCELLED}),
+    RunStatus.WAITING: frozenset({RunStatus.QUEUED, RunStatus.FAILED, RunStatus.CANCELLED}),
     RunStatus.SUCCEEDED: frozenset(),
     RunStatus.FAILED: frozenset(),
     RunStatus.CANCELLED: frozenset(),

@@ -49,6 +49,7 @@ SUBJECTS: Final = {
         Listing("base.membership", "badge", "who works here, and as what"),
         Listing("base.apikey", "key", "programs that may call Heartbit"),
         Listing("agents.budget", "savings", "limits of runs, tokens and money"),
+        Listing("agents.modelprice", "sell", "prices of models, set by the workspace"),
         Listing("agents.workspacealert", "notifications", "thresholds of figures"),
         Listing("base.auditentry", "fact_check", "who changed what, and when"),
     ),

@@ -63,6 +63,7 @@ COMMANDS: Final = {
     "budgets": "List and manage spending limits.",
     "provider-accounts": "List and manage keys for models.",
     "usage": "Show usage and limits of today and this month.",
+    "prices": "List and set the prices of models.",
     "events": "Print the workspace's events, or follow them.",
     "deliveries": "List and repeat deliveries of results.",
     "inbox": "List an agent's messages, or write one.",

@@ -64,7 +64,7 @@ class FiringOut(View):
     status: FiringState = Field(
         description=(
             "started: it has a run, see run_status; deferred: it starts after the previous run, "
-            "or when an obstacle is gone: see note."
+            "after its test, or when an obstacle is gone: see note."
         )
     )
     note: str = Field(
@@ -72,6 +72,9 @@ class FiringOut(View):
         description="Reason why it was skipped or deferred, or why it or its run failed.",
     )
     run_id: Id | None
+    test_run_id: Id | None = Field(
+        description="Run of the schedule's test, which decided it; null: none was needed."
+    )
     run_status: Status | None = Field(
         description="Status of the run; null without a run, or if it is archived."
     )
@@ -140,6 +143,9 @@ class ScheduleOut(ScheduleSummaryOut):
     task: str
     arguments: dict[str, JsonValue]
     input: dict[str, JsonValue]
+    test: dict[str, JsonValue] = Field(
+        description="Test that decides each firing before a model is asked; empty: none."
+    )
     deliver: list[dict[str, JsonValue]] = Field(description="Recipients of each result.")
     recipients: list[str] = Field(description="The recipients as text, webhooks by name.")
     asks: list[str] = Field(

@@ -46,11 +46,11 @@ def list_schedules(
 ) -> contract.SchedulesOut:
     """Return the workspace's schedules by name, each with its next occurrence.
 
-    A row has the beginning of its task, and no `arguments`, `input` or `deliver`: `GET
-    /schedules/{schedule}` returns all of these.
+    A row has the beginning of its task, and no `arguments`, `input`, `test` or `deliver`:
+    `GET /schedules/{schedule}` returns all of these.
     """
     rows = with_beginning(Schedule.objects.filter(workspace=access.workspace), "task")
-    rows = rows.defer("arguments", "input", "deliver").select_related("agent")
+    rows = rows.defer("arguments", "input", "test", "deliver").select_related("agent")
     if agent is not None:
         rows = rows.filter(agent__name=agent)
     found, following = page(rows, "name", cursor, limit)

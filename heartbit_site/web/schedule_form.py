@@ -28,9 +28,10 @@ Target = dict[str, Any]
 PLAIN: Final = (
     *("name", "agent", "task_type", "task", "tool", "arguments", "input"),
     *("time_zone", "catch_up", "overlap", "jitter_seconds", "require_approval"),
-    *("review", "cost_brake"),
+    *("review", "cost_brake", "test"),
 )
 _LONG: Final = {"rows": 6, "placeholder": "Write the sales report of last week …"}
+_TEST: Final = '{"tool": "read_feed", "arguments": {}, "when": "len(result) > 0"}'
 _JSON: Final = {"rows": 3, "spellcheck": "false", "class": "code"}
 
 
@@ -105,6 +106,16 @@ class SchedulePageForm(forms.Form):
         max_value=1000,
         help_text="Pauses once a run costs more than this multiple of the last ten. Empty: never.",
     )
+    test = forms.JSONField(
+        label="Test before each run",
+        required=False,
+        widget=forms.Textarea(_JSON | {"placeholder": _TEST}),
+        help_text=(
+            "A tool of the agent, a workflow or a condition that decides whether a time runs at "
+            "all: {tool, arguments} or {workflow, input}, `when` on `result` and on `last`, the "
+            "last run, and `on_error`: run or skip. Empty: none."
+        ),
+    )
 
     def __init__(
         self, workspace: Workspace, row: Schedule, data: Any = None, *, initial: Any = None
@@ -139,7 +150,7 @@ class SchedulePageForm(forms.Form):
         """Read the sentence, and find all problems that a save would find, each at its field."""
         found = super().clean() or self.cleaned_data
         before = self._shown()
-        for name in ("input", "arguments"):
+        for name in ("input", "arguments", "test"):
             found[name] = {} if found.get(name) is None else found[name]
         is_new = self.row._state.adding
         given = {name: found[name] for name in PLAIN if name in found}

@@ -58,7 +58,7 @@ def schedules(request: HttpRequest, access: Access) -> HttpResponse:
         row = find_schedule(access.workspace, request.POST.get("id", ""))
         return _done(request, access, row)
     rows = Schedule.objects.filter(workspace=access.workspace).select_related("agent")
-    found = Paginator(rows.defer("task", "arguments", "input", "deliver"), SHOWN)
+    found = Paginator(rows.defer("task", "arguments", "input", "test", "deliver"), SHOWN)
     part = found.get_page(request.GET.get("page"))
     firings = latest_firings([row.pk for row in part], IN_STRIP)
     now = timezone.now()

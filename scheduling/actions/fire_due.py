@@ -34,6 +34,7 @@ from scheduling.firings import (
 from scheduling.models import Schedule
 from scheduling.occurrences import due, fires_at
 from scheduling.querysets import database_now, due_schedules
+from scheduling.slot_decisions import waits_for_test
 
 logger = logging.getLogger(__name__)
 
@@ -169,6 +170,8 @@ def _start_held(schedule: Schedule, now: datetime) -> int:
         if firing.retry_at is not None and firing.retry_at > now:
             break
         if schedule.overlap != Overlap.PARALLEL and has_running_run(schedule):
+            break
+        if waits_for_test(firing):  # so do those after it, one test at a time
             break
         tried = start_firing(schedule, firing.scheduled_for, Trigger(firing.cause))
         done += 1

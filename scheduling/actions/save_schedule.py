@@ -12,20 +12,16 @@ from django.db import transaction
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from agents.choices import RunKind
-from agents.definitions.server_grants import names_in
-from agents.definitions.validation_messages import phrase, secrets, sentence_of
-from agents.definitions.validators import unknown_tool
+from agents.definitions.validation_messages import phrase, sentence_of
 from agents.delivery.targets import check_targets
-from agents.output.payload import PayloadError, parse
 from agents.reads.reviewers import reviewers_problem
 from heartbit_site.base.audit import Actor, changes, record_on
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.moments import to_utc
 from heartbit_site.base.rights import require
 from heartbit_site.base.untrusted import clean_text
+from scheduling.actions.task_checks import check_arguments, check_input, check_test, check_tool
 from scheduling.beat_sync import sync_to_beat
 from scheduling.choices import WITH_INPUT, Kind, TaskType
 from scheduling.errors import ScheduleConflictError, ScheduleError
@@ -34,8 +30,6 @@ from scheduling.models import Schedule
 from scheduling.occurrences import build_recurrence, fires_at, first_slot, upcoming_occurrences
 from scheduling.querysets import database_now
 from scheduling.spec import KINDS, SETTINGS, CheckedSpec, UnusableError
-from tools.calls.call_parsing import misfit
-from tools.definitions.catalogue import catalogue
 
 MOST = 1_000  # per workspace
 CREATED = "schedule.create"  # audit action
@@ -138,6 +132,7 @@ def problems(
     if workspace is not None:
         checks.append(("agent", partial(_check_agent, workspace=workspace)))
         checks.append(("review", partial(_check_review, workspace=workspace)))
+        checks.append(("test", partial(check_test, workspace=workspace)))
         checks.append(("deliver", partial(_check_targets, workspace=workspace)))
     for column, check_part in checks:
         name = _RHYTHM_COLUMNS.get(schedule.kind, column) if column == "kind" else column
@@ -176,6 +171,7 @@ def _value_problems(schedule: Schedule) -> Iterator[tuple[str, HeartbitError]]:
             if column != "agent":  # looked up below
                 yield column, ScheduleError(_sentence(column, details))
         return
+    schedule.test = checked.test
     for name in ("name", "cron", *_TIMES):
         if (value := getattr(checked, name)) is not None:
             setattr(schedule, name, value)
@@ -226,85 +222,6 @@ def _check_targets(schedule: Schedule, workspace: Workspace) -> None:
     ]
 
 
-def _check_tool(schedule: Schedule) -> None:
-    if schedule.task_type != TaskType.TOOL_CALL:
-        return
-    if not schedule.tool:
-        raise ScheduleError("A scheduled tool call needs a tool: name it in `tool`.")
-    if not schedule.agent_id:
-        return  # reported for the agent
-    known = catalogue(schedule.agent.workspace_id)
-    if unknown := unknown_tool(schedule.tool, known):
-        raise ScheduleError(f"The schedule's {sentence_of(('tool',), unknown)}")
-    given = schedule.agent.bindings.values_list("tool", flat=True)
-    if schedule.tool not in names_in(given, known):
-        raise ScheduleError(
-            f"The agent {schedule.agent.name} has no tool {schedule.tool[:64]!r}: it has "
-            f"{', '.join(given) or 'none'}."
-        )
-
-
-def _check_arguments(schedule: Schedule) -> None:
-    """Reject new arguments with secrets, or that do not fit: a stored schedule stays editable."""
-    if schedule.task_type != TaskType.TOOL_CALL:
-        return
-    stored = Schedule.objects.filter(
-        pk=schedule.pk, agent=schedule.agent_id, tool=schedule.tool, arguments=schedule.arguments
-    )
-    if stored.exists():
-        return
-    known = catalogue(schedule.agent.workspace_id) if schedule.agent_id else {}
-    spec = known.get(schedule.tool)
-    own = () if spec is None else spec.parameters.get("properties", ())
-    for path, message in secrets(schedule.arguments, ("arguments",), parameters=own):
-        raise ScheduleError(f"The schedule's {sentence_of(path, message)}")
-    if spec is None:
-        return  # reported for the tool
-    binding = schedule.agent.bindings.filter(tool=spec.name).first()
-    if problem := misfit(spec, schedule.arguments, binding.defaults if binding else {}):
-        raise ScheduleError(problem)
-
-
-def _check_input(schedule: Schedule) -> None:
-    """Reject a new input with secrets, or that does not fit the workflow, or is no long form."""
-    if schedule.task_type == TaskType.TASK and schedule.input:
-        _check_long_form(schedule)
-        return
-    if schedule.task_type != TaskType.WORKFLOW or not schedule.agent_id:
-        return
-    agent = schedule.agent
-    if agent.kind != RunKind.WORKFLOW:
-        raise ScheduleError(
-            f"The agent {agent.name} is not a workflow: name a workflow, or choose another "
-            "task_type."
-        )
-    stored = Schedule.objects.filter(pk=schedule.pk, agent=agent, input=schedule.input)
-    if stored.filter(task_type=TaskType.WORKFLOW).exists():
-        return
-    schema = agent.definition.get("input") or {}
-    for path, message in secrets(
-        schedule.input, ("input",), parameters=schema.get("properties", ())
-    ):
-        raise ScheduleError(f"The schedule's {sentence_of(path, message)}")
-    if problems := validate(schema, schedule.input):
-        raise ScheduleError(
-            f"The input does not fit the workflow {agent.name}: {'; '.join(problems)}."
-        )
-
-
-def _check_long_form(schedule: Schedule) -> None:
-    if Schedule.objects.filter(
-        pk=schedule.pk, task_type=TaskType.TASK, input=schedule.input
-    ).exists():
-        return
-    for path, message in secrets(schedule.input, ("input",)):
-        raise ScheduleError(f"The schedule's {sentence_of(path, message)}")
-    try:
-        parse(schedule.input)
-    except PayloadError as error:
-        raise ScheduleError(f"The schedule's input is the long form of its task: {error}") from None
-
-
 def _check_task(schedule: Schedule) -> None:
     is_said = schedule.task or (schedule.task_type == TaskType.TASK and schedule.input)
     if schedule.task_type in (TaskType.TASK, TaskType.MESSAGE) and not is_said:
@@ -333,9 +250,9 @@ def _check_rhythm(schedule: Schedule) -> None:
 
 #: Checks of related settings, by the column that their problems concern.
 _PARTS: dict[str, Callable[[Schedule], None]] = {
-    "tool": _check_tool,
-    "arguments": _check_arguments,
-    "input": _check_input,
+    "tool": check_tool,
+    "arguments": check_arguments,
+    "input": check_input,
     "task": _check_task,
     "ends_at": _check_end,
     "kind": _check_rhythm,

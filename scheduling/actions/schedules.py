@@ -100,12 +100,13 @@ def remove_schedule(schedule: Schedule, *, by: Actor) -> None:
 
 
 def find_planned_runs(workspace: Workspace, runs: Collection[UUID]) -> set[UUID]:
-    """Return the ids of the runs started by schedules that were planned in these runs.
+    """Return the ids of the runs and tests started by schedules that were planned in these runs.
 
     ``HEARTBIT_PLANNED_RUNS`` names this function for the agents app.
     """
-    firings = Firing.objects.filter(schedule__in=planned_in(workspace, runs), run_id__isnull=False)
-    return {one for one in firings.values_list("run_id", flat=True) if one is not None}
+    firings = Firing.objects.filter(schedule__in=planned_in(workspace, runs))
+    ids = firings.values_list("run_id", "test_run_id")
+    return {one for pair in ids for one in pair if one is not None}
 
 
 def erase_plans(workspace: Workspace, runs: Collection[UUID]) -> None:

@@ -137,7 +137,7 @@ class ScheduleForm(VerbForm[Schedule]):
             *("workspace", "name", "agent", "enabled"),
             *("task_type", "task", "tool", "arguments", "input", "require_approval"),
             *("kind", "cron", "every_seconds", "at", "time_zone", "begins_at", "ends_at"),
-            *("catch_up", "overlap", "jitter_seconds", "review", "cost_brake"),
+            *("catch_up", "overlap", "jitter_seconds", "review", "cost_brake", "test"),
         )
         widgets = {
             "task": text_widget(rows=6, placeholder="Write the sales report of last week ..."),
@@ -146,6 +146,11 @@ class ScheduleForm(VerbForm[Schedule]):
         field_classes = dict.fromkeys(_TIMES, LocalTimeField)
         help_texts = {
             "at": "Time of a one-off, in the time zone.",
+            "test": (
+                'E.g. {"tool": "read_feed", "when": "len(result) > 0"}: a tool of the agent, a '
+                "workflow with its input, or only a condition on `last`, the last run, decides "
+                "whether a time runs at all. `on_error`: run or skip. Empty: none."
+            ),
             "time_zone": "IANA time zone of all its times, e.g. Europe/Berlin.",
             "begins_at": (
                 "Nothing fires before it; an interval counts from it. In the time zone. Empty: now."
@@ -158,6 +163,7 @@ class ScheduleForm(VerbForm[Schedule]):
             "every_seconds": "Interval (seconds)",
             "require_approval": "Require approval of each tool call",
             "jitter_seconds": "Jitter (seconds)",
+            "test": "Test before each run",
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

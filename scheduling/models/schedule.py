@@ -79,6 +79,9 @@ class Schedule(models.Model):
     review = models.CharField(max_length=160, db_default="", **_setting("review"))
     cost_brake = models.PositiveSmallIntegerField(null=True, blank=True, **_setting("cost_brake"))
     braked_run_id = models.UUIDField(null=True, editable=False)
+    test = models.JSONField(
+        default=dict, db_default=models.Value({}, models.JSONField()), **_setting("test")
+    )
     deliver = models.JSONField(default=list, blank=True)
     enabled = models.BooleanField(**_setting("enabled"))
     conversation_id = models.UUIDField("conversation", null=True, editable=False)
@@ -141,6 +144,7 @@ class Firing(models.Model):
     Attributes:
         scheduled_for: Time of the occurrence without jitter; of a manual firing, its request time.
         run_id: Started run. No foreign key: the log outlives the run.
+        test_run_id: Run of the schedule's test, which decides a firing; null: none was started.
         note: Reason for a skipped, deferred or failed firing, as a sentence.
         first_deferred_at: Time of the first failed start of a deferred firing.
         retry_at: Time of the next try to start; null: when the previous run has ended.
@@ -154,6 +158,7 @@ class Firing(models.Model):
     cause = models.CharField(max_length=8, choices=Trigger.choices, default=Trigger.SCHEDULE)
     status = models.CharField(max_length=8, choices=FiringStatus.choices)
     run_id = models.UUIDField("run", null=True, blank=True)
+    test_run_id = models.UUIDField("test's run", null=True, editable=False)
     note = models.CharField(max_length=300, blank=True, default="")
     first_deferred_at = models.DateTimeField(null=True, editable=False)
     retry_at = models.DateTimeField(null=True, editable=False)

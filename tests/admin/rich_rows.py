@@ -13,6 +13,7 @@ from django.utils import timezone
 from django_celery_beat import models as beat
 
 from agents.actions.channels import save_channel
+from agents.actions.model_prices import save_price
 from agents.actions.provider_accounts import save_provider_account
 from agents.actions.quotas import save_budget
 from agents.actions.save_agent import change_agent, create_agent
@@ -20,7 +21,7 @@ from agents.actions.skills import save_skill
 from agents.actions.webhooks import save_webhook
 from agents.choices import HealthFigure
 from agents.definitions.spec import AgentSpec
-from agents.models import Agent, Budget, Channel, WebhookEndpoint, WorkspaceAlert
+from agents.models import Agent, Budget, Channel, ModelPrice, WebhookEndpoint, WorkspaceAlert
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
@@ -92,6 +93,10 @@ def _accounts(workspace: Workspace, person: User) -> None:
         save_budget(budget)
         now = timezone.now()
         Budget.objects.filter(pk=budget.pk).update(warned_period=now, exceeded_period=now)
+    price = ModelPrice(
+        workspace=workspace, model="compatible:ours", input_usd=Decimal("1.5"), output_usd=6
+    )
+    save_price(price, by=SYSTEM)
 
 
 def _agents(workspace: Workspace) -> None:
@@ -116,6 +121,7 @@ def _agents(workspace: Workspace) -> None:
         "uncertain_calls": "retry", "code_mode": True, "memory_weights": {"importance": 0.5},
         "memory_tokens": 500, "extract_memories": True, "extraction_model": "openai:small",
         "max_run_tokens": 10**7, "max_run_cost_usd": Decimal("1.5000"), "max_runs_per_minute": 5,
+        "max_wall_seconds": 7_200,
         "team": ["researcher"], "queue": "nobody-serves-this", "tools": [tool, web],
     }  # fmt: skip
     spec = AgentSpec.model_validate(settings)
@@ -183,7 +189,8 @@ def _schedules(workspace: Workspace, hooks: Sequence[WebhookEndpoint]) -> None:
     ]  # fmt: skip
     orders = (_targets(hooks), _targets(hooks)[3:4], _targets(hooks)[:1])
     for number, (kind, deliver) in enumerate(zip(kinds, orders, strict=True)):
-        row = Schedule(name=f"Report {number}", deliver=deliver, **shared, **kind)
+        test = {"when": "last == None"}
+        row = Schedule(name=f"Report {number}", deliver=deliver, test=test, **shared, **kind)
         save_schedule(row, by=SYSTEM)
 
 

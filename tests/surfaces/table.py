@@ -152,6 +152,9 @@ memories.undo_memory_change | memory undo | -rows | memory/memoryitem | -code
 messages.list_messages | inbox | run | agents/message | -code
 messages.show_message | inbox | run | agents/message | -code
 messages.send_message | inbox | -program | -work | -code
+prices.list_prices | prices list | -rows | agents/modelprice | -code
+prices.set_price | prices set | -rows | agents/modelprice add | -code
+prices.remove_price | prices remove | -rows | agents/modelprice delete | -code
 provider_accounts.list_provider_accounts | provider-accounts list | -rows | base/provideraccount | -code
 provider_accounts.create_provider_account | provider-accounts add | -rows | base/provideraccount add | -code
 provider_accounts.change_provider_account | provider-accounts change | -rows | base/provideraccount change | -code

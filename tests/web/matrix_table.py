@@ -321,6 +321,15 @@ ROUTES = (
         "DELETE", "/credentials/{credential_id}", "workspace:manage", right=204, own="runs:write"
     ),
     Route("POST", "/credentials/{credential_id}/check", "workspace:manage", own="runs:write"),
+    Route("GET", "/prices", "runs:read", foreign=200),
+    Route(
+        "POST",
+        "/prices",
+        "agents:write",
+        {"model": "compatible:{newcomer}", "input_usd": "1", "output_usd": "2"},
+        foreign=200,
+    ),
+    Route("DELETE", "/prices/{price_id}", "agents:write", right=204),
     Route("GET", "/collections", "runs:read", foreign=200),
     Route("POST", "/collections", "agents:write", {"name": "{word}"}),
     Route("GET", "/collections/{collection}", "runs:read"),

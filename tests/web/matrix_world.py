@@ -11,6 +11,7 @@ import httpx
 from django.db.models import Value
 
 from agents.actions.channels import save_channel
+from agents.actions.model_prices import save_price
 from agents.actions.provider_accounts import save_provider_account
 from agents.actions.publish_agent import publish_agent
 from agents.actions.quotas import save_budget
@@ -32,6 +33,7 @@ from agents.models import (
     Delivery,
     Grant,
     Message,
+    ModelPrice,
     Run,
     RunEvent,
     ToolCall,
@@ -139,6 +141,13 @@ def _server(workspace: Workspace) -> str:
 def _skill(workspace: Workspace) -> str:
     folder = skill_folder(f"s{new_id().hex[-20:]}", f"canary of {workspace.slug}")
     return save_skill(workspace, folder, by=SYSTEM).version.skill.name
+
+
+def _price(workspace: Workspace) -> str:
+    row = ModelPrice(
+        workspace=workspace, model=f"compatible:{secrets.token_hex(4)}", input_usd=1, output_usd=2
+    )
+    return str(save_price(row, by=SYSTEM).pk)
 
 
 def _credential(workspace: Workspace) -> str:
@@ -290,6 +299,7 @@ MAKERS: dict[str, Callable[[Workspace], str]] = {
     "schedule": _schedule,
     "schedule_number": _schedule_number,
     "credential_id": _credential,
+    "price_id": _price,
     "server": _server,
     "memory_id": _memory,
     "base": _base,

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from agents.journal import waits
 from agents.journal.events.event import Event
 from agents.journal.phrase import Phrase
 from heartbit_site.base.visible_text import visible
+
+#: Id in questions of a run that no budget has made wait, but a model of unknown price.
+NO_BUDGET: Final = 0
+
+
+def budget_of(key: str) -> int:
+    """Return the id of the budget in the key of a wait that ``BudgetAsked`` has opened."""
+    return int(key.split(":")[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +26,7 @@ class BudgetAsked(Event):
 
     Attributes:
         number: Number of the question in its run, from 1.
-        budget: Id of the budget.
+        budget: Id of the budget; ``NO_BUDGET``: the price of the run's model is unknown.
         text: The question as a sentence, with what was spent.
     """
 

@@ -124,6 +124,38 @@ BEGIN
     END LOOP;
 END $$;
 
+-- End the queued and waiting runs whose max_wall_seconds is over, with their descendants; a running one
+-- ends itself. Return the runs that have ended, each with the run to wake.
+CREATE OR REPLACE FUNCTION heartbit_end_overdue(p_limit int)
+RETURNS TABLE (ended uuid, ring uuid) LANGUAGE plpgsql AS $$
+DECLARE
+    c record;
+    r agents_run;
+    v_error jsonb;
+BEGIN
+    FOR c IN SELECT t.id, t.parent_id, (v.snapshot #>> '{limits,max_wall_seconds}')::float AS most
+             FROM agents_run t JOIN agents_agentversion v ON v.id = t.version_id
+             WHERE t.finished_at IS NULL AND t.status IN ('queued', 'waiting')
+                   AND (v.snapshot -> 'limits') ? 'max_wall_seconds'
+                   AND t.created_at <= statement_timestamp()
+                       - make_interval(secs => (v.snapshot #>> '{limits,max_wall_seconds}')::float)
+             ORDER BY t.root_id, t.id LIMIT p_limit LOOP
+        IF c.parent_id IS NOT NULL THEN
+            PERFORM 1 FROM agents_run WHERE id = c.parent_id FOR NO KEY UPDATE;
+        END IF;
+        SELECT * INTO r FROM agents_run t
+        WHERE t.id = c.id AND t.status IN ('queued', 'waiting') FOR NO KEY UPDATE;
+        CONTINUE WHEN NOT FOUND; -- a worker or a person was faster
+        v_error := jsonb_build_object('kind', 'limit', 'limit', 'max_wall_seconds', 'message', format(
+            'Stopped %s s after it was accepted, waits included (max_wall_seconds).', c.most));
+        ring := heartbit_end(r, 'failed', NULL, v_error, jsonb_build_array(jsonb_build_object(
+            'type', 'run.failed', 'payload', v_error || '{"partial": ""}')));
+        PERFORM heartbit_cancel_children(r.id);
+        ended := r.id;
+        RETURN NEXT;
+    END LOOP;
+END $$;
+
 -- Escalate the undecided calls of one placement's runs to their escalation group, once each. Return
 -- their waits, which the caller records in the audit.
 CREATE OR REPLACE FUNCTION heartbit_escalate_approvals(p_home text, p_limit int)

@@ -16,7 +16,6 @@ from typing import Any
 from agents.definitions import snapshot
 from agents.definitions.definition import AgentDefinition
 from agents.llm.messages import StreamEvent
-from agents.llm.pricing import cost
 from agents.llm.program_models import find as find_model
 from agents.llm.program_models import is_program_model
 from agents.llm.wrappers.budget import BudgetedModel
@@ -40,7 +39,8 @@ from agents.runtime.memories.extraction_source import load_source
 from agents.runtime.memories.hand_over import hand_over
 from agents.runtime.memories.store_extracted import store_extracted
 from agents.runtime.providers.accounts import Accounts
-from agents.runtime.providers.budgets import Budgets, RunScope
+from agents.runtime.providers.budgets import Budgets
+from agents.runtime.providers.spending_terms import RunScope, SpendingTerms, unpriced_model
 from agents.runtime.rights.decision_rights import revoked_right_lookup
 from agents.runtime.rights.grants import grant_lookup
 from agents.runtime.rights.lookups import CallLookups
@@ -185,9 +185,14 @@ async def build_agent(active: ActiveRun, sources: EngineDependencies) -> AgentEn
     toolbox = await sources.toolbox(active, definition, client_tools(state.client_tools))
     account_of = partial(sources.accounts.get, claimed.workspace_id)
     names = (active.journaled.state.model, *definition.fallback_models)
-    model = await dependencies.models.get(names, definition.retry, account_of)
-    strong = await dependencies.models.strong(definition, account_of)
     counted = RunScope(definition.agent_id, claimed.user_id, claimed.root_id)
+    terms, limited = await _money(sources, claimed.workspace_id, counted, definition)
+    is_accepted = terms.knows_price if limited else bool
+    model = await dependencies.models.get(
+        names, definition.retry, account_of, is_accepted=is_accepted
+    )
+    strong = await dependencies.models.strong(definition, account_of, is_accepted=is_accepted)
+    cost = terms.cost
     allowance = sources.budgets.allowance(claimed.workspace_id, counted, str(claimed.id))
     shown = partial(PicturedModel, read=picture_reader(claimed.workspace_id))
     ports = Ports(
@@ -199,8 +204,20 @@ async def build_agent(active: ActiveRun, sources: EngineDependencies) -> AgentEn
         settled=allowance.release,
         journaling=dependencies.models.pace.journaling,
         known=await known_at_start(active, definition),
+        unpriced=unpriced_model(model.name, limited, terms),
     )
     return AgentEngine(active.journaled, definition, ports, active.gate)
+
+
+async def _money(
+    sources: EngineDependencies, workspace_id: int, counted: RunScope, definition: AgentDefinition
+) -> tuple[SpendingTerms, str]:
+    """Return what a run may spend, and its limit in US dollars in words; empty: none."""
+    terms = await sources.budgets.terms(workspace_id)
+    if definition.max_run_cost_usd is not None:
+        return terms, f"max_run_cost_usd of {definition.name}"
+    has_limit = await sources.budgets.limit_money(workspace_id, counted)
+    return terms, "a budget in US dollars" if has_limit else ""
 
 
 async def build_tool_call(active: ActiveRun, sources: EngineDependencies) -> ToolCallEngine:
@@ -238,10 +255,15 @@ async def build_extraction(
     known = "" if source.is_silent else await orm.run_in_thread(source.block)
     account_of = partial(sources.accounts.get, claimed.workspace_id)
     first = version.extraction_model or source.run.model
-    model = await dependencies.models.get(
-        (first, *definition.fallback_models), definition.retry, account_of
-    )
     counted = RunScope(definition.agent_id, claimed.user_id, claimed.root_id)
+    terms, limited = await _money(sources, claimed.workspace_id, counted, definition)
+    model = await dependencies.models.get(
+        (first, *definition.fallback_models),
+        definition.retry,
+        account_of,
+        is_accepted=terms.knows_price if limited else bool,
+    )
+    cost = terms.cost
     allowance = sources.budgets.allowance(claimed.workspace_id, counted, str(claimed.id))
     ports = Ports(
         BudgetedModel(model, allowance, cost),

@@ -17,13 +17,13 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 import psycopg
 from psycopg.rows import DictRow
 
 from agents.llm.errors import BudgetAsksError, BudgetSpentError, ThrottledError
 from agents.llm.wrappers.budget import Amount
+from agents.runtime.providers.spending_terms import TERMS, RunScope, SpendingTerms, read_terms
 from agents.runtime.providers.ttl_cache import TTLCache
 from heartbit_site.base.audit import BY_SCHEDULE
 from heartbit_site.base.budget_scope import describe_scope
@@ -40,7 +40,6 @@ HOLD_SECONDS = 2.0  # longest wait of a call for others' reservations, in its wo
 WAIT_SECONDS = 5.0  # wait without a worker after that, before the next attempt
 _UNBOUNDED = Amount(2**62, Decimal(2**62))
 
-_IDS = "SELECT id, agent_id, person_id, schedule FROM agents_budget WHERE workspace_id = %s"
 _STARTED_BY = "SELECT started_by FROM agents_run WHERE id = %s"
 _LEFT = """
     SELECT b.id, b.period, b.max_tokens, b.max_usd, coalesce(a.name, '') AS agent,
@@ -117,36 +116,6 @@ class Balance:
         return "raise it under Budgets in the admin"
 
 
-@dataclass(frozen=True, slots=True)
-class RunScope:
-    """Agent, person and tree of a run, which decide about the budgets that count it.
-
-    Attributes:
-        agent_id: Agent of the run.
-        user_id: Person who started its tree; None: no person did.
-        root_id: Root of its tree.
-    """
-
-    agent_id: int
-    user_id: int | None = None
-    root_id: UUID | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    """Whose runs a budget counts, as ``heartbit_counts`` decides it."""
-
-    id: int
-    agent_id: int | None
-    person_id: int | None
-    schedule: str
-
-    def concerns(self, counted: RunScope) -> bool:
-        """Return False if another agent's or another person's runs are counted."""
-        agents, people = (None, counted.agent_id), (None, counted.user_id)
-        return self.agent_id in agents and self.person_id in people
-
-
 class Budgets:
     """Budgets of all workspaces, for one process."""
 
@@ -159,7 +128,7 @@ class Budgets:
     ) -> None:
         self._pool = pool
         self.reservations = reservations
-        self._scopes = TTLCache(self._read, name="budgets", clock=clock)
+        self._terms = TTLCache(self._read, name="spending terms", clock=clock)
         self._tasks: set[asyncio.Task[None]] = set()
 
     def allowance(self, workspace_id: int, counted: RunScope, holder: str) -> RunAllowance:
@@ -168,7 +137,7 @@ class Budgets:
 
     async def ids(self, workspace_id: int, counted: RunScope) -> tuple[int, ...]:
         """Return the budgets that a run counts against, cached for ten seconds."""
-        scopes = await self._scopes.get(workspace_id)
+        scopes = (await self.terms(workspace_id)).scopes
         by_person = [scope for scope in scopes if scope.concerns(counted)]
         if not any(scope.schedule for scope in by_person):
             return tuple(scope.id for scope in by_person)
@@ -179,12 +148,23 @@ class Budgets:
 
     def has_none(self, workspace_id: int, counted: RunScope) -> bool:
         """Return True if it is known without a query that no budget counts a run."""
-        known = self._scopes.peek(workspace_id)
-        return known is not None and not any(one.concerns(counted) for one in known.value)
+        known = self._terms.peek(workspace_id)
+        return known is not None and not any(one.concerns(counted) for one in known.value.scopes)
 
-    async def _read(self, workspace_id: int) -> tuple[_Scope, ...]:
-        rows = await self._rows(_IDS, (workspace_id,))
-        return tuple(_Scope(*row.values()) for row in rows)
+    async def terms(self, workspace_id: int) -> SpendingTerms:
+        """Return budgets and prices of a workspace, cached for ten seconds."""
+        return await self._terms.get(workspace_id)
+
+    async def limit_money(self, workspace_id: int, counted: RunScope) -> bool:
+        """Return True if a budget that counts a run has a limit in US dollars."""
+        terms = await self.terms(workspace_id)
+        if not any(scope.limits_money for scope in terms.scopes):
+            return False
+        ids = await self.ids(workspace_id, counted)
+        return any(scope.limits_money and scope.id in ids for scope in terms.scopes)
+
+    async def _read(self, workspace_id: int) -> SpendingTerms:
+        return read_terms(await self._rows(TERMS, (workspace_id,)))
 
     async def balances(self, budgets: tuple[int, ...]) -> list[Balance]:
         """Return the current balances of budgets."""

@@ -38,6 +38,10 @@ KEEP = 256
 AccountOf = Callable[[str], Awaitable[Account | None]]
 
 
+def _any(name: str) -> bool:
+    return bool(name)
+
+
 class Models:
     """Builder of models; adapters are cached while their account is unchanged.
 
@@ -76,7 +80,12 @@ class Models:
             del self._own[model.name]
 
     async def get(
-        self, names: tuple[str, ...], retry: RetryPolicy, account_of: AccountOf
+        self,
+        names: tuple[str, ...],
+        retry: RetryPolicy,
+        account_of: AccountOf,
+        *,
+        is_accepted: Callable[[str], bool] = _any,
     ) -> ChatModel:
         """Return the model of a run.
 
@@ -84,6 +93,7 @@ class Models:
             names: ``provider:model`` of the model, then of its fallbacks.
             retry: Retry policy of each model.
             account_of: Looks up the workspace's accounts.
+            is_accepted: Returns False for a fallback to leave out.
 
         Raises:
             ConfigurationError: A provider is unknown, or its key is missing or cannot be read.
@@ -91,18 +101,29 @@ class Models:
         models = [await self._one(names[0], retry, account_of)]
         for name in names[1:]:
             try:
-                models.append(await self._one(name, retry, account_of))
+                fallback = await self._one(name, retry, account_of)
+                if is_accepted(name):  # its price book is loaded by now
+                    models.append(fallback)
+                else:
+                    logger.warning("%s is left out as a fallback: its price is unknown", name)
             except ConfigurationError as error:  # a missing fallback must not fail the run
                 logger.warning("%s is left out as a fallback: %s", name, error)
         return models[0] if len(models) == 1 else FallbackModel(tuple(models))
 
-    async def strong(self, definition: AgentDefinition, account_of: AccountOf) -> ChatModel | None:
+    async def strong(
+        self,
+        definition: AgentDefinition,
+        account_of: AccountOf,
+        *,
+        is_accepted: Callable[[str], bool] = _any,
+    ) -> ChatModel | None:
         """Return the stronger model of a definition; None if there is none or it is unusable."""
         if not definition.strong_model:
             return None
         names = (definition.strong_model, *definition.fallback_models)
         try:
-            return await self.get(names, definition.retry, account_of)
+            found = await self.get(names, definition.retry, account_of, is_accepted=is_accepted)
+            return found if is_accepted(definition.strong_model) else None
         except ConfigurationError as error:  # as for a fallback
             logger.warning("%s cannot take over: %s", definition.strong_model, error)
             return None

@@ -19,7 +19,7 @@ from psycopg.rows import dict_row
 
 from agents.choices import Placement
 from agents.live.changes import EVERYWHERE, notify
-from agents.runs.overdue_waits import escalate_approvals, expire_waits
+from agents.runs.overdue_waits import end_overdue_runs, escalate_approvals, expire_waits
 from agents.runtime.recovery.control_session import LOCK_CLASS
 from agents.tracing import runs as traces
 from heartbit_site.base import orm
@@ -46,13 +46,15 @@ _DEPARTED = """
     SELECT DISTINCT w.id FROM agents_run r JOIN agents_workerheartbeat w ON w.id = r.worker_id
     WHERE r.worker_id IS NOT NULL AND w.left_at IS NOT NULL
 """
-# Usually nothing is overdue, which this query finds in two indexes.
+# Usually nothing is overdue, which this query finds in three indexes.
 _OVERDUE = """
     SELECT EXISTS (SELECT 1 FROM agents_wait
                    WHERE resolved_at IS NULL AND expires_at <= statement_timestamp()) AS expired,
            EXISTS (SELECT 1 FROM agents_wait
                    WHERE resolved_at IS NULL AND escalated_at IS NULL
-                         AND escalates_at <= statement_timestamp()) AS undecided
+                         AND escalates_at <= statement_timestamp()) AS undecided,
+           EXISTS (SELECT 1 FROM agents_agentversion
+                   WHERE (snapshot -> 'limits') ? 'max_wall_seconds') AS timed
 """
 _QUEUES = "SELECT id, queue FROM agents_run WHERE id = ANY (%s) AND home = 'fleet'"
 _ENDED = """
@@ -173,6 +175,12 @@ class Sweeper(threading.Thread):
         if overdue["expired"]:
             runs = orm.shared().submit(expire_waits, BATCH).result()
             if runs:
+                notify(EVERYWHERE, "runs", "calls")
+        if overdue["timed"]:
+            ended, rings = orm.shared().submit(end_overdue_runs, BATCH).result()
+            if ended:
+                runs += rings
+                orm.shared().submit(traces.after_end, ended).add_done_callback(_note_unexported)
                 notify(EVERYWHERE, "runs", "calls")
         if overdue["undecided"]:
             for wait_id in (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, Final
 
@@ -63,8 +63,9 @@ class Compiler:
         size: Number of compiled nodes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, roots: Sequence[str] = ROOTS) -> None:
         self.references: set[Reference] = set()
+        self._roots = roots
         self.size = 0
         self._depth = 0
         self._variables: list[str] = []
@@ -105,7 +106,7 @@ class Compiler:
     def _name(self, node: ast.Name) -> Evaluate:
         name = node.id
         if name not in self._variables:
-            known = (*ROOTS, *FUNCTIONS)
+            known = (*self._roots, *FUNCTIONS)
             raise OperationError(f'reads "{name}", which is unknown; {hint(name, known)}')
         return lambda frame: frame.variables[name]
 
@@ -125,7 +126,7 @@ class Compiler:
     def _path(self, node: ast.expr) -> Evaluate | None:
         """Return a path of constant keys from a root, recorded as one reference."""
         path = path_of(node)
-        if path is None or path[0] in self._variables or path[0] not in ROOTS:
+        if path is None or path[0] in self._variables or path[0] not in self._roots:
             return None
         if path[0] == STEPS and len(path) < _STEP_PATH:
             raise OperationError(_WHOLE_STEPS)
@@ -238,7 +239,7 @@ class Compiler:
             raise OperationError("has a comprehension of more than one list, or into a pattern")
         [loop] = node.generators
         name = node.generators[0].target.id
-        if name in ROOTS or name in FUNCTIONS or name in self._variables:
+        if name in self._roots or name in FUNCTIONS or name in self._variables:
             raise OperationError(f'uses "{name}" as a variable: choose a name of its own')
         source, before = self.compile(loop.iter), self.size
         self._variables.append(name)

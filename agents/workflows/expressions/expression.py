@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from agents.workflows.expressions.compiler import Compiler
+from agents.workflows.expressions.compiler import ROOTS, Compiler
 from agents.workflows.expressions.errors import (
     EvaluationError,
     ExpressionError,
@@ -78,13 +78,17 @@ class Expression:
 
 
 @lru_cache(maxsize=512)
-def compile_expression(text: str) -> Expression:
+def compile_expression(text: str, roots: tuple[str, ...] = ROOTS) -> Expression:
     """Compile an expression; equal texts share one.
+
+    Args:
+        text: The expression.
+        roots: Names that it may read; those of a workflow by default.
 
     Raises:
         ExpressionError: The text is no expression of the subset, or it is too large.
     """
-    subject, compiler = f"The expression {shown(text)}", Compiler()
+    subject, compiler = f"The expression {shown(text)}", Compiler(roots)
     try:
         tree = _parse(text)
         evaluate = compiler.compile(tree)

@@ -126,7 +126,7 @@ class WorkspaceForm(VerbForm[Workspace]):
 
     class Meta:
         model = Workspace
-        fields = ("name", "slug", "default_model", "tier", "retention_days")
+        fields = ("name", "slug", "default_model", "tier", "retention_days", "unknown_prices")
 
 
 @admin.register(Workspace)

@@ -6,6 +6,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.db.models import Q
 
+from heartbit_site.base.models.constraints import one_of
+
 _NONE = "Empty: no limit."
 
 
@@ -89,6 +91,13 @@ class Tier(models.Model):
         return self.name
 
 
+class UnknownPrices(models.TextChoices):
+    """Handling of runs under a limit in US dollars whose model has no known price."""
+
+    ASK = "ask", "Ask an owner"
+    REFUSE = "refuse", "Refuse"
+
+
 class Workspace(models.Model):
     """A tenant. Every query is scoped to one."""
 
@@ -118,10 +127,21 @@ class Workspace(models.Model):
         related_name="workspaces",
         help_text="Quotas of the workspace. Empty: no limits.",
     )
+    unknown_prices = models.CharField(
+        max_length=8,
+        choices=UnknownPrices.choices,
+        default=UnknownPrices.ASK,
+        db_default=UnknownPrices.ASK,
+        help_text=(
+            "Handling of runs under a limit in US dollars whose model has no known price: ask an "
+            "owner, or refuse."
+        ),
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["slug"]
+        constraints = [one_of("unknown_prices", UnknownPrices.values, name="unknown_prices_known")]
 
     def __str__(self) -> str:
         return self.name

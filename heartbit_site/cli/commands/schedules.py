@@ -68,6 +68,9 @@ SETTINGS: Final = body_options(
     tool=common.option("--tool", "Call this tool of the agent, unasked.", None),
     arguments=json_option("--arguments", '{"url": "..."}', "Call --tool with these arguments."),
     input=json_option("--input", '{"topic": "owls"}', "Give a workflow this input."),
+    test=json_option(
+        "--test", '{"tool": "..."}', "Let a tool, workflow or condition decide each time first."
+    ),
     jitter_seconds=common.option(
         "--jitter SPAN",
         "Fire up to so late, such as 5m.",
@@ -295,6 +298,7 @@ def _facts(one: contract.ScheduleOut) -> list[tuple[str, object]]:
         ("what", "a message on its conversation" if one.task_type == "message" else ""),
         work.get(one.task_type, ("task", one.task)),
         ("long form", readable_json(one.input) if one.task_type == "task" and one.input else ""),
+        ("test", readable_json(one.test) if one.test else ""),
         ("asks", " ".join(one.asks)),
         ("results to", "; ".join(one.recipients)),
         ("catch-up", one.catch_up),

@@ -6,7 +6,7 @@ import { code } from "./json.js";
 const ICONS = { queued: "schedule", running: "progress_activity", waiting: "pause_circle" };
 
 const LIMITS = {
-  max_turns: "model calls", max_run_tokens: "tokens", max_run_cost_usd: "cost", timeout_seconds: "time", budget: "the budget",
+  max_turns: "model calls", max_run_tokens: "tokens", max_run_cost_usd: "cost", timeout_seconds: "time", max_wall_seconds: "time", budget: "the budget",
 };
 
 /** The card of the answer. */
