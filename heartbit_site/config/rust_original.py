@@ -26,12 +26,14 @@ REPLACED: Final = {
         "[restate] changes nothing here: a journal in PostgreSQL and Celery workers "
         "(`heartbit serve`) make runs durable, without a Restate server; remove the section."
     ),
-    "memory": (
-        "[memory] changes nothing here: memories are in Heartbit's own database, and an agent "
-        "remembers with the tools remember and recall, or with memory_tokens and "
-        "extract_memories; remove the section."
-    ),
 }
+#: Keys of `[memory]` that the original had.
+_OF_MEMORY: Final = ("type", "database_url")
+MEMORY: Final = (
+    "memory.type and memory.database_url change nothing here: memories are in Heartbit's own "
+    "database, and an agent remembers with the tools remember and recall, or with memory_tokens "
+    "and extract_memories; remove both."
+)
 
 
 @dataclass(slots=True)
@@ -62,6 +64,13 @@ def translate(content: dict[str, Any]) -> Translation:
         {key: value for key, value in content.items() if key not in REPLACED},
         [sentence for key, sentence in REPLACED.items() if key in content],
     )
+    memory = content.get("memory")
+    if isinstance(memory, dict) and not memory.keys().isdisjoint(_OF_MEMORY):
+        found.notes.append(MEMORY)
+        rest = {key: value for key, value in memory.items() if key not in _OF_MEMORY}
+        found.content["memory"] = rest
+        if not rest:
+            del found.content["memory"]
     servers = content.get("mcp_servers", [])
     if not isinstance(servers, list):
         return found

@@ -23,6 +23,10 @@ class DriveError(HeartbitError):
     """A file cannot be listed, read or written."""
 
 
+class NameTakenError(DriveError):
+    """A file of the name exists with different content."""
+
+
 @dataclass(frozen=True, slots=True)
 class FileEntry:
     """A file of a drive.
@@ -112,6 +116,8 @@ def missing(name: str) -> DriveError:
     return DriveError(f"There is no file {name!r}: list_files shows the existing files.")
 
 
-def exists(name: str) -> DriveError:
+def exists(name: str) -> NameTakenError:
     """Return the error for a file that exists with different content."""
-    return DriveError(f"{name} exists with different content: choose another name, or set replace.")
+    return NameTakenError(
+        f"{name} exists with different content: choose another name, or set replace."
+    )
